@@ -1,0 +1,76 @@
+"""The service's own secrets: from the environment, or made once and kept under ``var/`` when it runs embedded."""
+
+import base64
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+SECRET_KEY_MIN_CHARACTERS = 50  # what Django's own deployment check asks for
+SECRET_KEY_MIN_DISTINCT = 5
+ENCRYPTION_KEY_BYTES = 32  # AES-256
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    secret_key: str
+    encryption_keys: list[bytes]
+
+
+def load(env: environ.Env, *, home: Path, is_embedded: bool) -> Secrets:
+    """Read and judge the secrets. Raises ``ImproperlyConfigured`` with one line that says what to set."""
+    made = _made_once(home) if is_embedded else {}
+    secret_key = env.str("SECRET_KEY", default=made.get("SECRET_KEY", ""))
+    encryption_keys = env.list("ENCRYPTION_KEYS", default=[made["ENCRYPTION_KEYS"]] if made else [])
+    _judge_secret_key(secret_key)
+    keys = [_decode_key(text) for text in encryption_keys]
+    if not keys:
+        raise ImproperlyConfigured(
+            "ENCRYPTION_KEYS is not set. Make one with: "
+            'python -c "import secrets,base64;print(base64.b64encode(secrets.token_bytes(32)).decode())"'
+        )
+    return Secrets(secret_key, keys)
+
+
+def _judge_secret_key(secret_key: str) -> None:
+    if not secret_key:
+        raise ImproperlyConfigured("SECRET_KEY is not set. Give at least 50 random characters.")
+    too_plain = len(set(secret_key)) < SECRET_KEY_MIN_DISTINCT or secret_key.startswith("django-insecure-")
+    if len(secret_key) < SECRET_KEY_MIN_CHARACTERS or too_plain:
+        raise ImproperlyConfigured("SECRET_KEY is too weak. Give at least 50 random characters.")
+
+
+def _decode_key(text: str) -> bytes:
+    try:
+        key = base64.b64decode(text.strip(), validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != ENCRYPTION_KEY_BYTES or len(set(key)) < SECRET_KEY_MIN_DISTINCT:
+        raise ImproperlyConfigured("ENCRYPTION_KEYS holds a key that is not 32 random bytes in base64.")
+    return key
+
+
+def _made_once(home: Path) -> dict[str, str]:
+    """The embedded mode's secrets, in a file that only its owner reads. Two first starts agree on one file."""
+    path = home / "secrets.json"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        made = {
+            "SECRET_KEY": secrets.token_urlsafe(48),
+            "ENCRYPTION_KEYS": base64.b64encode(secrets.token_bytes(ENCRYPTION_KEY_BYTES)).decode(),
+        }
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(made))
+        try:
+            os.link(draft, path)  # fails where another process was first
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    made_before: dict[str, str] = json.loads(path.read_text())
+    return made_before

@@ -1,0 +1,221 @@
+"""All settings, read from the environment. README holds the table that explains each one.
+
+With no ``DATABASE_URL`` or ``REDIS_URL`` the service runs embedded: it starts its own PostgreSQL and Valkey under
+``var/`` and makes its own secrets there. With both set it is in production mode, where a missing or weak secret stops
+the start.
+"""
+
+from pathlib import Path
+
+import environ
+
+from config import secrets
+from config.embedded import EmbeddedServers
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.FileAwareEnv()  # NAME_FILE may hold the path of a file with NAME's value
+
+# --- where we run ------------------------------------------------------------------------------------------------
+
+HOME_DIR = Path(env.str("WATCHWORD_HOME", default=str(BASE_DIR / "var")))
+DATABASE_URL = env.str("DATABASE_URL", default="")
+REDIS_URL = env.str("REDIS_URL", default="")
+IS_EMBEDDED = not (DATABASE_URL and REDIS_URL)
+EMBEDDED = (
+    EmbeddedServers(
+        HOME_DIR,
+        durable=env.bool("EMBEDDED_DURABLE", default=True),
+        postgres=not DATABASE_URL,
+        valkey=not REDIS_URL,
+    )
+    if IS_EMBEDDED
+    else None
+)
+
+DEBUG = env.bool("DEBUG", default=False)
+BASE_URL = env.str("BASE_URL", default="http://127.0.0.1:8000").rstrip("/")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"] if IS_EMBEDDED else [])
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)  # hops in front of us that set X-Forwarded-For
+OUTBOUND_ALLOWED_NETWORKS = env.list(
+    "OUTBOUND_ALLOWED_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else []
+)
+
+# --- secrets -----------------------------------------------------------------------------------------------------
+
+_secrets = secrets.load(env, home=HOME_DIR, is_embedded=IS_EMBEDDED)
+SECRET_KEY = _secrets.secret_key
+ENCRYPTION_KEYS = _secrets.encryption_keys  # newest first; the older ones only decrypt
+
+# --- Django ------------------------------------------------------------------------------------------------------
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "verification",
+]
+MIDDLEWARE = [
+    # Answers the API by itself, before the layers that only pages need.
+    "verification.api.middleware.ApiMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# Connections live as long as their thread. Statements are prepared, which needs a pooler that knows prepared
+# statements (PgBouncer 1.21 or later) or none. Time-outs are in milliseconds: a lock that is not had within three
+# seconds, or a statement that runs longer than ten, ends in a 503 and never in a hanging request.
+_database = env.db_url_config(DATABASE_URL or EMBEDDED.database_url)
+_statement_timeout = env.int("DATABASE_STATEMENT_TIMEOUT", default=0)
+DATABASES = {
+    "default": {
+        **_database,
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {
+            **_database.get("OPTIONS", {}),
+            "prepare_threshold": 3,
+            "options": f"-c lock_timeout=3000 -c statement_timeout={_statement_timeout}"
+            " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC",
+        },
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+_redis_url = REDIS_URL or EMBEDDED.redis_url
+# A cache or broker that does not answer within a fifth of a second is away; we go on without it.
+REDIS_TIMEOUT_SECONDS = 0.2
+BROKER_URL = _redis_url
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": _redis_url,
+        "KEY_PREFIX": "watchword",
+        "OPTIONS": {
+            "SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT_SECONDS,
+            "SOCKET_TIMEOUT": REDIS_TIMEOUT_SECONDS,
+        },
+    }
+}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = HOME_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True  # serves the packages' files too, with no collectstatic before the first start
+
+# --- browsers ----------------------------------------------------------------------------------------------------
+
+_is_https = BASE_URL.startswith("https://")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+SECURE_SSL_REDIRECT = _is_https
+SECURE_HSTS_SECONDS = 31_536_000 if _is_https else 0  # a year
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _is_https
+SECURE_HSTS_PRELOAD = _is_https
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _is_https
+SESSION_COOKIE_NAME = "__Host-session" if _is_https else "session"
+SESSION_COOKIE_AGE = 12 * 3600
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        # Alpine, which the admin's pages are built with, evaluates its expressions.
+        "script-src": ["'self'", "'unsafe-eval'"],
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:", "https:"],
+        "connect-src": ["'self'"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+# --- API ---------------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_PARSER_CLASSES": ["verification.api.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["verification.api.rendering.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "verification.api.rendering.OnlyJSON",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "verification.api.exceptions.problem_response",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+
+# --- operation ---------------------------------------------------------------------------------------------------
+
+vars().update(env.email_url_config(env.str("EMAIL_URL", default="consolemail://")))  # the panel's own mail
+LOG_FORMAT = env.str("LOG_FORMAT", default="console" if IS_EMBEDDED else "json")
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "watchword": {"()": "config.logs.formatter", "log_format": LOG_FORMAT},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "watchword"}},
+    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {
+        # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
+        "dramatiq": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
+        # Refusals are answered, not logged as warnings with their path.
+        "django.request": {"level": "CRITICAL"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+    },
+}
+
+SENTRY_DSN = env.str("SENTRY_DSN", default="")
+if SENTRY_DSN:
+    from config import sentry
+
+    sentry.start(SENTRY_DSN)
+
+UNFOLD = {
+    "SITE_TITLE": "Watchword",
+    "SITE_HEADER": "Watchword",
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+}

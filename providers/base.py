@@ -1,0 +1,251 @@
+"""What an adapter is: its declared settings, what it is given to send, and what it answers.
+
+An adapter is one file in ``providers/adapters`` with one class named ``Adapter``. Everything around it (the admin
+form, the secret masking, the channel list, the checks, ``sendtest``) reads the class; nothing else is edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from providers.http import HttpDoor
+
+
+class SettingKind(StrEnum):
+    """How a setting is entered, checked and kept."""
+
+    TEXT = "text"
+    MULTILINE = "multiline"
+    SECRET = "secret"
+    URL = "url"
+    HOST = "host"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    CHOICE = "choice"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field of a provider's configuration, as the owner fills it in.
+
+    ``SECRET`` values are stored encrypted and never shown again. ``URL`` and ``HOST`` values are judged by the
+    outbound guard when they are saved and again at every connection.
+    """
+
+    name: str
+    label: str
+    kind: SettingKind = SettingKind.TEXT
+    required: bool = False
+    default: str | int | bool = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingMessage:
+    """What dispatch hands to ``Adapter.send``.
+
+    ``id`` is our own number for the message, known before the call, so that it can stand in a callback URL or serve
+    as an idempotency key. ``code`` is the bare code and ``text`` the rendered message: some services take one, some
+    the other. ``expires_in`` is the rest of the code's life in seconds. ``account_id`` is the messenger's own id for
+    the user (a bot's chat), where the adapter needs one. ``hook_url`` is where the provider may report back.
+    """
+
+    id: int
+    to: str
+    channel: str
+    code: str
+    text: str
+    language: str
+    expires_in: int
+    subject: str = ""
+    html: str = ""
+    project: str = ""
+    account_id: str | None = None
+    hook_url: str | None = None
+
+
+class Outcome(StrEnum):
+    """What became of one call. Dispatch's whole retry policy hangs on this word."""
+
+    ACCEPTED = "accepted"
+    NOT_APPLICABLE = "not_applicable"  # this provider cannot carry this message at all; nothing was asked of it
+    REFUSED = "refused"  # about the recipient: no other provider of the channel will do better
+    NO_ACCOUNT = "no_account"  # the recipient is not on this messenger; remembered for a day
+    MISCONFIGURED = "misconfigured"  # credentials, sender, text template: the owner must act
+    OUT_OF_FUNDS = "out_of_funds"
+    RATE_LIMITED = "rate_limited"  # with ``retry_after`` where the provider tells it
+    TEMPORARY = "temporary"  # surely not sent: may be tried again, here or elsewhere
+    UNKNOWN = "unknown"  # may have been sent: never again at this provider
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer of ``Adapter.send``.
+
+    ``error`` is one sentence for the owner, free of secrets, codes and full recipients. ``provider_status`` is the
+    provider's own word or number for the log. ``is_delivered`` says that no receipt will follow, so acceptance is the
+    last that can be known. ``retry_after`` is in seconds.
+    """
+
+    outcome: Outcome
+    provider_message_id: str | None = None
+    error: str = ""
+    provider_status: str = ""
+    retry_after: float | None = None
+    is_delivered: bool = False
+
+    @classmethod
+    def accepted(cls, provider_message_id: str | None = None, *, is_delivered: bool = False) -> Result:
+        return cls(Outcome.ACCEPTED, provider_message_id, is_delivered=is_delivered)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The answer of ``Adapter.check``: one honest sentence, and the balance where the provider tells it."""
+
+    is_ok: bool
+    detail: str
+    balance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HookRequest:
+    """A call from the provider, as it arrived. ``url`` is our configured public URL, never built from ``Host``.
+
+    ``headers`` has lower-case names. ``body`` is the raw body, which signatures are computed over.
+    """
+
+    method: str
+    url: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+    remote_address: str = ""
+
+
+class ReceiptStatus(StrEnum):
+    """The statuses a receipt can bring, in our words."""
+
+    SENT = "sent"
+    SUCCESS = "success"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a provider reports about one message, named by its id for it or by ours from the URL."""
+
+    status: ReceiptStatus
+    provider_message_id: str | None = None
+    message_id: int | None = None
+    error: str = ""
+    provider_status: str = ""
+    is_suppressed: bool = False  # hard bounce, complaint or opt-out: no further message to this recipient
+
+
+@dataclass(frozen=True, slots=True)
+class BotStarted:
+    """A user pressed Start. ``payload`` is the opaque one-time value of the deep link, empty without one."""
+
+    account_id: str
+    payload: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContactShared:
+    """A user shared a contact. ``is_own`` only when the messenger vouches that it is the sender's own number."""
+
+    account_id: str
+    phone: str
+    is_own: bool
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BotReachability:
+    """A user blocked the bot or took it back."""
+
+    account_id: str
+    is_active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BotMessage:
+    """Any other message to the bot, to be answered with a short help."""
+
+    account_id: str
+    language: str = ""
+
+
+HookEvent = Receipt | BotStarted | ContactShared | BotReachability | BotMessage
+
+
+@dataclass(frozen=True, slots=True)
+class HookReply:
+    """What to answer the provider, and what it told us. A hand-shake has a body and no events."""
+
+    events: tuple[HookEvent, ...] = ()
+    status: int = 200
+    content_type: str = "text/plain"
+    body: bytes = b""
+
+
+class Memory(Protocol):
+    """A small store of one provider, shared by all processes: access tokens, the inbox.
+
+    Values are kept encrypted and may vanish at any time. Lifetimes are in seconds.
+    """
+
+    def get(self, name: str) -> str | None: ...
+
+    def set(self, name: str, value: str, seconds: int) -> None: ...
+
+    def push(self, name: str, value: str, *, keep: int, seconds: int) -> None:
+        """Put ``value`` at the front of a list of at most ``keep`` values."""
+
+    def list(self, name: str) -> list[str]: ...
+
+
+@dataclass(slots=True)
+class Adapter:
+    """The base of every adapter. ``settings`` holds the checked values, secrets included.
+
+    Raises of ``send`` and ``check``: :class:`providers.errors.ProviderError`. Whatever else escapes is treated as an
+    unknown outcome.
+    """
+
+    settings: Mapping[str, str | int | bool] = field(repr=False)
+    http: HttpDoor = field(repr=False)
+    memory: Memory = field(repr=False)
+
+    type: ClassVar[str]
+    label: ClassVar[str]
+    channels: ClassVar[tuple[str, ...]]
+    declared: ClassVar[tuple[Setting, ...]] = ()
+    needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it
+    receipt_window_seconds: ClassVar[int] = 0  # how long a receipt may take; 0 where none ever comes
+
+    def send(self, message: OutgoingMessage) -> Result:
+        raise NotImplementedError
+
+    def check(self) -> Health:
+        """Ask the provider's cheapest honest question about these settings; never send a message."""
+        raise NotImplementedError
+
+    def verify_hook(self, request: HookRequest) -> None:
+        """Raise :class:`providers.errors.HookForged` unless the provider itself made this call."""
+
+    def parse_hook(self, request: HookRequest) -> HookReply:
+        """Read a verified call. Unreadable input raises :class:`providers.errors.HookUnreadable`."""
+        return HookReply()
+
+    def link(self, payload: str) -> str:
+        """The deep link that starts this bot with ``payload``; empty where there is none."""
+        return ""

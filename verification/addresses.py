@@ -1,0 +1,282 @@
+"""Recipients' addresses: from what a caller wrote to the one text that names a recipient.
+
+Every limit and block hangs on that text, so two accepted writings of one address must give the same one,
+and whatever cannot be read with certainty is refused rather than repaired.
+"""
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass
+from enum import StrEnum
+
+import idna
+import phonenumbers
+from phonenumbers import PhoneNumberType
+
+
+class AddressKind(StrEnum):
+    PHONE = "phone"
+    EMAIL = "email"
+
+
+class NumberType(StrEnum):
+    """What a phone number is for, by its numbering plan; a plan cannot tell that a number is in service."""
+
+    MOBILE = "mobile"
+    FIXED_LINE = "fixed_line"
+    FIXED_LINE_OR_MOBILE = "fixed_line_or_mobile"
+    VOIP = "voip"
+    PERSONAL_NUMBER = "personal_number"
+    # From here on nothing is ever sent.
+    PREMIUM_RATE = "premium_rate"
+    SHARED_COST = "shared_cost"
+    TOLL_FREE = "toll_free"
+    UAN = "uan"
+    PAGER = "pager"
+    VOICEMAIL = "voicemail"
+    # Satellite and other networks that belong to no country (+870, +881, +882, +883): dear to reach, a
+    # favourite of toll fraud, and outside every list of allowed countries.
+    NON_GEOGRAPHIC = "non_geographic"
+    UNKNOWN = "unknown"
+    NONE = ""  # not a phone number
+
+
+_SMS_TYPES = frozenset({NumberType.MOBILE, NumberType.FIXED_LINE_OR_MOBILE})
+_CALL_TYPES = _SMS_TYPES | {NumberType.FIXED_LINE, NumberType.VOIP}
+_VOIP_TYPES = frozenset({NumberType.VOIP, NumberType.PERSONAL_NUMBER})
+_SERVED_TYPES = _CALL_TYPES | _VOIP_TYPES
+
+
+class AddressInvalid(ValueError):
+    """The text is no address we accept; `str(error)` is one sentence, safe to show, without the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`text` is canonical: E.164 for a phone number, lower-case ASCII for an e-mail address.
+
+    `country` is the ISO 3166 region of a phone number, or "" (e-mail, networks of no country, test numbers).
+    """
+
+    text: str
+    kind: AddressKind
+    country: str
+    number_type: NumberType
+
+
+# --- Parsing ------------------------------------------------------------------------------------------
+
+
+def parse_address(raw: str, *, test_addresses: Container[str] = ()) -> Address:
+    """Return the address that `raw` names: with an `@` an e-mail address, otherwise a phone number.
+
+    A phone number found in `test_addresses` (canonical texts) need not exist. It is looked up only after
+    the number proved invalid, so the container may be a lazy one; whether an address is a test login is
+    for the caller to ask, of `address.text`.
+
+    Raises AddressInvalid. A valid number of a type that is never served parses: see `is_reachable`.
+    """
+    if "@" in raw:
+        return _parse_email(raw)
+    form = parse_phone_form(raw)
+    if address := _parse_number(form):
+        return address
+    if form in test_addresses:
+        return Address(form, AddressKind.PHONE, "", NumberType.UNKNOWN)
+    raise AddressInvalid("This phone number does not exist.")
+
+
+def parse_test_address(raw: str) -> Address:
+    """Return the address for a row of the test-login table: as `parse_address`, but any number will do.
+
+    `text` is what belongs in the table: a number that does exist is stored canonically, so that every
+    writing of it finds the row.
+    """
+    if "@" in raw:
+        return _parse_email(raw)
+    return parse_address(raw, test_addresses=(parse_phone_form(raw),))
+
+
+# --- Phone numbers ------------------------------------------------------------------------------------
+
+# The most that 15 digits with a separator after each, a plus and a bracketed trunk zero take, and some room.
+MAX_PHONE_LENGTH = 40
+
+# ASCII only: digits of other scripts, no-break spaces and invisible marks would be second spellings.
+_PHONE_WRITING = re.compile(r"\+[0-9][0-9 ()./-]*")
+_SEPARATORS = str.maketrans("", "", " ()./-")
+# ITU-T E.164: at most 15 digits, and no country code begins with 0. Under 7 no numbering plan has subscribers
+# that could receive a code.
+_PHONE_FORM = re.compile(r"\+[1-9][0-9]{6,14}")
+
+_NUMBER_TYPES = {
+    PhoneNumberType.MOBILE: NumberType.MOBILE,
+    PhoneNumberType.FIXED_LINE: NumberType.FIXED_LINE,
+    PhoneNumberType.FIXED_LINE_OR_MOBILE: NumberType.FIXED_LINE_OR_MOBILE,
+    PhoneNumberType.VOIP: NumberType.VOIP,
+    PhoneNumberType.PERSONAL_NUMBER: NumberType.PERSONAL_NUMBER,
+    PhoneNumberType.PREMIUM_RATE: NumberType.PREMIUM_RATE,
+    PhoneNumberType.SHARED_COST: NumberType.SHARED_COST,
+    PhoneNumberType.TOLL_FREE: NumberType.TOLL_FREE,
+    PhoneNumberType.UAN: NumberType.UAN,
+    PhoneNumberType.PAGER: NumberType.PAGER,
+    PhoneNumberType.VOICEMAIL: NumberType.VOICEMAIL,
+}
+
+
+def parse_phone_form(raw: str) -> str:
+    """Return `+` and the digits as written, separators removed; the number need not exist.
+
+    Raises AddressInvalid for anything but an international writing of 7 to 15 ASCII digits.
+    """
+    text = raw.strip(" ")
+    if len(text) <= MAX_PHONE_LENGTH and _PHONE_WRITING.fullmatch(text):
+        form = text.translate(_SEPARATORS)
+        if _PHONE_FORM.fullmatch(form):
+            return form
+    raise AddressInvalid("Write a phone number with a plus, the country code and up to 15 digits in all.")
+
+
+def _parse_number(form: str) -> Address | None:
+    """Return the number in `form` as E.164, or None where no such number exists.
+
+    `phonenumbers` drops a trunk prefix written after the country code: +49 (0)151… and +90 0532… become
+    +49151… and +90532…. It knows one writing of Mexican mobiles (+52 1…, out of use since 2019, is invalid)
+    and drops the domestic 15 of Argentine ones, but +54 9 11… (mobile) and +54 11… (fixed line) stay two
+    numbers.
+    """
+    try:
+        # Only digits get here, so the library's reading of extensions, letters and second numbers never starts.
+        number = phonenumbers.parse(form, None)
+        text = _e164(number)
+        # A text that read differently the second time would be a second recipient for one subscriber.
+        if text != form and _e164(phonenumbers.parse(text, None)) != text:
+            return None
+    except phonenumbers.NumberParseException:
+        return None
+    country, number_type = _classify(number)
+    if number_type is NumberType.UNKNOWN:
+        return None
+    return Address(text, AddressKind.PHONE, country, number_type)
+
+
+def _e164(number: phonenumbers.PhoneNumber) -> str:
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+def _classify(number: phonenumbers.PhoneNumber) -> tuple[str, NumberType]:
+    """Return country and type; UNKNOWN is what `phonenumbers.is_valid_number` calls invalid, in half the time."""
+    number_type = _NUMBER_TYPES.get(phonenumbers.number_type(number), NumberType.UNKNOWN)
+    country = phonenumbers.region_code_for_number(number) or ""
+    if country != phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY:
+        return country, number_type
+    return "", NumberType.NON_GEOGRAPHIC if number_type in _SERVED_TYPES else number_type
+
+
+# --- E-mail addresses ---------------------------------------------------------------------------------
+
+# RFC 5321, 4.5.3.1: 64 octets of local part, and a path of 256 with its two angle brackets.
+MAX_LOCAL_LENGTH = 64
+MAX_EMAIL_LENGTH = 254
+
+# The dot-atom of RFC 5322 without `%` and `!`: old relays read a route in them (user%host@relay), and no
+# mailbox needs them.
+_LOCAL = re.compile(r"[A-Za-z0-9#$&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9#$&'*+/=?^_`{|}~-]+)*")
+# A label of RFC 1123, 2.1.
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def _parse_email(raw: str) -> Address:
+    local, _, domain = raw.strip(" ").partition("@")
+    # An A-label is never shorter than what it encodes, so the limit holds for the writing too; and the
+    # work below stays small.
+    if len(local) + 1 + len(domain) > MAX_EMAIL_LENGTH or len(local) > MAX_LOCAL_LENGTH:
+        raise AddressInvalid("This e-mail address is too long.")
+    if not _LOCAL.fullmatch(local):
+        raise AddressInvalid("The part of the e-mail address before the @ is not valid.")
+    text = f"{local.lower()}@{_canonical_domain(domain)}"
+    if len(text) > MAX_EMAIL_LENGTH:
+        raise AddressInvalid("This e-mail address is too long.")
+    return Address(text, AddressKind.EMAIL, "", NumberType.NONE)
+
+
+def _canonical_domain(domain: str) -> str:
+    """Return the domain in A-labels (RFC 5890), lower-case; AddressInvalid for anything but a mail domain."""
+    try:
+        if not all(_keeps_its_identity(char) for char in domain):
+            raise AddressInvalid("The domain of the e-mail address has characters that look like others.")
+        labels = [_canonical_label(label) for label in idna.uts46_remap(domain).split(".")]
+    except idna.IDNAError:
+        raise AddressInvalid("The domain of the e-mail address is not valid.") from None
+    # A last label that begins with a digit is an IP address, or may be read as one; no top-level domain does.
+    if len(labels) < 2 or labels[-1][0].isdigit():
+        raise AddressInvalid("The domain of the e-mail address is not valid.")
+    return ".".join(labels)
+
+
+def _keeps_its_identity(char: str) -> bool:
+    """Whether the UTS 46 mapping does no more to `char` than to lower its case.
+
+    It also maps look-alikes (the Kelvin sign to k, full-width letters and dots to ASCII, ligatures to
+    their letters) and drops invisible characters; mail would then go to another domain than the one written.
+    """
+    if char.isascii():
+        return True
+    mapped = idna.uts46_remap(char, std3_rules=False)
+    return mapped == char or (mapped == char.lower() and not any(each.isascii() for each in mapped))
+
+
+def _canonical_label(label: str) -> str:
+    # Two hyphens in the third place mark an encoded label: it must decode, and to what encodes as written.
+    if _LABEL.fullmatch(label) and label[2:4] != "--":
+        return label
+    return idna.alabel(label).decode("ascii")
+
+
+# --- Rules and display --------------------------------------------------------------------------------
+
+def is_reachable(address: Address, channel: str, *, allow_voip: bool) -> bool:
+    """Whether this kind of address, and type of number, may get a message over `channel`.
+
+    SMS needs a number that can be a mobile; voice and the messengers also take fixed lines and VoIP.
+    `allow_voip` adds VoIP and personal numbers. False for a test number that does not exist: ask before.
+    """
+    if channel == "email" or address.kind is AddressKind.EMAIL:
+        return channel == "email" and address.kind is AddressKind.EMAIL
+    allowed = _SMS_TYPES if channel == "sms" else _CALL_TYPES
+    return address.number_type in (allowed | _VOIP_TYPES if allow_voip else allowed)
+
+
+_MASKABLE_PHONE = re.compile(r"\+[0-9]{7,15}")
+_MASKABLE_EMAIL = re.compile(
+    r"([A-Za-z0-9])([^@\s]*)@([A-Za-z0-9])[A-Za-z0-9.-]*(\.[A-Za-z][A-Za-z0-9-]{1,23})"
+)
+
+
+def mask(text: str) -> str:
+    """Return a hint of an address for logs and the admin: +4915******78, j***@e***.com, otherwise ***.
+
+    At least half of a number's digits are hidden; how many there are is hidden as well.
+    """
+    if _MASKABLE_PHONE.fullmatch(text):
+        head = min(4, (len(text) - 1) // 2 - 2)
+        return f"{text[: head + 1]}******{text[-2:]}"
+    if match := _MASKABLE_EMAIL.fullmatch(text):
+        first, rest, domain, top = match.groups()
+        return f"{first if rest else ''}***@{domain}***{top}"
+    return "***"
+
+
+def warm() -> None:
+    """Load and compile the numbering plans of all countries, about 0.3 seconds and a few megabytes.
+
+    For long-running processes, at start. Without it the first number of each country takes up to 20 ms,
+    and traffic from many countries keeps evicting patterns from Python's own cache of 512 (0.4 ms a number
+    in place of 0.04).
+    """
+    phonenumbers.enable_pattern_cache()
+    for region in phonenumbers.SUPPORTED_REGIONS:
+        for number_type in (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE):
+            example = phonenumbers.example_number_for_type(region, number_type)
+            if example is not None:
+                _parse_number(_e164(example))

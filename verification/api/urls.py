@@ -1,0 +1,2 @@
+from django.urls import URLPattern
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+
+
+class VerificationConfig(AppConfig):
+    name = "verification"
+    verbose_name = "Watchword"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from verification import checks  # noqa: F401  (registers them)
+        from verification.sql import install
+
+        install.after_every_migrate(self)

@@ -1,0 +1,1 @@
+"""What must hold before the service starts, each with an id and a hint."""

@@ -1,0 +1,60 @@
+"""Everything we draw at random: codes, session ids, message ids, tokens."""
+
+import secrets
+import string
+import time
+import uuid
+
+DIGITS = string.digits
+LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # without I, L and O, which are read as 1 and 0
+DIGITS_BESIDE_LETTERS = "23456789"  # without 0 and 1, for the same reason
+
+CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+ULID_LENGTH = 26
+ULID_CHARACTERS = frozenset(CROCKFORD)
+MESSAGE_ID_BITS = 53  # the largest whole number that every JSON reader keeps exact
+
+
+def alphabet(*, digits: bool, letters: bool) -> str:
+    """The characters of a project's codes. Raises ``ValueError`` for neither digits nor letters."""
+    if letters:
+        return LETTERS + (DIGITS_BESIDE_LETTERS if digits else "")
+    if digits:
+        return DIGITS
+    raise ValueError("A code needs digits, letters or both.")
+
+
+def generate_code(length: int, *, digits: bool = True, letters: bool = False) -> str:
+    """Uniform over the whole alphabet, leading zeros included."""
+    characters = alphabet(digits=digits, letters=letters)
+    return "".join(secrets.choice(characters) for _ in range(length))
+
+
+def generate_session_id() -> str:
+    """A ULID: 48 bits of milliseconds and 80 random bits, fresh for every id so that none tells another."""
+    number = (time.time_ns() // 1_000_000 << 80) | secrets.randbits(80)
+    return "".join(CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def is_session_id(text: str) -> bool:
+    """Only the canonical writing: 26 upper-case characters, the first at most 7 (128 bits)."""
+    return len(text) == ULID_LENGTH and text[0] <= "7" and ULID_CHARACTERS.issuperset(text)
+
+
+def generate_message_id() -> int:
+    """Random, so that an id tells nothing of anybody's volume, and known before the row is written."""
+    return secrets.randbits(MESSAGE_ID_BITS) or 1
+
+
+def generate_verify_token() -> str:
+    return str(uuid.uuid4())
+
+
+def generate_link_payload() -> str:
+    """For a messenger's deep link: 24 random bytes, 32 characters of ``A-Za-z0-9_-`` (the limit is 64)."""
+    return secrets.token_urlsafe(24)
+
+
+def generate_hook_secret() -> str:
+    """For the path that a provider reports to: 32 random bytes, as no vendor's lack of a signature may matter."""
+    return secrets.token_urlsafe(32)

@@ -1,0 +1,85 @@
+"""Encryption and digests of what must not be read from a database dump.
+
+What must be read back (codes for sending, providers' credentials) is AES-256-GCM under a ring of keys, with the place
+it belongs to as associated data, so that a ciphertext copied to another row does not open. What is only compared is a
+digest: SHA-256 for keys and tokens, which are random, and a keyed HMAC for codes, which can be guessed.
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from functools import lru_cache
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+NONCE_BYTES = 12  # what GCM is defined for
+TAG_BYTES = 16
+KEY_ID_BYTES = 4  # tells the keys of a ring apart
+FORMAT = b"\x01"
+
+
+class DecryptionFailed(Exception):
+    """No key of the ring opens this ciphertext at this place."""
+
+
+def encrypt(plain: str, *, place: str) -> bytes:
+    """``plain`` under the newest key. ``place`` names table, row and column and must be given again to decrypt.
+
+    Shape: 1 byte format, 4 bytes key id, 12 bytes nonce, ciphertext, 16 bytes tag.
+    """
+    key_id, cipher = next(iter(_ring().items()))
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    return FORMAT + key_id + nonce + cipher.encrypt(nonce, plain.encode(), place.encode())
+
+
+def decrypt(ciphertext: bytes, *, place: str) -> str:
+    """Raises :class:`DecryptionFailed`: unknown key, another place, or changed bytes."""
+    blob = bytes(ciphertext)
+    key_id, nonce, body = blob[1:5], blob[5:17], blob[17:]
+    cipher = _ring().get(key_id)
+    if blob[:1] != FORMAT or cipher is None:
+        raise DecryptionFailed("The ciphertext is of an unknown key or format.")
+    try:
+        return cipher.decrypt(nonce, body, place.encode()).decode()
+    except InvalidTag:
+        raise DecryptionFailed("The ciphertext does not belong here or was changed.") from None
+
+
+def is_newest_key(ciphertext: bytes) -> bool:
+    return bytes(ciphertext)[1:5] == next(iter(_ring()))
+
+
+def sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def code_digest(code: str, *, session_id: str) -> bytes:
+    """HMAC-SHA-256 of a code, keyed by a pepper outside the database and bound to its session."""
+    return hmac.digest(_pepper(), f"{session_id}:{code}".encode(), "sha256")
+
+
+def seal_for_key(plain: str, *, secret_key: str) -> str:
+    """The ``aes256:<iv>:<ciphertext>:<tag>`` envelope of manual send.
+
+    AES-256-GCM, key = SHA-256 of the secret key's text, fresh 12-byte IV, 16-byte tag, segments in padded base64.
+    """
+    iv = secrets.token_bytes(NONCE_BYTES)
+    sealed = AESGCM(sha256(secret_key)).encrypt(iv, plain.encode(), None)
+    segments = (iv, sealed[:-TAG_BYTES], sealed[-TAG_BYTES:])
+    return ":".join(["aes256", *(base64.b64encode(segment).decode() for segment in segments)])
+
+
+@lru_cache(maxsize=1)
+def _ring() -> dict[bytes, AESGCM]:
+    return {hashlib.sha256(key).digest()[:KEY_ID_BYTES]: AESGCM(key) for key in settings.ENCRYPTION_KEYS}
+
+
+@lru_cache(maxsize=1)
+def _pepper() -> bytes:
+    """A key of its own, derived from ``SECRET_KEY``: changing that voids the codes of the last three minutes."""
+    return HKDF(SHA256(), 32, None, b"watchword code pepper").derive(settings.SECRET_KEY.encode())

@@ -1,0 +1,69 @@
+"""Every refusal the service knows, as one family: a stable code, an HTTP status, and a sentence for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CATALOGUE: dict[str, tuple[int, str]] = {
+    "parse_error": (400, "The request body cannot be read"),
+    "validation_error": (400, "A field is wrong"),
+    "invalid_code": (400, "The code is wrong"),
+    "host_not_allowed": (400, "This host name is not served here"),
+    "missing_api_key": (401, "The x-api-key header is missing"),
+    "invalid_api_key": (401, "The key is not valid"),
+    "wrong_key_kind": (403, "The key is of the wrong kind for this endpoint"),
+    "challenge_required": (403, "A challenge must be solved first"),
+    "challenge_failed": (403, "The challenge was not passed"),
+    "recipient_not_allowed": (403, "Nothing can be sent to this recipient"),
+    "not_found": (404, "There is nothing here"),
+    "session_not_found": (404, "There is no such session"),
+    "message_not_found": (404, "There is no such message"),
+    "verify_token_not_found": (404, "There is no such verify token"),
+    "method_not_allowed": (405, "The method is not allowed here"),
+    "channel_not_available": (409, "The channel is not available"),
+    "channel_not_active": (409, "The user has not started this messenger's bot"),
+    "session_verified": (409, "The session's code was already used"),
+    "idempotency_conflict": (409, "The Idempotency-Key was used for another request"),
+    "session_expired": (410, "The session has expired"),
+    "verify_token_expired": (410, "The verify token has expired or was used"),
+    "body_too_large": (413, "The request body is too large"),
+    "unsupported_media_type": (415, "The request body must be JSON in UTF-8"),
+    "channel_timeout": (429, "A code was just sent over this channel"),
+    "too_many_attempts": (429, "Too many wrong codes"),
+    "too_many_sends": (429, "Too many codes were sent"),
+    "rate_limited": (429, "Too many requests"),
+    "internal_error": (500, "Something went wrong on our side"),
+    "service_unavailable": (503, "The service is briefly unavailable"),
+    "challenge_unavailable": (503, "The challenge provider does not answer"),
+}
+
+
+class Refusal(Exception):
+    """The service says no. ``extra`` are further members of the problem document.
+
+    ``retry_after`` is in whole seconds and given only where waiting helps.
+    """
+
+    def __init__(self, code: str, detail: str, *, retry_after: int | None = None, **extra: Any) -> None:
+        super().__init__(detail)
+        self.problem_code = code
+        self.status, self.title = CATALOGUE[code]
+        self.detail = detail
+        self.retry_after = retry_after
+        self.extra = extra
+
+
+class FieldsInvalid(Refusal):
+    """One or more request fields are wrong. ``errors`` maps a field to one sentence."""
+
+    def __init__(self, errors: dict[str, str]) -> None:
+        names = ", ".join(errors)
+        super().__init__(
+            "validation_error",
+            f"Wrong: {names}.",
+            errors=[{"field": name, "code": "invalid", "detail": text} for name, text in errors.items()],
+        )
+
+
+class Misuse(ValueError):
+    """A command or a page of the admin was used wrongly; the message is for the operator who typed it."""

@@ -1,0 +1,145 @@
+"""What was sent, over what, with which outcome."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from verification.models.channels import ChannelType
+from verification.models.projects import LANGUAGE_MAX_LENGTH
+
+
+class MessageStatus(models.TextChoices):
+    """Forward only: a message never goes back, and the last three are final."""
+
+    QUEUED = "queued", "Queued"
+    SENDING = "sending", "Sending"
+    SENT = "sent", "Sent"
+    SUCCESS = "success", "Delivered"
+    FAILED = "failed", "Failed"
+    EXPIRED = "expired", "Expired"
+
+
+FINAL = (MessageStatus.SUCCESS, MessageStatus.FAILED, MessageStatus.EXPIRED)
+
+
+class Message(models.Model):
+    """One message to one recipient. The row is the truth; a wake-up over the broker is a hint.
+
+    ``due_at`` is when a worker may take it next: the time of a retry, or the end of the lease of the worker that has
+    it (then ``claimed_at`` is set), or, for a message that was sent, the end of the wait for its receipt.
+    A message that no provider accepted or may have accepted is no longer ``is_counted``.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, related_name="messages")
+    session = models.ForeignKey(
+        "verification.Session", null=True, blank=True, on_delete=models.CASCADE, related_name="messages"
+    )
+    channel = models.CharField(max_length=20, choices=ChannelType.choices)
+    language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
+    status = models.CharField(max_length=8, choices=MessageStatus.choices, default=MessageStatus.QUEUED)
+    error = models.CharField(max_length=500, null=True, blank=True)
+    is_test = models.BooleanField(default=False)
+    is_counted = models.BooleanField(default=True)
+    code_encrypted = models.BinaryField(null=True, help_text="The code of a manual send, until it is final.")
+    callback_url = models.CharField(max_length=2048, blank=True)
+    pinned_provider = models.ForeignKey(
+        "verification.Provider", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    provider = models.ForeignKey(
+        "verification.Provider", null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
+    )
+    provider_message_id = models.CharField(max_length=255, null=True, blank=True)
+    claims = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")
+    lost_leases = models.PositiveSmallIntegerField(default=0, help_text="How often a worker died with it.")
+    claimed_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    due_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+        constraints = (
+            models.CheckConstraint(name="message_status", condition=Q(status__in=MessageStatus.values)),
+            models.CheckConstraint(
+                name="message_finished_when_final",
+                condition=Q(status__in=FINAL, finished_at__isnull=False)
+                | Q(~Q(status__in=FINAL), finished_at__isnull=True),
+            ),
+            models.CheckConstraint(name="message_expires_later", condition=Q(expires_at__gt=F("created_at"))),
+        )
+        indexes = (
+            models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
+            models.Index(name="message_of_project", fields=("project", "-created_at")),
+            models.Index(
+                name="message_due",
+                fields=("-created_at",),
+                condition=Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
+            ),
+            models.Index(
+                name="message_awaits_receipt", fields=("due_at",), condition=Q(status=MessageStatus.SENT)
+            ),
+            models.Index(
+                name="message_by_provider_id",
+                fields=("provider", "provider_message_id"),
+                condition=Q(provider_message_id__isnull=False),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"message {self.pk}"
+
+
+class DeliveryAttempt(models.Model):
+    """One call to one provider for one message."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="attempts")
+    provider = models.ForeignKey("verification.Provider", null=True, on_delete=models.SET_NULL, related_name="attempts")
+    provider_name = models.CharField(max_length=80)
+    outcome = models.CharField(max_length=20)
+    provider_message_id = models.CharField(max_length=255, null=True)
+    provider_status = models.CharField(max_length=100, blank=True)
+    error = models.CharField(max_length=500, blank=True)
+    latency_ms = models.PositiveIntegerField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"{self.provider_name}: {self.outcome}"
+
+
+class DailySpend(models.Model):
+    """Messages of one project over one channel on one day (UTC), which a daily budget is held against."""
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    channel = models.CharField(max_length=20, choices=ChannelType.choices)
+    day = models.DateField()
+    messages = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(name="daily_spend_once", fields=("project", "channel", "day")),)
+
+    def __str__(self) -> str:
+        return f"{self.messages} on {self.day}"
+
+
+class IdempotentRequest(models.Model):
+    """The answer of a manual send under the ``Idempotency-Key`` it came with."""
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    key = models.CharField(max_length=255)
+    api_key = models.ForeignKey("verification.ApiKey", on_delete=models.CASCADE)
+    body_digest = models.BinaryField(max_length=32)
+    answer = models.JSONField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(name="idempotent_request_once", fields=("project", "key")),)
+
+    def __str__(self) -> str:
+        return f"idempotent request {self.pk}"

@@ -1,0 +1,163 @@
+"""A customer: its project with every default and limit, its members, its keys, its test logins."""
+
+import uuid
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from verification.models.channels import ChannelType
+
+CODE_LENGTHS = ((4, "4"), (6, "6"))
+ORIGIN_MAX_LENGTH = 255
+LANGUAGE_MAX_LENGTH = 35  # RFC 5646 asks for room for 35 characters
+
+
+def limit_field(default: int, help_text: str) -> models.PositiveIntegerField:
+    return models.PositiveIntegerField(default=default, help_text=f"{help_text} 0 switches the limit off.")
+
+
+class Project(models.Model):
+    """One tenant. Its fields are the defaults and limits that the panel and ``setproject`` set."""
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=100, unique=True)
+    is_enabled = models.BooleanField(
+        default=True, help_text="A disabled project's keys answer 401 and nothing of it is sent."
+    )
+    site_url = models.URLField(blank=True, help_text="Where a channel without a link of its own points.")
+    origins = ArrayField(
+        models.CharField(max_length=ORIGIN_MAX_LENGTH),
+        default=list,
+        blank=True,
+        help_text="Browser origins that may call the session endpoints, e.g. https://app.example.com.",
+    )
+    languages = ArrayField(
+        models.CharField(max_length=LANGUAGE_MAX_LENGTH),
+        default=list,
+        blank=True,
+        help_text="Languages offered to Accept-Language. Empty means every language there is a text in.",
+    )
+    language = models.CharField(
+        max_length=LANGUAGE_MAX_LENGTH, default="en", help_text="The language where nothing else is known."
+    )
+
+    code_length = models.PositiveSmallIntegerField(choices=CODE_LENGTHS, default=6)
+    code_digits = models.BooleanField(default=True)
+    code_letters = models.BooleanField(default=False)
+    new_code_on_send = models.BooleanField(
+        default=False, help_text="Draw a new code for every send of a session instead of sending the same one."
+    )
+
+    default_phone_channel = models.CharField(
+        max_length=20, choices=ChannelType.phone_choices(), default=ChannelType.SMS
+    )
+    default_email_channel = models.CharField(
+        max_length=20, choices=ChannelType.email_choices(), default=ChannelType.EMAIL
+    )
+    allow_voip = models.BooleanField(
+        default=False, help_text="Send SMS to VoIP and personal numbers too (they are easy to get by the thousand)."
+    )
+    test_logins_enabled = models.BooleanField(default=True, help_text="One switch for all test logins.")
+
+    sends_per_10_minutes = limit_field(5, "Messages to one recipient in 10 minutes.")
+    sends_per_hour = limit_field(10, "Messages to one recipient in an hour.")
+    sends_per_day = limit_field(20, "Messages to one recipient in a day.")
+    wrong_codes_per_15_minutes = limit_field(
+        10, "Wrong codes for one recipient in 15 minutes (half of that for codes of 4)."
+    )
+    wrong_codes_per_day = limit_field(20, "Wrong codes for one recipient in a day (half of that for codes of 4).")
+    creates_per_address = limit_field(300, "Session creates from one client address in 10 minutes.")
+    requests_per_second = limit_field(200, "Session creates and manual sends of the project in a second.")
+    server_addresses = ArrayField(
+        models.GenericIPAddressField(),
+        default=list,
+        blank=True,
+        help_text="Addresses of the customer's own servers, which the limit per client address leaves alone.",
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (
+            models.CheckConstraint(name="project_code_length", condition=Q(code_length__in=(4, 6))),
+            models.CheckConstraint(
+                name="project_code_alphabet", condition=Q(code_digits=True) | Q(code_letters=True)
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A user of the panel who runs a project."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(name="membership_once", fields=("project", "user")),)
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project}"
+
+
+class KeyKind(models.TextChoices):
+    API = "api", "API key"
+    SECRET = "secret", "Secret key"
+
+
+class ApiKey(models.Model):
+    """A key of a project. The text is shown once; only its SHA-256 and a prefix to know it by are kept."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
+    kind = models.CharField(max_length=6, choices=KeyKind.choices)
+    prefix = models.CharField(max_length=20, editable=False)
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, editable=False
+    )
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="To the minute.")
+
+    class Meta:
+        ordering = ("-created_at",)
+        verbose_name = "key"
+        constraints = (
+            models.CheckConstraint(name="key_kind", condition=Q(kind__in=KeyKind.values)),
+            models.CheckConstraint(name="key_expires_later", condition=Q(expires_at__gt=F("created_at"))),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+
+class TestLogin(models.Model):
+    """A recipient with a fixed code, to whom nothing is ever sent: for app reviewers and automated tests."""
+
+    __test__ = False  # not a test class, whatever its name says
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="test_logins")
+    to = models.CharField(max_length=254, help_text="The phone number (E.164) or e-mail address.")
+    code = models.CharField(max_length=6, help_text="4 or 6 characters.")
+    expires_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ("to",)
+        constraints = (
+            models.UniqueConstraint(name="test_login_once", fields=("project", "to")),
+            models.CheckConstraint(name="test_login_code", condition=Q(code__regex=r"^([0-9A-Z]{4}|[0-9A-Z]{6})$")),
+        )
+
+    def __str__(self) -> str:
+        return self.to
+
+

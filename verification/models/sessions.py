@@ -1,0 +1,97 @@
+"""A verification from its code to its token."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from verification.codes import ULID_LENGTH
+from verification.models.channels import ChannelType
+from verification.models.projects import LANGUAGE_MAX_LENGTH
+
+
+class Session(models.Model):
+    """Three minutes in which a recipient can prove that they know a code.
+
+    The code is drawn with the session. ``channel`` names where it last went and is empty until it went anywhere;
+    until then every code is wrong. ``code_encrypted`` is wiped once the session is verified or over.
+    """
+
+    id = models.CharField(primary_key=True, max_length=ULID_LENGTH)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, related_name="sessions")
+    language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
+    code_digest = models.BinaryField(max_length=32)
+    code_encrypted = models.BinaryField(null=True)
+    code_length = models.PositiveSmallIntegerField()
+    code_digits = models.BooleanField()
+    code_letters = models.BooleanField()
+    channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
+    awaited_channel = models.CharField(
+        max_length=20,
+        choices=ChannelType.choices,
+        blank=True,
+        help_text="A messenger that the code goes out over once the user starts its bot.",
+    )
+    link_payload = models.CharField(max_length=64, help_text="The one-time payload of the messenger's deep link.")
+    is_open = models.BooleanField(default=True, help_text="False once verified, or replaced by a later session.")
+    is_test = models.BooleanField(default=False)
+    is_challenged = models.BooleanField(default=False, help_text="Whether a challenge was passed.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    attempts_max = models.PositiveSmallIntegerField()
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    verified_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+        constraints = (
+            models.UniqueConstraint(
+                # A locked, expired or verified session is closed before the next is opened, under the recipient's
+                # lock; so at most one stands open, whatever races.
+                name="session_one_open_per_recipient",
+                fields=("recipient",),
+                condition=Q(is_open=True),
+            ),
+            models.CheckConstraint(name="session_attempts", condition=Q(attempts__lte=F("attempts_max"))),
+            models.CheckConstraint(name="session_expires_later", condition=Q(expires_at__gt=F("created_at"))),
+        )
+        indexes = (
+            models.Index(name="session_of_project", fields=("project", "-created_at")),
+            models.Index(name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_encrypted__isnull=False)),
+        )
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class WrongCode(models.Model):
+    """One wrong code, from which the recipient's budget is counted."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="wrong_codes")
+    recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = (models.Index(name="wrong_code_of_recipient", fields=("recipient", "-created_at")),)
+
+    def __str__(self) -> str:
+        return f"wrong code {self.pk}"
+
+
+class VerifyToken(models.Model):
+    """What a right code is exchanged for. Only the SHA-256 of the token's text is kept."""
+
+    digest = models.BinaryField(primary_key=True, max_length=32)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="verify_token")
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(name="verify_token_expires_later", condition=Q(expires_at__gt=F("created_at"))),
+        )
+
+    def __str__(self) -> str:
+        return f"token of {self.session_id}"

@@ -1,0 +1,57 @@
+-- Take due messages for one worker: the one named, or (p_message null) up to p_limit of them, the freshest first.
+--
+-- A claim is a lease: `due_at` moves to its end, and a worker that dies with it loses the message to the next one.
+-- Rows that another worker is just taking are skipped. What comes back is all that sending needs, `is_over` true
+-- where the code is no longer valid and must not be sent, and `unknown_at` the providers whose outcome for this
+-- message is not known, which are never asked again (but for a lease that died with its worker, which is tried once
+-- more, also at the same provider).
+CREATE OR REPLACE FUNCTION claim_messages(p_message bigint, p_limit integer, p_lease_seconds integer)
+RETURNS TABLE (
+    id bigint, project_id bigint, project_name text, channel text, address text, language text, claims integer,
+    lost_leases integer, session_id text, session_code bytea, manual_code bytea, pinned_provider_id bigint,
+    is_pinned boolean, lives_seconds double precision, is_over boolean, unknown_at bigint[], recipient_id bigint
+) LANGUAGE plpgsql AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_ids bigint[];
+BEGIN
+    IF p_message IS NOT NULL THEN
+        v_ids := ARRAY(
+            SELECT m.id FROM verification_message AS m
+            WHERE m.id = p_message AND m.status IN ('queued', 'sending') AND m.due_at <= v_now
+            FOR UPDATE SKIP LOCKED
+        );
+    ELSE
+        v_ids := ARRAY(
+            SELECT m.id FROM verification_message AS m
+            WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now
+            ORDER BY m.created_at DESC
+            LIMIT p_limit
+            FOR UPDATE SKIP LOCKED
+        );
+    END IF;
+    RETURN QUERY
+    UPDATE verification_message AS m SET
+        status = 'sending',
+        claims = m.claims + 1,
+        lost_leases = m.lost_leases + (m.claimed_at IS NOT NULL)::integer,
+        claimed_at = v_now,
+        due_at = v_now + make_interval(secs => p_lease_seconds)
+    FROM verification_message AS taken
+    JOIN verification_recipient AS recipient ON recipient.id = taken.recipient_id
+    JOIN verification_project AS project ON project.id = taken.project_id
+    LEFT JOIN verification_session AS s ON s.id = taken.session_id
+    WHERE m.id = ANY (v_ids) AND taken.id = m.id
+    RETURNING
+        m.id, m.project_id, project.name::text, m.channel::text, recipient.address::text, m.language::text,
+        m.claims::integer, m.lost_leases::integer, m.session_id::text, s.code_encrypted, m.code_encrypted,
+        m.pinned_provider_id, m.pinned_provider_id IS NOT NULL,
+        extract(epoch FROM m.expires_at - v_now)::double precision,
+        m.expires_at <= v_now OR NOT project.is_enabled OR coalesce(session_state(s, v_now) <> 'open' AND s.id IS NOT NULL, false),
+        ARRAY(
+            SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
+            WHERE m.claims > 1 AND attempt.message_id = m.id AND attempt.outcome = 'unknown'
+        ),
+        m.recipient_id;
+END
+$$;

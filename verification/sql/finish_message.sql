@@ -1,0 +1,105 @@
+-- Record what became of a message: the attempt just made (if any) and the status that follows (if it changes).
+--
+-- Statuses go forward only: queued, sending, sent, then success, failed or expired, which are final. p_status null
+-- only notes the attempt; 'sending' gives the message back for a retry at p_retry_seconds from now, if this worker
+-- still holds it (p_claims). For 'sent', p_retry_seconds is how long its receipt may take.
+-- A message that no provider accepted or may have accepted stops counting in every limit and frees its channel.
+-- Returns whether the status changed.
+CREATE OR REPLACE FUNCTION finish_message(
+    p_message bigint, p_claims integer, p_status text, p_error text, p_retry_seconds double precision,
+    p_provider bigint, p_provider_name text, p_outcome text, p_provider_message_id text, p_provider_status text,
+    p_attempt_error text, p_latency_ms integer
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_order constant text[] := '{queued,sending,sent,success,failed,expired}';
+    v_final constant boolean := p_status IN ('success', 'failed', 'expired');
+    v_message verification_message;
+BEGIN
+    IF p_outcome IS NOT NULL THEN
+        INSERT INTO verification_deliveryattempt (
+            message_id, provider_id, provider_name, outcome, provider_message_id, provider_status, error, latency_ms
+        ) VALUES (
+            p_message, p_provider, p_provider_name, p_outcome, p_provider_message_id, p_provider_status,
+            p_attempt_error, p_latency_ms
+        );
+    END IF;
+    IF p_status IS NULL THEN
+        RETURN false;
+    END IF;
+    IF p_status = 'sending' THEN
+        UPDATE verification_message
+        SET claimed_at = NULL, due_at = v_now + make_interval(secs => p_retry_seconds)
+        WHERE id = p_message AND status = 'sending' AND claims = p_claims;
+        RETURN FOUND;
+    END IF;
+
+    UPDATE verification_message AS m SET
+        status = p_status,
+        error = p_error,
+        claimed_at = NULL,
+        due_at = v_now + make_interval(secs => coalesce(p_retry_seconds, 0)),
+        sent_at = CASE WHEN p_status IN ('sent', 'success') THEN coalesce(m.sent_at, v_now) ELSE m.sent_at END,
+        finished_at = CASE WHEN v_final THEN v_now END,
+        provider_id = coalesce(p_provider, m.provider_id),
+        provider_message_id = coalesce(p_provider_message_id, m.provider_message_id),
+        code_encrypted = CASE WHEN v_final THEN NULL ELSE m.code_encrypted END
+    WHERE m.id = p_message
+      AND m.finished_at IS NULL
+      AND array_position(v_order, m.status::text) < array_position(v_order, p_status)
+    RETURNING m.* INTO v_message;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+
+    IF p_status IN ('sent', 'success') THEN
+        UPDATE verification_recipient SET reached_channel = v_message.channel
+        WHERE id = v_message.recipient_id AND reached_channel <> v_message.channel;
+    ELSIF v_message.is_counted AND NOT EXISTS (
+        SELECT FROM verification_deliveryattempt
+        WHERE message_id = p_message AND outcome IN ('accepted', 'unknown')
+    ) AND v_message.lost_leases = 0 THEN
+        UPDATE verification_message SET is_counted = false WHERE id = p_message;
+        UPDATE verification_dailyspend SET messages = greatest(messages - 1, 0)
+        WHERE project_id = v_message.project_id
+          AND channel = v_message.channel
+          AND day = (v_message.created_at AT TIME ZONE 'UTC')::date;
+    END IF;
+    RETURN true;
+END
+$$;
+
+-- Close, in bulk and without a provider call, up to p_limit messages whose time is over: those never sent, and those
+-- sent whose receipt did not come in time. Returns their number.
+CREATE OR REPLACE FUNCTION expire_messages(p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_ids bigint[];
+BEGIN
+    v_ids := ARRAY(
+        SELECT id FROM verification_message
+        WHERE status IN ('queued', 'sending') AND expires_at <= v_now AND due_at <= v_now
+        LIMIT p_limit FOR UPDATE SKIP LOCKED
+    );
+    PERFORM finish_message(
+        id, NULL, 'expired', 'It could not be sent in time.', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    ) FROM unnest(v_ids) AS id;
+    RETURN cardinality(v_ids) + close_unconfirmed(p_limit - cardinality(v_ids));
+END
+$$;
+
+-- Close up to p_limit sent messages whose provider's receipt did not come within its window.
+CREATE OR REPLACE FUNCTION close_unconfirmed(p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_ids bigint[] := ARRAY(
+        SELECT id FROM verification_message
+        WHERE status = 'sent' AND due_at <= clock_timestamp()
+        LIMIT p_limit FOR UPDATE SKIP LOCKED
+    );
+BEGIN
+    PERFORM finish_message(
+        id, NULL, 'expired', 'No delivery receipt came in time.', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    ) FROM unnest(v_ids) AS id;
+    RETURN cardinality(v_ids);
+END
+$$;

@@ -1,0 +1,117 @@
+-- Return the recipient's open session, or open one, and queue its message: one round trip, one transaction.
+--
+-- The recipient's row is locked first; each later statement of this VOLATILE function then sees what the lock's last
+-- holder committed (under READ COMMITTED every statement has a fresh snapshot), so parallel calls for one recipient
+-- give one session and one message.
+--
+-- p_type      the channel asked for, or null to choose
+-- p_channels  what the project can send over to this kind of recipient, in the order of preference
+-- p_bots      those of them that reach only users who have started a bot
+-- p_budgets   {"sms": messages a day} where the owner set one
+--
+-- Outcome: 'opened' (also for a session returned as it stands), 'too_many_attempts', 'too_many_sends',
+-- 'over_budget', or 'renew': the open session is due for a send and its project draws a new code for each, which
+-- the caller makes for the session's id and sends by send_code.
+CREATE OR REPLACE FUNCTION open_session(
+    p_project bigint, p_address text, p_session text, p_code_digest bytea, p_code_encrypted bytea,
+    p_code_length integer, p_code_digits boolean, p_code_letters boolean, p_attempts_max integer,
+    p_link_payload text, p_lives_seconds integer, p_language text, p_default_language text, p_is_test boolean,
+    p_is_challenged boolean, p_send boolean, p_type text, p_channels text[], p_bots text[], p_message bigint,
+    p_draws_new_code boolean, p_send_limits integer[], p_wrong_limits integer[], p_budgets jsonb,
+    OUT outcome text, OUT retry_after integer, OUT session_id text, OUT expires_at timestamptz, OUT sent_to text,
+    OUT message_id bigint, OUT blocks jsonb, OUT active text[], OUT link_payload text
+) LANGUAGE plpgsql AS $$
+DECLARE
+    v_recipient verification_recipient := lock_recipient(p_project, p_address);
+    v_now timestamptz := clock_timestamp();
+    v_session verification_session;
+    v_is_returned boolean;
+    v_channel text;
+BEGIN
+    SELECT * INTO v_session FROM verification_session AS s WHERE s.recipient_id = v_recipient.id AND s.is_open;
+    v_is_returned := FOUND;
+    IF v_is_returned AND (v_session.expires_at <= v_now OR v_session.attempts >= v_session.attempts_max) THEN
+        UPDATE verification_session SET is_open = false WHERE id = v_session.id;
+        v_is_returned := false;
+    END IF;
+
+    retry_after := wrong_codes_wait(
+        v_recipient.id, v_recipient.verified_at, p_wrong_limits,
+        CASE WHEN v_is_returned THEN v_session.code_length ELSE p_code_length END, p_is_challenged, v_now
+    );
+    IF retry_after > 0 THEN
+        outcome := 'too_many_attempts';
+        RETURN;
+    END IF;
+
+    IF NOT v_is_returned THEN
+        v_session.id := p_session;
+        v_session.expires_at := v_now + make_interval(secs => p_lives_seconds);
+        v_session.channel := '';
+        v_session.awaited_channel := '';
+        v_session.language := coalesce(p_language, nullif(v_recipient.language, ''), p_default_language);
+        v_session.is_test := p_is_test;
+        v_session.link_payload := p_link_payload;
+        INSERT INTO verification_session (
+            id, project_id, recipient_id, language, code_digest, code_encrypted, code_length, code_digits,
+            code_letters, channel, awaited_channel, link_payload, is_open, is_test, is_challenged, attempts,
+            attempts_max, created_at, expires_at
+        ) VALUES (
+            p_session, p_project, v_recipient.id, v_session.language, p_code_digest, p_code_encrypted, p_code_length,
+            p_code_digits, p_code_letters, '', '', p_link_payload, true, p_is_test, p_is_challenged, 0,
+            p_attempts_max, v_now, v_session.expires_at
+        );
+    END IF;
+
+    blocks := channel_blocks(v_recipient.id, v_now);
+    active := CASE WHEN p_bots = '{}' THEN '{}' ELSE active_bots(v_recipient.id, p_bots) END;
+
+    v_channel := p_type;
+    IF v_channel IS NULL THEN
+        -- The channel they last verified with (else the one a code last reached them over), then the project's order.
+        SELECT candidate INTO v_channel
+        FROM unnest(
+            coalesce(nullif(v_recipient.verified_channel, ''), v_recipient.reached_channel) || p_channels
+        ) WITH ORDINALITY AS preference (candidate, place)
+        WHERE candidate = ANY (p_channels) AND (candidate <> ALL (p_bots) OR candidate = ANY (active))
+        ORDER BY place LIMIT 1;
+    END IF;
+
+    IF p_send AND (v_channel IS NULL OR (v_channel = ANY (p_bots) AND v_channel <> ALL (active))) THEN
+        -- Only a bot that the user has yet to start: the code waits for that.
+        UPDATE verification_session SET awaited_channel = coalesce(v_channel, p_channels[1]) WHERE id = v_session.id;
+    ELSIF p_send AND NOT blocks ? v_channel THEN
+        IF v_is_returned AND p_draws_new_code AND NOT v_session.is_test THEN
+            outcome := 'renew';
+            session_id := v_session.id;
+            sent_to := v_channel;
+            RETURN;
+        END IF;
+        SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
+        FROM queue_message(
+            p_message, p_project, v_recipient.id, v_session.id, v_channel, v_session.language, v_session.expires_at,
+            NULL, '', NULL, v_session.is_test, p_send_limits, (p_budgets ->> v_channel)::integer, v_now
+        ) AS queued;
+        IF outcome <> 'queued' THEN
+            -- Nothing was sent, so nothing stays written.
+            IF NOT v_is_returned THEN
+                DELETE FROM verification_session WHERE id = v_session.id;
+            END IF;
+            RETURN;
+        END IF;
+        UPDATE verification_session SET channel = v_channel, awaited_channel = '' WHERE id = v_session.id;
+        v_session.channel := v_channel;
+        blocks := blocks || jsonb_build_object(v_channel, 60);
+        IF NOT v_session.is_test THEN
+            message_id := p_message;
+        END IF;
+    END IF;
+
+    outcome := 'opened';
+    retry_after := NULL;
+    session_id := v_session.id;
+    expires_at := v_session.expires_at;
+    sent_to := nullif(v_session.channel, '');
+    link_payload := v_session.link_payload;
+END
+$$;

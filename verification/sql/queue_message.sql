@@ -1,0 +1,108 @@
+-- Write one message if the limits allow it. The caller holds the recipient's lock.
+--
+-- Counts, from rows and so exactly: the sends of the session (at most 5), the sends to the recipient in
+-- `p_limits` = {10 minutes, hour, day}, and last, by one conditional update, the channel's budget of the day.
+-- A test login's messages are final at once, count in nothing and reach nobody.
+--
+-- Outcome: 'queued', 'too_many_sends' (retry_after is null when waiting does not help) or 'over_budget'.
+CREATE OR REPLACE FUNCTION queue_message(
+    p_message bigint, p_project bigint, p_recipient bigint, p_session text, p_channel text, p_language text,
+    p_expires_at timestamptz, p_code_encrypted bytea, p_callback_url text, p_provider bigint,
+    p_is_test boolean, p_limits integer[], p_budget integer, p_now timestamptz,
+    OUT outcome text, OUT retry_after integer
+) LANGUAGE plpgsql AS $$
+DECLARE
+    v_session_sends constant integer := 5;
+    v_today constant date := (p_now AT TIME ZONE 'UTC')::date;
+    v_moments timestamptz[];
+BEGIN
+    outcome := 'queued';
+    IF NOT p_is_test THEN
+        IF p_session IS NOT NULL AND v_session_sends <= (
+            SELECT count(*) FROM verification_message WHERE session_id = p_session AND is_counted
+        ) THEN
+            outcome := 'too_many_sends';
+            RETURN;
+        END IF;
+
+        v_moments := ARRAY(
+            SELECT created_at FROM verification_message
+            WHERE recipient_id = p_recipient AND is_counted AND created_at > p_now - interval '1 day'
+            ORDER BY created_at DESC
+            LIMIT greatest(p_limits[1], p_limits[2], p_limits[3])
+        );
+        retry_after := greatest(
+            seconds_until_below(v_moments, p_limits[1], interval '10 minutes', p_now),
+            seconds_until_below(v_moments, p_limits[2], interval '1 hour', p_now),
+            seconds_until_below(v_moments, p_limits[3], interval '1 day', p_now)
+        );
+        IF retry_after > 0 THEN
+            outcome := 'too_many_sends';
+            RETURN;
+        END IF;
+        retry_after := NULL;
+
+        IF p_budget IS NOT NULL THEN
+            INSERT INTO verification_dailyspend AS spend (project_id, channel, day, messages)
+            SELECT p_project, p_channel, v_today, 1 WHERE p_budget > 0
+            ON CONFLICT (project_id, channel, day) DO UPDATE
+                SET messages = spend.messages + 1 WHERE spend.messages < p_budget;
+            IF NOT FOUND THEN
+                outcome := 'over_budget';
+                retry_after := ceil(extract(epoch FROM (v_today + 1)::timestamp AT TIME ZONE 'UTC' - p_now));
+                RETURN;
+            END IF;
+        END IF;
+    END IF;
+
+    INSERT INTO verification_message (
+        id, project_id, recipient_id, session_id, channel, language, status, is_test, is_counted, code_encrypted,
+        callback_url, pinned_provider_id, claims, lost_leases, created_at, due_at, expires_at, finished_at
+    ) VALUES (
+        p_message, p_project, p_recipient, p_session, p_channel, p_language,
+        CASE WHEN p_is_test THEN 'success' ELSE 'queued' END, p_is_test, NOT p_is_test,
+        CASE WHEN p_is_test THEN NULL ELSE p_code_encrypted END, p_callback_url, p_provider, 0, 0, p_now, p_now,
+        p_expires_at, CASE WHEN p_is_test THEN p_now END
+    );
+END
+$$;
+
+-- Lock a recipient, making it on the first sight. Nobody else counts or writes for it until we commit. Whatever is
+-- read after this call, in a statement of its own, sees what the last holder of the lock committed.
+CREATE OR REPLACE FUNCTION lock_recipient(p_project bigint, p_address text)
+RETURNS verification_recipient LANGUAGE plpgsql AS $$
+DECLARE
+    v_recipient verification_recipient;
+BEGIN
+    SELECT * INTO v_recipient FROM verification_recipient
+    WHERE project_id = p_project AND address = p_address
+    FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO verification_recipient (project_id, address, language, verified_channel, reached_channel)
+        VALUES (p_project, p_address, '', '', '')
+        ON CONFLICT (project_id, address) DO UPDATE SET address = excluded.address  -- locks the one who was first
+        RETURNING * INTO v_recipient;
+    END IF;
+    RETURN v_recipient;
+END
+$$;
+
+-- Write the message of a manual send, under the recipient's lock. Outcome: as queue_message.
+CREATE OR REPLACE FUNCTION queue_manual_message(
+    p_message bigint, p_project bigint, p_address text, p_channel text, p_language text, p_code_encrypted bytea,
+    p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean, p_limits integer[],
+    p_budget integer,
+    OUT outcome text, OUT retry_after integer
+) LANGUAGE plpgsql AS $$
+DECLARE
+    v_recipient verification_recipient := lock_recipient(p_project, p_address);
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
+    FROM queue_message(
+        p_message, p_project, v_recipient.id, NULL, p_channel,
+        coalesce(nullif(v_recipient.language, ''), p_language), v_now + make_interval(secs => p_lives_seconds),
+        p_code_encrypted, p_callback_url, p_provider, p_is_test, p_limits, p_budget, v_now
+    ) AS queued;
+END
+$$;

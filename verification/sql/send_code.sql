@@ -1,0 +1,70 @@
+-- Send a session's code again, over the channel asked for, under the recipient's lock.
+--
+-- The caller has found the session and judged the channel; what time and other callers decide is judged here.
+-- p_code_digest and p_code_encrypted are null, or a new code that replaces the session's.
+--
+-- Outcome: 'queued', 'session_not_found', 'session_verified', 'session_expired', 'session_locked',
+-- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'too_many_sends', 'over_budget'.
+CREATE OR REPLACE FUNCTION send_code(
+    p_project bigint, p_session text, p_channel text, p_is_bot boolean, p_message bigint, p_code_digest bytea,
+    p_code_encrypted bytea, p_is_challenged boolean, p_send_limits integer[], p_wrong_limits integer[],
+    p_budget integer,
+    OUT outcome text, OUT retry_after integer, OUT expires_at timestamptz, OUT message_id bigint, OUT blocks jsonb
+) LANGUAGE plpgsql AS $$
+DECLARE
+    v_recipient verification_recipient;
+    v_session verification_session;
+    v_now timestamptz;
+BEGIN
+    SELECT recipient.* INTO v_recipient
+    FROM verification_recipient AS recipient
+    JOIN verification_session AS s ON s.recipient_id = recipient.id
+    WHERE s.id = p_session AND s.project_id = p_project
+    FOR NO KEY UPDATE OF recipient;
+    v_now := clock_timestamp();
+    SELECT * INTO v_session FROM verification_session AS s WHERE s.id = p_session AND s.project_id = p_project;
+
+    outcome := session_state(v_session, v_now);
+    IF outcome <> 'open' THEN
+        RETURN;
+    END IF;
+    retry_after := wrong_codes_wait(
+        v_recipient.id, v_recipient.verified_at, p_wrong_limits, v_session.code_length,
+        p_is_challenged OR v_session.is_challenged, v_now
+    );
+    IF retry_after > 0 THEN
+        outcome := 'too_many_attempts';
+        RETURN;
+    END IF;
+    IF p_is_bot AND active_bots(v_recipient.id, ARRAY[p_channel]) = '{}' THEN
+        UPDATE verification_session SET awaited_channel = p_channel WHERE id = p_session;
+        outcome := 'channel_not_active';
+        RETURN;
+    END IF;
+    blocks := channel_blocks(v_recipient.id, v_now);
+    IF blocks ? p_channel THEN
+        outcome := 'channel_timeout';
+        retry_after := blocks ->> p_channel;
+        RETURN;
+    END IF;
+    SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
+    FROM queue_message(
+        p_message, p_project, v_recipient.id, p_session, p_channel, v_session.language, v_session.expires_at, NULL,
+        '', NULL, v_session.is_test, p_send_limits, p_budget, v_now
+    ) AS queued;
+    IF outcome <> 'queued' THEN
+        RETURN;
+    END IF;
+    UPDATE verification_session SET
+        channel = p_channel,
+        awaited_channel = '',
+        code_digest = coalesce(p_code_digest, code_digest),
+        code_encrypted = coalesce(p_code_encrypted, code_encrypted)
+    WHERE id = p_session;
+    expires_at := v_session.expires_at;
+    blocks := blocks || jsonb_build_object(p_channel, 60);
+    IF NOT v_session.is_test THEN
+        message_id := p_message;
+    END IF;
+END
+$$;

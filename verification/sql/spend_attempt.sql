@@ -1,0 +1,72 @@
+-- Where a session stands. A row that was not found arrives as one of nulls.
+CREATE OR REPLACE FUNCTION session_state(p_session verification_session, p_now timestamptz)
+RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN p_session.id IS NULL THEN 'session_not_found'
+        WHEN p_session.verified_at IS NOT NULL THEN 'session_verified'
+        WHEN p_session.expires_at <= p_now THEN 'session_expired'
+        WHEN p_session.attempts >= p_session.attempts_max THEN 'session_locked'
+        ELSE 'open'
+    END
+$$;
+
+-- Spend one attempt of a session and compare: one round trip, committed before the answer, whatever the answer is.
+--
+-- The recipient's lock makes parallel checks take turns, so exactly `attempts_max` comparisons are ever made and of
+-- any number of right codes one gets the token. p_code_digest is null for a code that cannot be right.
+-- p_wrong_limits is {in 15 minutes, in a day}.
+--
+-- Outcome: 'verified', 'invalid_code', 'session_not_found', 'session_verified', 'session_expired',
+-- 'session_locked', 'too_many_attempts'.
+CREATE OR REPLACE FUNCTION spend_attempt(
+    p_project bigint, p_session text, p_code_digest bytea, p_token_digest bytea, p_token_seconds integer,
+    p_wrong_limits integer[],
+    OUT outcome text, OUT attempts_left integer, OUT retry_after integer, OUT is_test boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+    v_recipient verification_recipient;
+    v_session verification_session;
+    v_now timestamptz;
+BEGIN
+    SELECT recipient.* INTO v_recipient
+    FROM verification_recipient AS recipient
+    JOIN verification_session AS s ON s.recipient_id = recipient.id
+    WHERE s.id = p_session AND s.project_id = p_project
+    FOR NO KEY UPDATE OF recipient;
+    v_now := clock_timestamp();
+    SELECT * INTO v_session FROM verification_session AS s WHERE s.id = p_session AND s.project_id = p_project;
+
+    outcome := session_state(v_session, v_now);
+    IF outcome <> 'open' THEN
+        RETURN;
+    END IF;
+    retry_after := wrong_codes_wait(
+        v_recipient.id, v_recipient.verified_at, p_wrong_limits, v_session.code_length, v_session.is_challenged, v_now
+    );
+    IF retry_after > 0 THEN
+        outcome := 'too_many_attempts';
+        RETURN;
+    END IF;
+    retry_after := NULL;
+
+    -- A session whose code never went anywhere cannot be verified: there, every code is wrong.
+    IF v_session.channel <> '' AND v_session.code_digest = p_code_digest THEN
+        UPDATE verification_session
+        SET attempts = attempts + 1, verified_at = v_now, is_open = false, code_encrypted = NULL
+        WHERE id = p_session;
+        INSERT INTO verification_verifytoken (digest, project_id, session_id, created_at, expires_at)
+        VALUES (p_token_digest, p_project, p_session, v_now, v_now + make_interval(secs => p_token_seconds));
+        UPDATE verification_recipient
+        SET verified_channel = v_session.channel, verified_at = v_now, language = v_session.language
+        WHERE id = v_recipient.id;
+        outcome := 'verified';
+        is_test := v_session.is_test;
+    ELSE
+        UPDATE verification_session SET attempts = attempts + 1 WHERE id = p_session;
+        INSERT INTO verification_wrongcode (session_id, recipient_id, created_at)
+        VALUES (p_session, v_recipient.id, v_now);
+        outcome := 'invalid_code';
+        attempts_left := v_session.attempts_max - v_session.attempts - 1;
+    END IF;
+END
+$$;

@@ -1,0 +1,67 @@
+-- How long to wait until fewer than `p_limit` of the given moments lie within the last `p_window`.
+-- `p_moments` is newest first. Whole seconds, rounded up; 0 for "no need to wait". A limit of 0 is off.
+CREATE OR REPLACE FUNCTION seconds_until_below(
+    p_moments timestamptz[], p_limit integer, p_window interval, p_now timestamptz
+) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(
+        greatest(0, ceil(extract(epoch FROM p_moments[nullif(p_limit, 0)] + p_window - p_now))::integer), 0
+    )
+$$;
+
+-- The seconds left of the 60-second block of each channel, as {"sms": 42}. The block belongs to the recipient and
+-- the channel, so it outlives the session. Manual sends neither take nor obey it; a send that failed at every
+-- provider is no longer counted and frees it.
+CREATE OR REPLACE FUNCTION channel_blocks(p_recipient bigint, p_now timestamptz)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT coalesce(jsonb_object_agg(channel, left_seconds), '{}')
+    FROM (
+        SELECT channel, ceil(extract(epoch FROM max(created_at) + interval '60 seconds' - p_now))::integer AS left_seconds
+        FROM verification_message
+        WHERE recipient_id = p_recipient
+          AND created_at > p_now - interval '60 seconds'
+          AND session_id IS NOT NULL
+          AND (is_counted OR is_test)
+        GROUP BY channel
+    ) AS blocked
+$$;
+
+-- The wait that the recipient's wrong codes impose, in seconds. `p_limits` is {in 15 minutes, in a day}, halved for
+-- codes of four characters. A session that passed a challenge is bound by the day alone, so that a stranger's
+-- guesses cannot keep the owner of a number out. Only time and the recipient's own success take wrong codes back.
+CREATE OR REPLACE FUNCTION wrong_codes_wait(
+    p_recipient bigint, p_verified_at timestamptz, p_limits integer[], p_code_length integer,
+    p_is_challenged boolean, p_now timestamptz
+) RETURNS integer LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_share integer := CASE WHEN p_code_length = 4 THEN 2 ELSE 1 END;
+    v_in_15_minutes integer := CASE WHEN p_is_challenged THEN 0 ELSE ceil(p_limits[1]::numeric / v_share) END;
+    v_in_a_day integer := ceil(p_limits[2]::numeric / v_share);
+    v_moments timestamptz[];
+BEGIN
+    v_moments := ARRAY(
+        SELECT created_at FROM verification_wrongcode
+        WHERE recipient_id = p_recipient
+          AND created_at > greatest(p_now - interval '1 day', p_verified_at)
+        ORDER BY created_at DESC
+        LIMIT greatest(v_in_15_minutes, v_in_a_day)
+    );
+    RETURN greatest(
+        seconds_until_below(v_moments, v_in_15_minutes, interval '15 minutes', p_now),
+        seconds_until_below(v_moments, v_in_a_day, interval '1 day', p_now)
+    );
+END
+$$;
+
+-- The bot channels on which the recipient is active: bound by proof, and not blocked since.
+CREATE OR REPLACE FUNCTION active_bots(p_recipient bigint, p_bots text[])
+RETURNS text[] LANGUAGE sql STABLE AS $$
+    SELECT ARRAY(
+        SELECT DISTINCT provider.channel::text
+        FROM verification_subscription AS subscription
+        JOIN verification_provider AS provider ON provider.id = subscription.provider_id
+        WHERE subscription.recipient_id = p_recipient
+          AND subscription.is_active
+          AND provider.is_enabled
+          AND provider.channel = ANY (p_bots)
+    )
+$$;
