@@ -14,7 +14,7 @@ def main() -> None:
     from config.embedded import EmbeddedUnavailable
 
     try:
-        if settings.EMBEDDED and needs_servers(sys.argv[1:]):
+        if settings.IS_EMBEDDED and needs_servers(sys.argv[1:]):
             settings.EMBEDDED.start()
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EmbeddedUnavailable) as error:

@@ -21,15 +21,11 @@ HOME_DIR = Path(env.str("WATCHWORD_HOME", default=str(BASE_DIR / "var")))
 DATABASE_URL = env.str("DATABASE_URL", default="")
 REDIS_URL = env.str("REDIS_URL", default="")
 IS_EMBEDDED = not (DATABASE_URL and REDIS_URL)
-EMBEDDED = (
-    EmbeddedServers(
-        HOME_DIR,
-        durable=env.bool("EMBEDDED_DURABLE", default=True),
-        postgres=not DATABASE_URL,
-        valkey=not REDIS_URL,
-    )
-    if IS_EMBEDDED
-    else None
+EMBEDDED = EmbeddedServers(
+    HOME_DIR,
+    durable=env.bool("EMBEDDED_DURABLE", default=True),
+    postgres=not DATABASE_URL,
+    valkey=not REDIS_URL,
 )
 
 DEBUG = env.bool("DEBUG", default=False)
@@ -95,6 +91,8 @@ TEMPLATES = [
 # statements (PgBouncer 1.21 or later) or none. Time-outs are in milliseconds: a lock that is not had within three
 # seconds, or a statement that runs longer than ten, ends in a 503 and never in a hanging request.
 _database = env.db_url_config(DATABASE_URL or EMBEDDED.database_url)
+# A socket folder arrives as an option; as HOST it serves `dbshell` too.
+_database["HOST"] = _database["HOST"] or _database.get("OPTIONS", {}).pop("host", "")
 _statement_timeout = env.int("DATABASE_STATEMENT_TIMEOUT", default=0)
 DATABASES = {
     "default": {
@@ -138,7 +136,7 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = HOME_DIR / "static"
+STATIC_ROOT = env.str("STATIC_ROOT", default="") or None  # only for who wants to collect them
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True  # serves the packages' files too, with no collectstatic before the first start
 
@@ -179,7 +177,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["verification.api.rendering.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "verification.api.rendering.OnlyJSON",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "verification.api.exceptions.problem_response",
+    "EXCEPTION_HANDLER": "verification.api.exceptions.handle",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
 }

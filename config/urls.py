@@ -2,8 +2,14 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
+
+handler400 = "verification.api.middleware.bad_request"
+handler404 = "verification.api.middleware.not_found"
+handler500 = "verification.api.middleware.server_error"
 
 urlpatterns = [
+    path("", RedirectView.as_view(url="/docs/")),
     path("", include("verification.api.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -8,7 +8,7 @@ os.environ.setdefault("DATABASE_STATEMENT_TIMEOUT", "10000")  # milliseconds; a 
 from django.conf import settings  # noqa: E402  (read from the environment above)
 from django.core.wsgi import get_wsgi_application  # noqa: E402
 
-if settings.EMBEDDED:
+if settings.IS_EMBEDDED:
     settings.EMBEDDED.start()
 application = get_wsgi_application()
 

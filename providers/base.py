@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from providers.http import HttpDoor
 
 
+# The checked value of a setting.
+Value = str | int | bool
+
+# What an adapter for every channel lists.
+CHANNELS = ("sms", "email", "messenger_a", "messenger_b", "voice")
+
+
 class SettingKind(StrEnum):
     """How a setting is entered, checked and kept."""
 
@@ -40,9 +47,10 @@ class Setting:
     label: str
     kind: SettingKind = SettingKind.TEXT
     required: bool = False
-    default: str | int | bool = ""
+    default: Value = ""
     choices: tuple[tuple[str, str], ...] = ()
     help: str = ""
+    is_multiline: bool = False  # a SECRET of several lines, such as a key file or a list of headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +229,7 @@ class Adapter:
     unknown outcome.
     """
 
-    settings: Mapping[str, str | int | bool] = field(repr=False)
+    settings: Mapping[str, Value] = field(repr=False)
     http: HttpDoor = field(repr=False)
     memory: Memory = field(repr=False)
 
@@ -231,6 +239,11 @@ class Adapter:
     declared: ClassVar[tuple[Setting, ...]] = ()
     needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it
     receipt_window_seconds: ClassVar[int] = 0  # how long a receipt may take; 0 where none ever comes
+
+    @classmethod
+    def clean(cls, values: Mapping[str, Value]) -> dict[str, str]:
+        """What is wrong across settings that are each right: one sentence by the setting's name."""
+        return {}
 
     def send(self, message: OutgoingMessage) -> Result:
         raise NotImplementedError

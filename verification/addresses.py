@@ -105,8 +105,8 @@ MAX_PHONE_LENGTH = 40
 # ASCII only: digits of other scripts, no-break spaces and invisible marks would be second spellings.
 _PHONE_WRITING = re.compile(r"\+[0-9][0-9 ()./-]*")
 _SEPARATORS = str.maketrans("", "", " ()./-")
-# ITU-T E.164: at most 15 digits, and no country code begins with 0. Under 7 no numbering plan has subscribers
-# that could receive a code.
+# ITU-T E.164: at most 15 digits, and no country code begins with 0. Under 7 digits there are only a few old
+# fixed lines (Austria, Germany, Iran).
 _PHONE_FORM = re.compile(r"\+[1-9][0-9]{6,14}")
 
 _NUMBER_TYPES = {
@@ -146,7 +146,7 @@ def _parse_number(form: str) -> Address | None:
     numbers.
     """
     try:
-        # Only digits get here, so the library's reading of extensions, letters and second numbers never starts.
+        # Digits only, so the library's reading of extensions, letters and second numbers never starts.
         number = phonenumbers.parse(form, None)
         text = _e164(number)
         # A text that read differently the second time would be a second recipient for one subscriber.
@@ -165,7 +165,7 @@ def _e164(number: phonenumbers.PhoneNumber) -> str:
 
 
 def _classify(number: phonenumbers.PhoneNumber) -> tuple[str, NumberType]:
-    """Return country and type; UNKNOWN is what `phonenumbers.is_valid_number` calls invalid, in half the time."""
+    """Return country and type; UNKNOWN is what `is_valid_number` calls invalid, in half the time."""
     number_type = _NUMBER_TYPES.get(phonenumbers.number_type(number), NumberType.UNKNOWN)
     country = phonenumbers.region_code_for_number(number) or ""
     if country != phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY:
@@ -235,6 +235,7 @@ def _canonical_label(label: str) -> str:
 
 # --- Rules and display --------------------------------------------------------------------------------
 
+
 def is_reachable(address: Address, channel: str, *, allow_voip: bool) -> bool:
     """Whether this kind of address, and type of number, may get a message over `channel`.
 
@@ -248,9 +249,7 @@ def is_reachable(address: Address, channel: str, *, allow_voip: bool) -> bool:
 
 
 _MASKABLE_PHONE = re.compile(r"\+[0-9]{7,15}")
-_MASKABLE_EMAIL = re.compile(
-    r"([A-Za-z0-9])([^@\s]*)@([A-Za-z0-9])[A-Za-z0-9.-]*(\.[A-Za-z][A-Za-z0-9-]{1,23})"
-)
+_MASKABLE_EMAIL = re.compile(r"([A-Za-z0-9])([^@\s]*)@([A-Za-z0-9])[A-Za-z0-9.-]*(\.[A-Za-z][A-Za-z0-9-]{1,23})")
 
 
 def mask(text: str) -> str:

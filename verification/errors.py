@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Any
 
 CATALOGUE: dict[str, tuple[int, str]] = {
@@ -53,17 +54,41 @@ class Refusal(Exception):
         self.extra = extra
 
 
-class FieldsInvalid(Refusal):
-    """One or more request fields are wrong. ``errors`` maps a field to one sentence."""
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with one field: a stable ``code`` and one sentence, which never repeats the value."""
 
-    def __init__(self, errors: dict[str, str]) -> None:
-        names = ", ".join(errors)
-        super().__init__(
-            "validation_error",
-            f"Wrong: {names}.",
-            errors=[{"field": name, "code": "invalid", "detail": text} for name, text in errors.items()],
-        )
+    field: str
+    code: str
+    detail: str
+
+
+class FieldsInvalid(Refusal):
+    """One or more request fields are wrong."""
+
+    def __init__(self, *errors: FieldError) -> None:
+        names = ", ".join(error.field for error in errors)
+        super().__init__("validation_error", f"Wrong: {names}.", errors=[asdict(error) for error in errors])
 
 
 class Misuse(ValueError):
     """A command or a page of the admin was used wrongly; the message is for the operator who typed it."""
+
+
+_OUTCOMES = {
+    "session_not_found": ("session_not_found", "There is no session with this id."),
+    "session_verified": ("session_verified", "The session's code was already used."),
+    "session_expired": ("session_expired", "The session is over. Create a new one."),
+    "session_locked": ("too_many_attempts", "The session is locked by wrong codes. Create a new one."),
+    "too_many_attempts": ("too_many_attempts", "There were too many wrong codes for this recipient."),
+    "too_many_sends": ("too_many_sends", "Too many codes were sent to this recipient."),
+    "over_budget": ("rate_limited", "The channel's budget for today is used up."),
+    "verify_token_not_found": ("verify_token_not_found", "There is no verify token with this value."),
+    "verify_token_expired": ("verify_token_expired", "The verify token is over or was used before."),
+}
+
+
+def refusal(outcome: str, retry_after: int | None = None) -> Refusal:
+    """The refusal that an outcome of one of our SQL functions stands for."""
+    code, detail = _OUTCOMES[outcome]
+    return Refusal(code, detail, retry_after=retry_after)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
+from django.http import HttpRequest
 from django.utils.http import parse_header_parameters
 from rest_framework.parsers import BaseParser
 
@@ -33,7 +34,11 @@ class BodyTooLarge(ValueError):
     """The body has more than MAX_BODY_BYTES."""
 
 
-class UnsupportedCharset(ValueError):
+class UnsupportedMedia(ValueError):
+    """The body is announced as something else than JSON in UTF-8."""
+
+
+class UnsupportedCharset(UnsupportedMedia):
     """The content type names a charset other than UTF-8."""
 
 
@@ -157,7 +162,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
-# --- The parser ---------------------------------------------------------------------------------------
+# --- From a request --------------------------------------------------------------------------------------
 
 
 class StrictJSONParser(BaseParser):
@@ -180,13 +185,16 @@ class StrictJSONParser(BaseParser):
 
 
 def _check_charset(media_type: str) -> None:
-    _, parameters = parse_header_parameters(media_type)
+    try:
+        _, parameters = parse_header_parameters(media_type)
+    except ValueError:  # an RFC 2231 parameter in an encoding that does not exist
+        parameters = {"charset": ""}
     if parameters.get("charset", "utf-8").lower() not in ("utf-8", "utf8"):
         raise UnsupportedCharset("The body must be UTF-8.")
 
 
 def _read_body(stream: IO[bytes]) -> bytes:
-    """Return all of `stream`; raises BodyTooLarge having read one byte over the limit, whatever was declared."""
+    """Return all of `stream`; raises BodyTooLarge one byte over the limit, whatever length was declared."""
     body = bytearray()
     # A read may return less than asked for before the end.
     while chunk := stream.read(MAX_BODY_BYTES + 1 - len(body)):
@@ -194,3 +202,16 @@ def _read_body(stream: IO[bytes]) -> bytes:
         if len(body) > MAX_BODY_BYTES:
             raise BodyTooLarge(f"The body is larger than {MAX_BODY_BYTES} bytes.")
     return bytes(body)
+
+
+def read_body(request: HttpRequest) -> dict[str, object]:
+    """The object in the request's body; an empty body is unreadable too.
+
+    Raises BodyUnreadable, BodyTooLarge or UnsupportedMedia.
+    """
+    content_type = request.META.get("CONTENT_TYPE", "")
+    if content_type.partition(";")[0].strip().lower() != StrictJSONParser.media_type:
+        raise UnsupportedMedia("The Content-Type must be application/json.")
+    if request.META.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
+        raise UnsupportedMedia("The body must not be compressed.")
+    return StrictJSONParser().parse(request, content_type)  # type: ignore[arg-type]  # it reads like a file

@@ -1,2 +1,17 @@
-from django.urls import URLPattern
-urlpatterns: list[URLPattern] = []
+"""The endpoints. Each answers with and without a trailing slash (the middleware takes it off)."""
+
+from django.urls import path
+
+from verification.api import manual_views, session_views
+
+urlpatterns = [
+    path("session/create", session_views.SessionCreateView.as_view()),
+    path("session/send", session_views.SessionSendView.as_view()),
+    path("session/channels", session_views.SessionChannelsView.as_view()),
+    path("session/check", session_views.SessionCheckView.as_view()),
+    path("session/settings", session_views.SessionSettingsView.as_view()),
+    path("session/verify", session_views.SessionVerifyView.as_view()),
+    path("manual/send", manual_views.ManualSendView.as_view()),
+    path("manual/message/<str:message_id>", manual_views.ManualMessageView.as_view()),
+    path("manual/channels", manual_views.ManualChannelsView.as_view()),
+]

@@ -8,7 +8,7 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
-from verification.models.projects import ApiKey, KeyKind, Membership, Project, TestLogin
+from verification.models.projects import ApiKey, KeyKind, Membership, Project, TestLogin, WebhookSecret
 from verification.models.recipients import Recipient, Subscription
 from verification.models.sessions import Session, VerifyToken, WrongCode
 
@@ -30,5 +30,6 @@ __all__ = [
     "Subscription",
     "TestLogin",
     "VerifyToken",
+    "WebhookSecret",
     "WrongCode",
 ]

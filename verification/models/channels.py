@@ -40,7 +40,9 @@ class Channel(models.Model):
     image_url = models.URLField(blank=True, help_text="The icon. Empty means ours.")
     link = models.URLField(blank=True, help_text="Where users are sent for this channel. Empty means the site.")
     daily_budget = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Messages a day (UTC) at the most; a hard stop. Empty means no budget."
+        null=True,
+        blank=True,
+        help_text="Messages a day (UTC) at the most; a hard stop. Empty means no budget.",
     )
 
     class Meta:
@@ -80,9 +82,7 @@ class Provider(models.Model):
 
     class Meta:
         ordering = ("priority", "id")
-        constraints = (
-            models.CheckConstraint(name="provider_channel", condition=Q(channel__in=ChannelType.values)),
-        )
+        constraints = (models.CheckConstraint(name="provider_channel", condition=Q(channel__in=ChannelType.values)),)
         indexes = (models.Index(name="provider_of_channel", fields=("channel", "project")),)
 
     def __str__(self) -> str:

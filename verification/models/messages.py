@@ -79,9 +79,7 @@ class Message(models.Model):
                 fields=("-created_at",),
                 condition=Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
             ),
-            models.Index(
-                name="message_awaits_receipt", fields=("due_at",), condition=Q(status=MessageStatus.SENT)
-            ),
+            models.Index(name="message_awaits_receipt", fields=("due_at",), condition=Q(status=MessageStatus.SENT)),
             models.Index(
                 name="message_by_provider_id",
                 fields=("provider", "provider_message_id"),

@@ -15,7 +15,7 @@ ORIGIN_MAX_LENGTH = 255
 LANGUAGE_MAX_LENGTH = 35  # RFC 5646 asks for room for 35 characters
 
 
-def limit_field(default: int, help_text: str) -> models.PositiveIntegerField:
+def limit_field(default: int, help_text: str) -> "models.PositiveIntegerField[int, int]":
     return models.PositiveIntegerField(default=default, help_text=f"{help_text} 0 switches the limit off.")
 
 
@@ -48,7 +48,8 @@ class Project(models.Model):
     code_digits = models.BooleanField(default=True)
     code_letters = models.BooleanField(default=False)
     new_code_on_send = models.BooleanField(
-        default=False, help_text="Draw a new code for every send of a session instead of sending the same one."
+        default=False,
+        help_text="Draw a new code for every send of a session instead of sending the same one.",
     )
 
     default_phone_channel = models.CharField(
@@ -58,7 +59,8 @@ class Project(models.Model):
         max_length=20, choices=ChannelType.email_choices(), default=ChannelType.EMAIL
     )
     allow_voip = models.BooleanField(
-        default=False, help_text="Send SMS to VoIP and personal numbers too (they are easy to get by the thousand)."
+        default=False,
+        help_text="Send SMS to VoIP and personal numbers too (they are easy to get by the thousand).",
     )
     test_logins_enabled = models.BooleanField(default=True, help_text="One switch for all test logins.")
 
@@ -85,9 +87,7 @@ class Project(models.Model):
         ordering = ("name",)
         constraints = (
             models.CheckConstraint(name="project_code_length", condition=Q(code_length__in=(4, 6))),
-            models.CheckConstraint(
-                name="project_code_alphabet", condition=Q(code_digits=True) | Q(code_letters=True)
-            ),
+            models.CheckConstraint(name="project_code_alphabet", condition=Q(code_digits=True) | Q(code_letters=True)),
         )
 
     def __str__(self) -> str:
@@ -161,3 +161,16 @@ class TestLogin(models.Model):
         return self.to
 
 
+class WebhookSecret(models.Model):
+    """A secret that callbacks are signed with. During a rotation two are live and both sign."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="webhook_secrets")
+    secret = models.BinaryField(editable=False, help_text="Encrypted.")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"webhook secret {self.pk}"

@@ -57,7 +57,9 @@ class Session(models.Model):
         )
         indexes = (
             models.Index(name="session_of_project", fields=("project", "-created_at")),
-            models.Index(name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_encrypted__isnull=False)),
+            models.Index(
+                name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_encrypted__isnull=False)
+            ),
         )
 
     def __str__(self) -> str:

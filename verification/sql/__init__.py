@@ -7,12 +7,17 @@ function whose signature changes gets a new name, so that old and new code can r
 from __future__ import annotations
 
 import select
+import weakref
 from functools import lru_cache
 from typing import Any
 
 import psycopg
 from django.db import connection
 from psycopg.rows import namedtuple_row
+from psycopg.types.json import Jsonb as json
+from psycopg.types.json import JsonbLoader
+
+__all__ = ["call", "call_many", "json"]
 
 
 def call(function: str, **arguments: Any) -> Any:
@@ -32,8 +37,22 @@ def _execute(function: str, arguments: dict[str, Any]) -> psycopg.Cursor[Any]:
     _drop_dead_connection()
     connection.ensure_connection()
     with connection.wrap_database_errors:
-        cursor = psycopg.Cursor(connection.connection, row_factory=namedtuple_row)
-        return cursor.execute(_statement(function, tuple(arguments)), tuple(arguments.values()))
+        return _cursor(connection.connection).execute(
+            _statement(function, tuple(arguments)), tuple(arguments.values())
+        )
+
+
+_cursors: weakref.WeakKeyDictionary[psycopg.Connection[Any], psycopg.Cursor[Any]] = weakref.WeakKeyDictionary()
+
+
+def _cursor(raw: psycopg.Connection[Any]) -> psycopg.Cursor[Any]:
+    """The connection's cursor for our calls: bound and prepared on the server, unlike Django's, and with JSON read."""
+    cursor = _cursors.get(raw)
+    if cursor is None:
+        cursor = psycopg.Cursor(raw, row_factory=namedtuple_row)
+        cursor.adapters.register_loader("jsonb", JsonbLoader)
+        _cursors[raw] = cursor
+    return cursor
 
 
 @lru_cache(maxsize=64)

@@ -1,11 +1,14 @@
--- Take due messages for one worker: the one named, or (p_message null) up to p_limit of them, the freshest first.
+-- Take due messages for one worker: the one named, or (p_message null) up to p_limit of those that have been due for
+-- p_idle_seconds, the freshest first.
 --
 -- A claim is a lease: `due_at` moves to its end, and a worker that dies with it loses the message to the next one.
 -- Rows that another worker is just taking are skipped. What comes back is all that sending needs, `is_over` true
 -- where the code is no longer valid and must not be sent, and `unknown_at` the providers whose outcome for this
 -- message is not known, which are never asked again (but for a lease that died with its worker, which is tried once
 -- more, also at the same provider).
-CREATE OR REPLACE FUNCTION claim_messages(p_message bigint, p_limit integer, p_lease_seconds integer)
+CREATE OR REPLACE FUNCTION claim_messages(
+    p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision
+)
 RETURNS TABLE (
     id bigint, project_id bigint, project_name text, channel text, address text, language text, claims integer,
     lost_leases integer, session_id text, session_code bytea, manual_code bytea, pinned_provider_id bigint,
@@ -24,7 +27,7 @@ BEGIN
     ELSE
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
-            WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now
+            WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now - make_interval(secs => p_idle_seconds)
             ORDER BY m.created_at DESC
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED

@@ -87,10 +87,11 @@ BEGIN
 END
 $$;
 
--- Write the message of a manual send, under the recipient's lock. Outcome: as queue_message.
+-- Write the message of a manual send, under the recipient's lock. p_bots names the channel if only a bot can carry the
+-- message. Outcome: as queue_message, or 'channel_not_active'.
 CREATE OR REPLACE FUNCTION queue_manual_message(
-    p_message bigint, p_project bigint, p_address text, p_channel text, p_language text, p_code_encrypted bytea,
-    p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean, p_limits integer[],
+    p_message bigint, p_project bigint, p_address text, p_channel text, p_bots text[], p_language text,
+    p_code_encrypted bytea, p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean, p_limits integer[],
     p_budget integer,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
@@ -98,6 +99,10 @@ DECLARE
     v_recipient verification_recipient := lock_recipient(p_project, p_address);
     v_now timestamptz := clock_timestamp();
 BEGIN
+    IF NOT p_is_test AND p_bots <> '{}' AND active_bots(v_recipient.id, p_bots) = '{}' THEN
+        outcome := 'channel_not_active';
+        RETURN;
+    END IF;
     SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
     FROM queue_message(
         p_message, p_project, v_recipient.id, NULL, p_channel,

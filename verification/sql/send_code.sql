@@ -6,10 +6,11 @@
 -- Outcome: 'queued', 'session_not_found', 'session_verified', 'session_expired', 'session_locked',
 -- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'too_many_sends', 'over_budget'.
 CREATE OR REPLACE FUNCTION send_code(
-    p_project bigint, p_session text, p_channel text, p_is_bot boolean, p_message bigint, p_code_digest bytea,
+    p_project bigint, p_session text, p_channel text, p_bots text[], p_message bigint, p_code_digest bytea,
     p_code_encrypted bytea, p_is_challenged boolean, p_send_limits integer[], p_wrong_limits integer[],
     p_budget integer,
-    OUT outcome text, OUT retry_after integer, OUT expires_at timestamptz, OUT message_id bigint, OUT blocks jsonb
+    OUT outcome text, OUT retry_after integer, OUT expires_at timestamptz, OUT message_id bigint, OUT blocks jsonb,
+    OUT active text[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_recipient verification_recipient;
@@ -36,7 +37,8 @@ BEGIN
         outcome := 'too_many_attempts';
         RETURN;
     END IF;
-    IF p_is_bot AND active_bots(v_recipient.id, ARRAY[p_channel]) = '{}' THEN
+    active := CASE WHEN p_bots = '{}' THEN '{}' ELSE active_bots(v_recipient.id, p_bots) END;
+    IF p_channel = ANY (p_bots) AND p_channel <> ALL (active) THEN
         UPDATE verification_session SET awaited_channel = p_channel WHERE id = p_session;
         outcome := 'channel_not_active';
         RETURN;

@@ -1,0 +1,19 @@
+"""Prints each message on standard output: for a first try on one's own machine."""
+
+from __future__ import annotations
+
+from providers import base
+
+
+class Adapter(base.Adapter):
+    type = "console"
+    label = "Console (prints messages, for development)"
+    channels = base.CHANNELS
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        text = " ".join("".join(c if c.isprintable() else " " for c in message.text).split())
+        print(f"[watchword] {message.channel} to {message.to}: {text}", flush=True)
+        return base.Result.accepted(is_delivered=True)
+
+    def check(self) -> base.Health:
+        return base.Health(True, "Messages are printed on the worker's standard output.")

@@ -1,0 +1,67 @@
+"""Keeps messages for an hour where the admin shows them: for development and demonstrations."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from providers import base
+from providers.errors import ProviderError
+
+LIST = "messages"
+KEEP = 200
+KEEP_SECONDS = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class InboxMessage:
+    """One kept message; ``at`` is ISO 8601 in UTC."""
+
+    to: str
+    channel: str
+    code: str
+    text: str
+    subject: str
+    language: str
+    project: str
+    at: str
+
+
+def read(memory: base.Memory) -> list[InboxMessage]:
+    """The newest first. Raises whatever the memory raises."""
+    return [InboxMessage(**json.loads(value)) for value in memory.list(LIST)]
+
+
+class Adapter(base.Adapter):
+    type = "inbox"
+    label = "Inbox (keeps messages for an hour, for development)"
+    channels = base.CHANNELS
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        kept = InboxMessage(
+            to=message.to,
+            channel=message.channel,
+            code=message.code,
+            text=message.text,
+            subject=message.subject,
+            language=message.language,
+            project=message.project,
+            at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        )
+        try:
+            self.memory.push(LIST, json.dumps(asdict(kept)), keep=KEEP, seconds=KEEP_SECONDS)
+        except Exception as error:  # any store may stand behind the memory
+            raise _away(error) from None
+        return base.Result.accepted(is_delivered=True)
+
+    def check(self) -> base.Health:
+        try:
+            count = len(self.memory.list(LIST))
+        except Exception as error:  # as above
+            raise _away(error) from None
+        return base.Health(True, f"The inbox holds {count} messages.")
+
+
+def _away(error: Exception) -> ProviderError:
+    return ProviderError(f"the inbox's store does not answer ({error.__class__.__name__})")

@@ -1,0 +1,360 @@
+"""Any mail server by SMTP.
+
+Django's backend with three changes: it connects through the guard, the whole conversation has one deadline,
+and it does not wait for the answer to its good-bye. One connection carries one message.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import secrets
+import smtplib
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from email.utils import formataddr
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.mail import EmailMultiAlternatives
+from django.core.mail.backends.smtp import EmailBackend
+from django.core.validators import validate_email
+from django.utils.encoding import punycode
+
+from providers import base, guard, tls
+from providers.base import Outcome, Setting, SettingKind
+from providers.deadline import Deadline
+from providers.errors import ProviderError
+
+TOTAL_SECONDS = 8.0
+CONNECT_SECONDS = 3.0
+MAX_ANSWER_BYTES = 64 * 1024
+
+_ENHANCED = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
+_RATE = re.compile(r"\brate\b|too (many|much|fast)|throttl", re.IGNORECASE)
+_RELAY = re.compile(r"\brelay|\bauthenticat", re.IGNORECASE)
+
+
+class Adapter(base.Adapter):
+    type = "smtp"
+    label = "SMTP"
+    channels = ("email",)
+    declared = (
+        Setting("host", "Server", SettingKind.HOST, required=True),
+        Setting("port", "Port", SettingKind.NUMBER, default=587),
+        Setting(
+            "security",
+            "Security",
+            SettingKind.CHOICE,
+            default="starttls",
+            choices=(("starttls", "STARTTLS"), ("tls", "TLS from the start"), ("none", "None")),
+            help="Port 587 goes with STARTTLS, 465 with TLS; none is for allowed networks only.",
+        ),
+        Setting("username", "User name"),
+        Setting("password", "Password", SettingKind.SECRET),
+        Setting("from_email", "Sender's address", required=True),
+        Setting("from_name", "Sender's name"),
+        Setting("reply_to", "Reply-to address"),
+    )
+    total_seconds = TOTAL_SECONDS
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        if not 0 < int(values["port"]) < 65536:
+            errors["port"] = "the port must be between 1 and 65535"
+        for name in ("from_email", "reply_to"):
+            if values[name] and not _is_address(str(values[name])):
+                errors[name] = "a plain e-mail address is expected"
+        if bool(values["username"]) != bool(values["password"]):
+            errors["password"] = "user name and password go together"
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        backend = self._backend()
+        with _Explained(backend):
+            mail = self._compose(message)
+            backend.send_messages([mail])
+        # Acceptance is the last that SMTP ever tells.
+        return base.Result.accepted(mail.extra_headers["Message-ID"], is_delivered=True)
+
+    def check(self) -> base.Health:
+        backend = self._backend()
+        with _Explained(backend):
+            backend.open()
+            code, _ = backend.connection.noop()
+            backend.close()
+        if code != 250:
+            return base.Health(False, f"The mail server answered NOOP with {code}.")
+        how = "accepted the login" if self.settings["username"] else "answers; no login is set"
+        return base.Health(True, f"The mail server {how}.")
+
+    def _compose(self, message: base.OutgoingMessage) -> EmailMultiAlternatives:
+        if not message.to.rpartition("@")[0].isascii():
+            # Django would encode the local part, and the mail would go to somebody else.
+            raise ProviderError("only ASCII is possible before the @ of an address", Outcome.NOT_APPLICABLE)
+        sender = _ascii_domain(str(self.settings["from_email"]))
+        reply_to = str(self.settings["reply_to"])
+        mail = EmailMultiAlternatives(
+            subject=" ".join(message.subject.split()),
+            body=message.text,
+            from_email=formataddr((str(self.settings["from_name"]), sender)),
+            to=[message.to],
+            reply_to=[reply_to] if reply_to else None,
+            headers={
+                "Message-ID": f"<{secrets.token_hex(16)}@{_domain(sender)}>",
+                "Auto-Submitted": "auto-generated",
+                "X-Auto-Response-Suppress": "All",
+            },
+        )
+        if message.html:
+            mail.attach_alternative(message.html, "text/html")
+        return mail
+
+    def _backend(self) -> _Backend:
+        security = self.settings["security"]
+
+        def connect(port: int, seconds: float) -> socket.socket:
+            return guard.connect(
+                str(self.settings["host"]),
+                port,
+                min(seconds, CONNECT_SECONDS),
+                self.http.allowed_networks,
+                only_allowed=security == "none",
+            )
+
+        return _Backend(
+            connect,
+            Deadline(self.total_seconds),
+            helo=_domain(str(self.settings["from_email"])),
+            host=str(self.settings["host"]),
+            port=int(self.settings["port"]),
+            username=str(self.settings["username"]),
+            password=str(self.settings["password"]),
+            use_tls=security == "starttls",
+            use_ssl=security == "tls",
+            timeout=self.total_seconds,
+            ssl_keyfile="",
+            ssl_certfile="",
+        )
+
+
+class _Backend(EmailBackend):
+    """Django's backend over a guarded connection with a deadline.
+
+    ``open`` is our own because Django's asks the name server for this machine's name, which no time-out
+    bounds. ``helo`` is the sender's domain instead.
+    """
+
+    connection: Any
+
+    def __init__(
+        self, connect: Callable[[int, float], socket.socket], deadline: Deadline, *, helo: str, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self._connect = connect
+        self._deadline = deadline
+        self._helo = helo
+        self.is_in_doubt = False  # the content has left and no answer to it has come
+
+    def open(self) -> bool:
+        context = tls.context() if self.use_ssl else None
+        self.connection = connection = _Connection(self._connect, self._deadline, self._helo, context)
+        connection.begin(self.host, self.port)
+        if self.use_tls:
+            connection.starttls(context=tls.context())
+        connection.ehlo_or_helo_if_needed()
+        if self.username:
+            connection.login(self.username, self.password)
+        return True
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.is_in_doubt = self.connection.is_in_doubt
+            self.connection.hang_up()
+            self.connection = None
+
+
+class _Connection(smtplib.SMTP):
+    """smtplib with a deadline on every wait and a bound on what it reads."""
+
+    def __init__(
+        self,
+        connect: Callable[[int, float], socket.socket],
+        deadline: Deadline,
+        helo: str,
+        context: ssl.SSLContext | None,
+    ) -> None:
+        super().__init__(local_hostname=helo)
+        self._connect_guarded = connect
+        self._deadline = deadline
+        self._context = context
+        self.is_in_doubt = False
+
+    def begin(self, host: str, port: int) -> None:
+        """Connect and read the greeting."""
+        self._host = host  # the name that TLS checks; smtplib sets it only when it connects by itself
+        code, answer = self.connect(host, port)
+        if code != 220:
+            raise smtplib.SMTPConnectError(code, answer)
+
+    def hang_up(self) -> None:
+        """Say QUIT and go, without waiting: what matters has been answered."""
+        with suppress(OSError):
+            self.putcmd("quit")
+        self.close()
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.file is None and self.sock is not None:
+            self.file = io.BufferedReader(_Bounded(self.sock, self._deadline))
+        code, answer = super().getreply()
+        self.is_in_doubt = code == 354
+        return code, answer
+
+    def send(self, s: Any) -> None:
+        if self.sock is not None:
+            try:
+                self.sock.settimeout(self._deadline.left())
+            except TimeoutError as error:
+                self.close()
+                raise smtplib.SMTPServerDisconnected(str(error)) from None
+        super().send(s)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        connected = self._connect_guarded(port, self._deadline.left())
+        connected.settimeout(self._deadline.left())
+        if self._context is None:
+            return connected
+        try:
+            return self._context.wrap_socket(connected, server_hostname=self._host)
+        except OSError:
+            connected.close()
+            raise
+
+
+class _Bounded(io.RawIOBase):
+    """Reads a socket until the deadline, and at most ``MAX_ANSWER_BYTES``."""
+
+    def __init__(self, connected: socket.socket, deadline: Deadline) -> None:
+        self._socket = connected
+        self._deadline = deadline
+        self._left = MAX_ANSWER_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._socket.settimeout(self._deadline.left())
+        count = self._socket.recv_into(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise OSError("the mail server talks too much")
+        return count
+
+
+class _Explained:
+    """Turns what smtplib raises into a ProviderError, and leaves the connection closed.
+
+    The server's own sentences stay out of the message, because they tend to quote the recipient.
+    """
+
+    def __init__(self, backend: _Backend) -> None:
+        self._backend = backend
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._backend.close()
+        if isinstance(error, (OSError, ValueError)):
+            raise _explain(error, is_in_doubt=self._backend.is_in_doubt) from None
+
+
+def _explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
+    """Specific first: every SMTP exception is an ``OSError`` too."""
+    if is_in_doubt:
+        return ProviderError("no confirmation came from the mail server", Outcome.UNKNOWN)
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return _explain_recipient(*next(iter(error.recipients.values())))
+    if isinstance(error, smtplib.SMTPResponseException):
+        return _explain_answer(error)
+    if isinstance(error, smtplib.SMTPServerDisconnected):
+        return ProviderError("the connection to the mail server was lost", Outcome.TEMPORARY)
+    if isinstance(error, smtplib.SMTPException):
+        return ProviderError("the mail server offers no STARTTLS or no login that we know", Outcome.MISCONFIGURED)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        text = f"the mail server's certificate is not trusted ({error.verify_message})"
+        return ProviderError(text, Outcome.MISCONFIGURED)
+    if isinstance(error, ssl.SSLError):
+        return ProviderError("no TLS with the mail server", Outcome.MISCONFIGURED)
+    if isinstance(error, ValueError):
+        return ProviderError("this address or subject cannot be sent by SMTP", Outcome.NOT_APPLICABLE)
+    return ProviderError("the connection to the mail server was lost", Outcome.TEMPORARY)
+
+
+def _explain_recipient(code: int, answer: bytes) -> ProviderError:
+    """A refused recipient is the recipient's matter, unless the server wants a login or does not relay for
+    us.
+    """
+    text = _decode(answer)
+    is_ours = code in (530, 535, 538) or bool(_RELAY.search(text))
+    permanent = Outcome.MISCONFIGURED if is_ours else Outcome.REFUSED
+    return _refusal("refused the recipient", code, answer, permanent)
+
+
+def _explain_answer(error: smtplib.SMTPResponseException) -> ProviderError:
+    code, answer = error.smtp_code, error.smtp_error
+    if isinstance(error, smtplib.SMTPConnectError):
+        return _refusal("refused the connection", code, answer, Outcome.TEMPORARY)
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        return _refusal("refused the login", code, answer, Outcome.MISCONFIGURED)
+    if isinstance(error, smtplib.SMTPSenderRefused):
+        return _refusal("refused the sender", code, answer, Outcome.MISCONFIGURED)
+    if isinstance(error, smtplib.SMTPDataError):
+        return _explain_content(code, answer)
+    return _refusal("refused a command", code, answer, Outcome.MISCONFIGURED)
+
+
+def _explain_content(code: int, answer: bytes | str) -> ProviderError:
+    """Refused content is the owner's matter, unless the server looks at the recipient only now (5.1.x)."""
+    if code < 400:
+        return ProviderError("the mail server's answer makes no sense", Outcome.UNKNOWN)
+    is_recipient = _status(code, answer).partition(" ")[2].startswith("5.1.")
+    permanent = Outcome.REFUSED if is_recipient else Outcome.MISCONFIGURED
+    return _refusal("refused the content", code, answer, permanent)
+
+
+def _refusal(what: str, code: int, answer: bytes | str, permanent: Outcome) -> ProviderError:
+    status = _status(code, answer)
+    outcome = permanent
+    if code < 500:
+        outcome = Outcome.RATE_LIMITED if _RATE.search(_decode(answer)) else Outcome.TEMPORARY
+    return ProviderError(f"the mail server {what} ({status})", outcome, provider_status=status)
+
+
+def _status(code: int, answer: bytes | str) -> str:
+    """The code and, where the server gives it, the enhanced one: ``550 5.1.1``."""
+    enhanced = _ENHANCED.match(_decode(answer))
+    return f"{code} {enhanced.group()}" if enhanced else str(code)
+
+
+def _decode(answer: bytes | str) -> str:
+    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+
+
+def _domain(address: str) -> str:
+    return punycode(address.rpartition("@")[2])
+
+
+def _ascii_domain(address: str) -> str:
+    return f"{address.rpartition('@')[0]}@{_domain(address)}"
+
+
+def _is_address(text: str) -> bool:
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    return True

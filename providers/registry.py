@@ -1,0 +1,188 @@
+"""Finds the adapters, checks the settings an owner entered for one, and builds it.
+
+The folder is read once, at the first question. A file that cannot be loaded does not hide the others: it is
+logged, and :func:`failures` names it for the startup checks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pkgutil
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from providers import adapters, guard
+from providers.base import Adapter, Memory, Setting, SettingKind, Value
+from providers.errors import AddressBlocked, SettingsInvalid
+from providers.http import HttpDoor
+
+logger = logging.getLogger(__name__)
+
+MAX_TEXT_LENGTH = 20_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL_BUT_LINES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_BOOLEANS = {
+    "true": True,
+    "1": True,
+    "on": True,
+    "yes": True,
+    "false": False,
+    "0": False,
+    "off": False,
+    "no": False,
+}
+
+
+class UnknownAdapter(LookupError):
+    """There is no adapter of this type."""
+
+
+def adapter_class(type: str) -> type[Adapter]:
+    """Raises :class:`UnknownAdapter`."""
+    found = _scan()[0].get(type)
+    if found is None:
+        broken = "".join(f"; {name}.py could not be loaded" for name in failures())
+        raise UnknownAdapter(f"no provider type {type!r}{broken}")
+    return found
+
+
+def all_types() -> list[str]:
+    return sorted(_scan()[0])
+
+
+def failures() -> Mapping[str, str]:
+    """The adapter files that could not be loaded, each with the reason."""
+    return _scan()[1]
+
+
+def choices() -> list[tuple[str, str]]:
+    """``(type, label)`` for a form, by label."""
+    return sorted(((name, found.label) for name, found in _scan()[0].items()), key=lambda choice: choice[1])
+
+
+def for_channel(channel: str) -> list[type[Adapter]]:
+    return [found for _, found in sorted(_scan()[0].items()) if channel in found.channels]
+
+
+def reload() -> None:
+    """Forget what was found; the folder is read again at the next question. For tests that add a folder to
+    it.
+    """
+    importlib.invalidate_caches()
+    _scan.cache_clear()
+
+
+def clean_settings(type: str, raw: Mapping[str, object], allowed_networks: Sequence[str] = ()) -> dict[str, Value]:
+    """Every declared setting with its checked value or its default. Raises :class:`SettingsInvalid`."""
+    found = adapter_class(type)
+    names = {setting.name for setting in found.declared}
+    errors = {name: "there is no such setting" for name in raw if name not in names}
+    values: dict[str, Value] = {}
+    for setting in found.declared:
+        try:
+            values[setting.name] = _clean(setting, raw.get(setting.name), allowed_networks)
+        except (ValueError, AddressBlocked) as error:
+            errors[setting.name] = str(error)
+    errors = errors or found.clean(values)
+    if errors:
+        raise SettingsInvalid(errors)
+    return values
+
+
+def split_secrets(type: str, values: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
+    """``(plain, secret)``: what may be shown, and what must be stored encrypted."""
+    secret_names = {s.name for s in adapter_class(type).declared if s.kind is SettingKind.SECRET}
+    plain = {name: value for name, value in values.items() if name not in secret_names}
+    secret = {name: value for name, value in values.items() if name in secret_names}
+    return plain, secret
+
+
+def build(type: str, settings: Mapping[str, Value], *, http: HttpDoor, memory: Memory) -> Adapter:
+    """An adapter with checked ``settings``, secrets included. One stored before a setting was added gets its
+    default.
+    """
+    found = adapter_class(type)
+    defaults = {setting.name: setting.default for setting in found.declared}
+    return found(settings={**defaults, **settings}, http=http, memory=memory)
+
+
+@cache
+def _scan() -> tuple[dict[str, type[Adapter]], dict[str, str]]:
+    found: dict[str, type[Adapter]] = {}
+    failed: dict[str, str] = {}
+    for module in sorted(pkgutil.iter_modules(adapters.__path__), key=lambda module: module.name):
+        try:
+            loaded = _load(module.name)
+            if loaded.type in found:
+                raise ValueError(f"the type {loaded.type!r} is taken by another file")
+            found[loaded.type] = loaded
+        except Exception as error:  # whatever a file does on import, the others must stay usable
+            failed[module.name] = f"{error.__class__.__name__}: {error}"
+            logger.error("The provider adapter %s.py could not be loaded: %s", module.name, failed[module.name])
+    return found, failed
+
+
+def _load(name: str) -> type[Adapter]:
+    loaded: type[Adapter] = importlib.import_module(f"{adapters.__name__}.{name}").Adapter
+    if not issubclass(loaded, Adapter):
+        raise TypeError("its Adapter does not extend providers.base.Adapter")
+    missing = [attribute for attribute in ("type", "label", "channels") if not hasattr(loaded, attribute)]
+    if missing:
+        raise TypeError(f"its Adapter lacks {', '.join(missing)}")
+    return loaded
+
+
+def _clean(setting: Setting, raw: object, allowed_networks: Sequence[str]) -> Value:
+    if isinstance(raw, str):
+        raw = raw.strip()
+    if raw is None or raw == "":
+        if setting.required and setting.default == "":
+            raise ValueError("this setting is required")
+        return setting.default
+    if setting.kind is SettingKind.NUMBER:
+        return _number(raw)
+    if setting.kind is SettingKind.BOOLEAN:
+        return _boolean(raw)
+    text = _text(setting, raw)
+    judge = _JUDGES.get(setting.kind)
+    if judge is not None:
+        judge(text, allowed_networks)
+    return text
+
+
+def _number(raw: object) -> int:
+    if isinstance(raw, int) and not isinstance(raw, bool):
+        return raw
+    if isinstance(raw, str) and re.fullmatch(r"-?[0-9]{1,9}", raw):
+        return int(raw)
+    raise ValueError("a whole number is expected")
+
+
+def _boolean(raw: object) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    if isinstance(raw, str) and raw.lower() in _BOOLEANS:
+        return _BOOLEANS[raw.lower()]
+    raise ValueError("true or false is expected")
+
+
+def _text(setting: Setting, raw: object) -> str:
+    if not isinstance(raw, str):
+        raise ValueError("a text is expected")
+    if len(raw) > MAX_TEXT_LENGTH:
+        raise ValueError(f"the text is longer than {MAX_TEXT_LENGTH} characters")
+    has_lines = setting.kind is SettingKind.MULTILINE or setting.is_multiline
+    text = raw.replace("\r\n", "\n") if has_lines else raw
+    if (_CONTROL_BUT_LINES if has_lines else _CONTROL).search(text):
+        raise ValueError("the text holds a control character")
+    if setting.kind is SettingKind.CHOICE and text not in dict(setting.choices):
+        raise ValueError(f"one of {', '.join(value for value, _ in setting.choices)} is expected")
+    return text
+
+
+_JUDGES: dict[SettingKind, Callable[[str, Sequence[str]], None]] = {
+    SettingKind.URL: guard.judge_url,
+    SettingKind.HOST: guard.judge_host,
+}

@@ -1,0 +1,1 @@
+"""Stand-ins for what lies outside: gateways, mail servers, stores."""

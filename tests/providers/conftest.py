@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+from django.conf import settings
+
+from providers import tls
+from tests.fakes.certificates import make_certificate
+from tests.fakes.http_server import FakeHttpServer
+from tests.fakes.memory import FakeMemory
+
+if not settings.configured and "DJANGO_SETTINGS_MODULE" not in os.environ:
+    # The adapters need a few of Django's defaults and nothing of this project's settings.
+    settings.configure()
+
+
+@pytest.fixture
+def server():
+    with FakeHttpServer() as running:
+        yield running
+
+
+@pytest.fixture
+def memory():
+    return FakeMemory()
+
+
+@pytest.fixture
+def certificate(tmp_path, monkeypatch):
+    """A certificate for gateway.test that this process trusts."""
+    made = make_certificate(tmp_path, "gateway.test")
+    monkeypatch.setenv("SSL_CERT_FILE", str(made.certificate))
+    tls.context.cache_clear()
+    yield made
+    tls.context.cache_clear()

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from providers import registry
+from providers.base import CHANNELS, Outcome
+from providers.errors import AddressBlocked, NoAnswer, NotConnected, ProviderError, SettingsInvalid
+from providers.http import HttpDoor
+from tests.fakes import http_server as fake
+from tests.fakes.messages import make_message
+
+LOOPBACK = ("127.0.0.0/8",)
+NASTY = 'quote " backslash \\ line\nbreak {code} & = # % + é 😀'
+
+
+@pytest.fixture
+def build(server, memory):
+    def make(path="/send", **changes):
+        raw = {"url": server.url + path, **changes}
+        settings = registry.clean_settings("http", raw, LOOPBACK)
+        return registry.build("http", settings, http=HttpDoor(LOOPBACK), memory=memory)
+
+    return make
+
+
+def errors_of(**raw):
+    with pytest.raises(SettingsInvalid) as caught:
+        registry.clean_settings("http", {"url": "https://gateway.example/send", **raw})
+    return caught.value.errors
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ({"url": "http://gateway.example/"}, "url"),
+        ({"url": "https://{to}.example/"}, "url"),
+        ({"method": "DELETE"}, "method"),
+        ({"method": "GET"}, "url"),
+        ({"method": "GET", "url": "https://gateway.example/{to}", "body": "x"}, "body"),
+        ({"body": "to={to}"}, "body"),
+        ({"body": '{"text": {text}}'}, "body"),
+        ({"body": '{"code": {code}}'}, "body"),
+        ({"body": '{"channel": {channel}}'}, "body"),
+        ({"headers": "no colon"}, "headers"),
+        ({"headers": "X Y: z"}, "headers"),
+        ({"headers": "Host: other.example"}, "headers"),
+        ({"headers": "Transfer-Encoding: chunked"}, "headers"),
+        ({"headers": "X-A: 1\nx-a: 2"}, "headers"),
+        ({"headers": "X-A: ü"}, "headers"),
+        ({"password": "x"}, "username"),
+        ({"success_status": "fine"}, "success_status"),
+        ({"success_status": "2xx 3xx"}, "success_status"),
+    ],
+)
+def test_it_refuses_wrong_settings(raw, name):
+    assert list(errors_of(**raw)) == [name]
+
+
+def test_errors_do_not_repeat_a_secret_header():
+    assert "hush" not in str(errors_of(headers="X-Key: hush-ü"))
+
+
+def test_headers_and_password_are_secrets():
+    values = registry.clean_settings("http", {"url": "https://gateway.example/"})
+    _, secret = registry.split_secrets("http", values)
+    assert set(secret) == {"headers", "password"}
+
+
+# Sending
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_it_posts_the_fields_as_json(build, server, channel):
+    result = build().send(make_message(channel=channel, text=NASTY))
+    [request] = server.requests
+    assert (request.method, request.target) == ("POST", "/send")
+    assert request.headers["content-type"] == "application/json"
+    assert request.json() == {
+        "message_id": 42,
+        "to": "+4915112345678",
+        "channel": channel,
+        "code": "4711",
+        "text": NASTY,
+        "language": "en",
+    }
+    assert (result.outcome, result.is_delivered) == (Outcome.ACCEPTED, True)
+
+
+def test_it_posts_the_fields_as_a_form(build, server):
+    build(content_type="form").send(make_message(text=NASTY))
+    fields = parse_qs(server.requests[0].body.decode(), strict_parsing=True)
+    assert fields["text"] == [NASTY] and fields["to"] == ["+4915112345678"]
+    assert server.requests[0].headers["content-type"] == "application/x-www-form-urlencoded"
+
+
+def test_it_posts_the_text(build, server):
+    build(content_type="text").send(make_message(text=NASTY))
+    assert server.requests[0].body.decode() == NASTY
+
+
+def test_a_json_template_keeps_values_in_their_strings(build, server):
+    body = '{"n": {message_id}, "d": {to_digits}, "t": "{text}", "s": "{subject}", "p": "{project}", "x": "{other}"}'
+    build(body=body).send(make_message(text=NASTY, subject='","n":"'))
+    assert server.requests[0].json() == {
+        "n": 42,
+        "d": 4915112345678,
+        "t": NASTY,
+        "s": '","n":"',
+        "p": "Shop",
+        "x": "{other}",
+    }
+
+
+def test_a_form_template_keeps_values_in_their_fields(build, server):
+    build(content_type="form", body="a={to}&b={text}&c={code}").send(make_message(text=NASTY))
+    fields = parse_qs(server.requests[0].body.decode(), strict_parsing=True)
+    assert fields == {"a": ["+4915112345678"], "b": [NASTY], "c": ["4711"]}
+
+
+def test_the_url_keeps_values_in_their_place(build, server):
+    build("/{channel}/{to}?text={text}&x=%20", method="GET").send(make_message(text=NASTY))
+    [request] = server.requests
+    parts = urlsplit(request.target)
+    assert (request.method, parts.path) == ("GET", "/sms/%2B4915112345678")
+    assert parse_qs(parts.query) == {"text": [NASTY], "x": [" "]}
+    assert request.body == b""
+
+
+def test_a_long_text_fits_into_a_get(build, server):
+    build("/?to={to}&text={text}", method="GET").send(make_message(text="ы" * 1000))
+    assert len(server.requests[0].target) > 6000
+
+
+def test_a_value_is_not_searched_for_placeholders(build, server):
+    build(body='{"t": "{text}"}').send(make_message(text="{project}"))
+    assert server.requests[0].json() == {"t": "{project}"}
+
+
+def test_it_sends_headers_and_a_login(build, server):
+    adapter = build(
+        headers="X-Key: a:b\nX-Id: {message_id}\nContent-Type: application/vnd.x+json",
+        username="u",
+        password="p",
+        method="PUT",
+    )
+    adapter.send(make_message())
+    [request] = server.requests
+    assert (request.method, request.headers["authorization"]) == ("PUT", "Basic dTpw")
+    assert (request.headers["x-key"], request.headers["x-id"]) == ("a:b", "42")
+    assert request.headers["content-type"] == "application/vnd.x+json"
+
+
+def test_a_text_cannot_add_a_header(build, server):
+    with pytest.raises(ProviderError) as caught:
+        build(headers="X-Text: {text}").send(make_message(text="a\r\nX-B: c"))
+    assert caught.value.outcome is Outcome.MISCONFIGURED
+    assert server.requests == []
+
+
+# The answer
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "found"),
+    [
+        ("id", {"id": "abc"}, "abc"),
+        ("messages.0.id", {"messages": [{"id": 17}]}, "17"),
+        ("0", ["x"], "x"),
+        ("id", {"id": "y" * 999}, "y" * 200),
+    ],
+)
+def test_it_finds_the_gateways_id(build, server, path, body, found):
+    server.script(fake.answer(200, body))
+    assert build(message_id_path=path).send(make_message()).provider_message_id == found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>", b'{"id": ', b"", {"ok": False}, {"id": None}, {"id": ""}, {"id": True}, {"id": {}}, [], "id", 5],
+)
+def test_an_answer_without_the_expected_id_leaves_the_outcome_unknown(build, server, body):
+    server.script(fake.answer(200, body))
+    with pytest.raises(ProviderError) as caught:
+        build(message_id_path="id").send(make_message())
+    assert caught.value.outcome is Outcome.UNKNOWN
+
+
+def test_an_accepting_answer_holds_the_expected_text(build, server):
+    server.script(fake.answer(200, b"OK 17"), fake.answer(200, b"ERROR 17 4711"))
+    adapter = build(success_match="OK")
+    assert adapter.send(make_message()).outcome is Outcome.ACCEPTED
+    with pytest.raises(ProviderError) as caught:
+        adapter.send(make_message())
+    assert caught.value.outcome is Outcome.TEMPORARY
+    assert "4711" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "is_accepted"),
+    [
+        ("", 202, True),
+        ("200", 202, False),
+        ("200, 202", 202, True),
+        ("200,3xx", 302, True),
+        ("2xx", 302, False),
+    ],
+)
+def test_the_owner_says_which_status_means_accepted(build, server, wanted, status, is_accepted):
+    server.script(fake.answer(status))
+    adapter = build(success_status=wanted)
+    if is_accepted:
+        assert adapter.send(make_message()).outcome is Outcome.ACCEPTED
+    else:
+        with pytest.raises(ProviderError):
+            adapter.send(make_message())
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (302, Outcome.MISCONFIGURED),
+        (400, Outcome.REFUSED),
+        (401, Outcome.MISCONFIGURED),
+        (402, Outcome.OUT_OF_FUNDS),
+        (429, Outcome.RATE_LIMITED),
+        (500, Outcome.TEMPORARY),
+    ],
+)
+def test_it_reads_a_refusal(build, server, status, outcome):
+    server.script(fake.answer(status, b"4711", {"Retry-After": "7", "Location": "http://10.0.0.1/"}))
+    with pytest.raises(ProviderError) as caught:
+        build().send(make_message())
+    assert (caught.value.outcome, caught.value.provider_status) == (outcome, str(status))
+    assert caught.value.retry_after == (7 if status in (429, 500) else None)
+    assert "4711" not in str(caught.value)
+
+
+@pytest.mark.parametrize("behaviour", [fake.hang_up(), fake.huge_body(), fake.gzip_bomb()])
+def test_no_answer_leaves_the_outcome_unknown(build, server, behaviour):
+    server.script(behaviour)
+    with pytest.raises(NoAnswer):
+        build().send(make_message())
+    assert len(server.requests) == 1
+
+
+def test_a_gateway_inside_is_not_reached_without_leave(server, memory):
+    settings = {"url": server.url}
+    with pytest.raises(AddressBlocked):
+        registry.build("http", settings, http=HttpDoor(), memory=memory).send(make_message())
+
+
+# Check
+
+
+def test_check_connects_and_sends_nothing(build, server):
+    health = build("/{to}?text={text}", method="GET").check()
+    assert health.is_ok and "nothing more can be asked" in health.detail
+    assert server.requests == []
+
+
+def test_check_tells_of_a_gateway_that_is_away(memory, server):
+    settings = {"url": server.url}
+    server.__exit__()
+    with pytest.raises(NotConnected):
+        registry.build("http", settings, http=HttpDoor(LOOPBACK), memory=memory).check()
+
+
+def test_the_template_of_the_documentation_is_json():
+    body = json.dumps({"to": "{to}", "text": "{text}"})
+    assert registry.clean_settings("http", {"url": "https://gateway.example/", "body": body})["body"] == body

@@ -1,0 +1,195 @@
+"""Who sees what: a superuser everything, a staff member what belongs to their projects. Decided here and nowhere else.
+
+Django's own permissions play no part: whoever may enter the panel and is a member of a project may do there what the
+page's class allows.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.options import BaseModelAdmin
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest
+from django.utils.functional import cached_property
+from unfold.admin import ModelAdmin, TabularInline
+
+from verification.models import Project
+
+MAX_COUNT = 10_000  # rows that a list counts; beyond it the exact number helps nobody and costs a scan
+LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filters of a list write into its address
+
+
+class Who(Enum):
+    """Who may do a thing on a page."""
+
+    NOBODY = "nobody"
+    SUPERUSERS = "superusers"
+    MEMBERS = "members"  # and superusers
+
+
+def own_projects(user: Any) -> QuerySet[Project]:
+    """The projects that a user of the panel may see."""
+    if user.is_superuser:
+        return Project.objects.all()
+    return Project.objects.filter(memberships__user=user)
+
+
+class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+    """What pages and inlines share. ``project_path`` is the lookup from the model to its project."""
+
+    project_path = "project"
+    viewers = Who.MEMBERS
+    adders = Who.NOBODY
+    changers = Who.NOBODY
+    deleters = Who.NOBODY
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        if request.user.is_superuser:
+            return rows
+        if self.viewers is not Who.MEMBERS:
+            return rows.none()
+        return rows.filter(**{f"{self.project_path}__in": own_projects(request.user)})
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, self.viewers, obj)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, self.adders, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, self.changers, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, self.deleters, obj)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, self.viewers, None)
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Only what the page's filters write. Django also lets any column be searched, and so digests be guessed."""
+        return False
+
+    def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
+        return bool(self.opts.pk) and to_field == self.opts.pk.name
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs.setdefault("queryset", self._choices(db_field.related_model, request))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs.setdefault("queryset", self._choices(db_field.related_model, request))
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is None:
+            return None
+        if isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget  # no windows that open over the form
+        if db_field.name.startswith("is_") and field.label:
+            field.label = str(field.label).removeprefix("Is ").capitalize()
+        return field
+
+    def _may(self, request: HttpRequest, who: Who, obj: Any) -> bool:
+        user = request.user
+        if not (user.is_active and user.is_staff):
+            return False
+        if user.is_superuser:
+            return who is not Who.NOBODY
+        return who is Who.MEMBERS and (obj is None or self._is_in_reach(request, obj))
+
+    def _is_in_reach(self, request: HttpRequest, obj: Any) -> bool:
+        """Whether a row, or the row with this key, is one of the user's."""
+        try:
+            return self.get_queryset(request).filter(pk=obj.pk if isinstance(obj, Model) else obj).exists()
+        except (ValueError, ValidationError):
+            return False
+
+    def _choices(self, model: type[Model], request: HttpRequest) -> QuerySet[Any]:
+        """What a foreign key may point at: what the user sees on the other model's page, else nothing."""
+        page = self.admin_site._registry.get(model)
+        if isinstance(page, Scoped):
+            return page.get_queryset(request)
+        rows = model._default_manager.all()
+        return rows if request.user.is_superuser else rows.none()
+
+
+class ShortCount(Paginator):  # type: ignore[type-arg]  # as above
+    """Counts no further than :data:`MAX_COUNT`, so that a list of millions opens as fast as a short one."""
+
+    @cached_property
+    def count(self) -> int:
+        rows = self.object_list
+        return rows[:MAX_COUNT].count() if isinstance(rows, QuerySet) else len(rows)
+
+
+class ScopedAdmin(Scoped, ModelAdmin):
+    """The base of every page of the panel."""
+
+    paginator = ShortCount
+    list_per_page = 50
+    show_full_result_count = False
+    list_filter_sheet = False
+    warn_unsaved_form = True
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        allowed: set[str] = set()
+        for item in self.get_list_filter(request) if request else ():
+            if isinstance(item, type) and issubclass(item, SimpleListFilter):
+                allowed.add(str(item.parameter_name))
+            else:
+                name = item[0] if isinstance(item, list | tuple) else item
+                allowed |= {f"{name}{suffix}" for suffix in LOOKUPS}
+        return lookup in allowed
+
+    def find(self, request: HttpRequest, object_id: str) -> Any:
+        """A row of the user's, for a page of its own. Raises ``Http404``."""
+        found = self.get_object(request, unquote(object_id))
+        if found is None:
+            raise Http404
+        return found
+
+    def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
+        """What the panel's frame needs around a page that is none of Django's."""
+        request.current_app = self.admin_site.name  # type: ignore[attr-defined]  # Django's own convention
+        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title, **more}
+
+
+class ScopedInline(Scoped, TabularInline):
+    """Rows on the page of what they belong to; read-only unless the class says otherwise."""
+
+    extra = 0
+
+    def _is_in_reach(self, request: HttpRequest, obj: Any) -> bool:
+        return True  # it is the parent, which its own page has looked up among the user's
+
+
+class ProjectFilter(SimpleListFilter):
+    """By project, of the user's own only; not shown to those who have one."""
+
+    title = "project"
+    parameter_name = "project"
+
+    def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
+        self.path: str = model_admin.project_path
+        super().__init__(request, params, model, model_admin)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        return list(own_projects(request.user).values_list("pk", "name"))
+
+    def has_output(self) -> bool:
+        return len(self.lookup_choices) > 1
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = self.value()
+        if not value:
+            return queryset
+        return queryset.filter(**{self.path: int(value)}) if value.isascii() and value.isdigit() else queryset.none()

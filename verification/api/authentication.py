@@ -1,0 +1,52 @@
+"""The ``x-api-key`` header: whose request this is, and whether the key is of the kind that the endpoint takes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.http import HttpRequest
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from verification.api.client import client_address
+from verification.errors import Refusal
+from verification.models import KeyKind
+from verification.services import keys, limits
+
+HEADER = "HTTP_X_API_KEY"
+
+
+class KeyAuthentication(BaseAuthentication):
+    """Leaves the :class:`keys.Caller` in ``request.auth``, and on Django's request for the CORS headers."""
+
+    kind: ClassVar[KeyKind]
+
+    def authenticate(self, request: Request) -> tuple[None, keys.Caller]:
+        return None, identify(request._request, self.kind)
+
+
+class ApiKeyAuthentication(KeyAuthentication):
+    kind = KeyKind.API
+
+
+class SecretKeyAuthentication(KeyAuthentication):
+    kind = KeyKind.SECRET
+
+
+def identify(request: HttpRequest, kind: KeyKind) -> keys.Caller:
+    """Raises ``missing_api_key``, ``invalid_api_key``, ``rate_limited`` (unknown keys) and ``wrong_key_kind``."""
+    text = request.META.get(HEADER, "")
+    if not text:
+        raise Refusal("missing_api_key", "Send your key in the x-api-key header.")
+    try:
+        caller = keys.authenticate(text)
+    except Refusal:
+        limits.count_unknown_key(client_address(request))
+        raise
+    request.caller = caller  # type: ignore[attr-defined]
+    if caller.kind != kind:
+        raise Refusal("wrong_key_kind", f"This endpoint takes {_NAMES[kind]}.")
+    return caller
+
+
+_NAMES = {KeyKind.API: "an API key", KeyKind.SECRET: "a secret key, and only from your server"}

@@ -1,0 +1,53 @@
+"""What the views share: their kind of key, and the caller that it stands for."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NoReturn, cast
+
+from django.http import HttpRequest
+from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from verification.api.authentication import ApiKeyAuthentication, SecretKeyAuthentication
+from verification.api.fields import Fields
+from verification.api.parsing import read_body
+from verification.errors import FieldError, FieldsInvalid
+from verification.services.keys import Caller
+
+
+class KeyView(APIView):
+    """A view behind a key, which is looked at before the method and the body."""
+
+    is_server_only: ClassVar[bool]
+
+    def caller(self, request: Request) -> Caller:
+        return cast(Caller, request.auth)
+
+    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> NoReturn:
+        raise MethodNotAllowed("OPTIONS")
+
+
+class ApiKeyView(KeyView):
+    authentication_classes = (ApiKeyAuthentication,)
+    is_server_only = False
+
+
+class SecretKeyView(KeyView):
+    """Must be called from the customer's server; browsers get no CORS headers here."""
+
+    authentication_classes = (SecretKeyAuthentication,)
+    is_server_only = True
+
+
+def body_fields(request: Request) -> Fields:
+    """The fields of a JSON body."""
+    return Fields(read_body(request._request))
+
+
+def query_fields(request: HttpRequest | Request) -> Fields:
+    """The fields of a query string, each of which may stand there once."""
+    for name in request.GET:
+        if len(request.GET.getlist(name)) > 1:
+            raise FieldsInvalid(FieldError(name, "repeated", "Give this parameter once."))
+    return Fields(request.GET.dict())

@@ -1,0 +1,75 @@
+"""From whatever went wrong to one refusal, and from a refusal to its problem document."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework.exceptions import MethodNotAllowed
+
+from verification.api import rendering
+from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
+from verification.errors import Refusal
+
+log = logging.getLogger(__name__)
+
+DATABASE_RETRY_SECONDS = 1
+
+
+def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    """REST framework's exception handler. It marks no transaction: what was counted stays counted."""
+    request: HttpRequest = context["request"]._request
+    response = problem(error, request)
+    if isinstance(error, MethodNotAllowed):
+        response["Allow"] = ", ".join(context["view"].allowed_methods)
+    return response
+
+
+def problem(error: Exception, request: HttpRequest) -> HttpResponse:
+    return rendering.problem_response(
+        to_refusal(error, request), base_url=settings.BASE_URL, request_id=getattr(request, "id", "")
+    )
+
+
+def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
+    """The refusal that an exception stands for; an unforeseen one is logged and becomes ``internal_error``."""
+    match error:
+        case Refusal():
+            return error
+        case BodyUnreadable():
+            return Refusal("parse_error", str(error))
+        case BodyTooLarge():
+            return Refusal("body_too_large", str(error))
+        case UnsupportedMedia():
+            return Refusal("unsupported_media_type", str(error))
+        case MethodNotAllowed():
+            return Refusal("method_not_allowed", f"{request.method} is not served here.")
+        case Http404():
+            return Refusal("not_found", "There is nothing at this address.")
+        case DisallowedHost():
+            return Refusal("host_not_allowed", "This host name is not served here.")
+        case OperationalError() | InterfaceError():
+            log.error("request %s: the database is away or busy (%s)", _id(request), _kind(error))
+            return Refusal(
+                "service_unavailable",
+                "The database is away; nothing was accepted.",
+                retry_after=DATABASE_RETRY_SECONDS,
+            )
+        case _:
+            # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
+            places = "".join(traceback.format_tb(error.__traceback__))
+            log.error("request %s: %s\n%s", _id(request), type(error).__name__, places)
+            return Refusal("internal_error", "Something went wrong on our side; the request_id finds it in our log.")
+
+
+def _id(request: HttpRequest) -> str:
+    return getattr(request, "id", "-")
+
+
+def _kind(error: Exception) -> str:
+    return type(error.__cause__ or error).__name__

@@ -1,0 +1,141 @@
+"""Reading request fields: strict types, nothing coerced, all errors told at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping
+from typing import Any
+
+from django.conf import settings
+
+from providers.errors import AddressBlocked
+from providers.guard import judge_url
+from verification import codes
+from verification.addresses import Address, AddressInvalid, parse_address
+from verification.errors import FieldError, FieldsInvalid
+from verification.models import ChannelType
+
+CODE_MAX_CHARACTERS = 32  # longer than any code; a longer one is a mistake and no guess
+URL_MAX_CHARACTERS = 2_048
+MAX_ID = 2**53 - 1  # JSON's largest exact whole number
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_MANUAL_CODE = re.compile(r"[0-9]{4}|[0-9]{6}")
+
+
+class Fields:
+    """Reads one request's fields. A reader that finds a fault notes it and returns None; ``check`` raises them all.
+
+    ``null`` in an optional field is the same as leaving it out.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        self._errors: list[FieldError] = []
+
+    def check(self) -> None:
+        """Raise :class:`FieldsInvalid` if any field was wrong."""
+        if self._errors:
+            raise FieldsInvalid(*self._errors)
+
+    def text(self, name: str, *, required: bool = True, max_length: int = 1_000) -> str | None:
+        value = self._get(name, required)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            self._wrong(name, "invalid_type", "Give a string.")
+            return None
+        if not value:
+            self._wrong(name, "blank", "This field may not be empty.")
+            return None
+        if len(value) > max_length:
+            self._wrong(name, "too_long", f"Give at most {max_length} characters.")
+            return None
+        return value
+
+    def boolean(self, name: str, *, default: bool) -> bool:
+        value = self._get(name, required=False)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            self._wrong(name, "invalid_type", "Give true or false.")
+            return default
+        return value
+
+    def positive_id(self, name: str) -> int | None:
+        value = self._get(name, required=False)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            self._wrong(name, "invalid_type", "Give a whole number.")
+            return None
+        if not 0 < value <= MAX_ID:
+            self._wrong(name, "unknown", "There is no such provider.")
+            return None
+        return value
+
+    def channel(self, name: str, *, required: bool) -> str | None:
+        value = self.text(name, required=required)
+        if value is not None and value not in ChannelType.values:
+            self._wrong(name, "invalid_choice", f"Give one of: {', '.join(ChannelType.values)}.")
+            return None
+        return value
+
+    def address(self, name: str, *, test_addresses: Container[str]) -> Address | None:
+        value = self.text(name)
+        if value is None:
+            return None
+        try:
+            return parse_address(value, test_addresses=test_addresses)
+        except AddressInvalid as error:
+            self._wrong(name, "invalid", str(error))
+            return None
+
+    def session_id(self, name: str, *, required: bool = True) -> str | None:
+        value = self.text(name, required=required)
+        if value is not None and not codes.is_session_id(value):
+            self._wrong(name, "invalid", "Give a ULID: 26 characters, in capitals.")
+            return None
+        return value
+
+    def verify_token(self, name: str) -> str | None:
+        value = self.text(name)
+        if value is not None and not _UUID.fullmatch(value):
+            self._wrong(name, "invalid", "Give a UUID in its usual writing, in lower case.")
+            return None
+        return value
+
+    def guess(self, name: str) -> str | None:
+        return self.text(name, max_length=CODE_MAX_CHARACTERS)
+
+    def manual_code(self, name: str) -> str | None:
+        value = self.text(name, required=False)
+        if value is not None and not _MANUAL_CODE.fullmatch(value):
+            self._wrong(name, "invalid", "Give 4 or 6 digits.")
+            return None
+        return value
+
+    def callback_url(self, name: str) -> str | None:
+        value = self.text(name, required=False, max_length=URL_MAX_CHARACTERS)
+        if value is None:
+            return None
+        try:
+            judge_url(value, settings.OUTBOUND_ALLOWED_NETWORKS)
+        except AddressBlocked as error:
+            self._wrong(name, "invalid", f"{str(error).rstrip('.').capitalize()}.")
+            return None
+        return value
+
+    def _get(self, name: str, required: bool) -> Any:
+        value = self._values.get(name)
+        if value is None and required:
+            is_null = name in self._values
+            self._wrong(
+                name,
+                "null" if is_null else "required",
+                "This field may not be null." if is_null else "This field is required.",
+            )
+        return value
+
+    def _wrong(self, name: str, code: str, detail: str) -> None:
+        self._errors.append(FieldError(name, code, detail))

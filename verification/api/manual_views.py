@@ -1,0 +1,89 @@
+"""The manual endpoints: a customer's server sends its own messages and reads what became of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from verification.api.authentication import HEADER
+from verification.api.base import SecretKeyView
+from verification.api.fields import MAX_ID, Fields
+from verification.api.parsing import read_body
+from verification.api.rendering import json_response
+from verification.crypto import seal_for_key
+from verification.errors import Refusal
+from verification.services import messages
+from verification.services.idempotency import answer_once
+
+
+class ManualSendView(SecretKeyView):
+    def post(self, request: Request) -> HttpResponse:
+        caller = self.caller(request)
+        body = read_body(request._request)
+        fields = Fields(body)
+        address = fields.address("to", test_addresses=caller.project.test_logins)
+        channel_type = fields.channel("channel", required=True)
+        provider_id = fields.positive_id("provider_id")
+        code = fields.manual_code("code")
+        callback_url = fields.callback_url("callback_url")
+        fields.check()
+        assert address is not None and channel_type is not None
+
+        def send() -> dict[str, Any]:
+            sent = messages.send_message(
+                project=caller.project,
+                address=address,
+                channel_type=channel_type,
+                provider_id=provider_id,
+                code=code,
+                callback_url=callback_url or "",
+            )
+            return {
+                "message": "The message is queued.",
+                "code": seal_for_key(sent.code, secret_key=request.META[HEADER]),
+                "message_id": sent.message_id,
+            }
+
+        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+        if key is None:
+            return json_response(send())
+        return json_response(answer_once(caller=caller, key=key, body=body, execute=send))
+
+
+class ManualMessageView(SecretKeyView):
+    def get(self, request: Request, message_id: str) -> HttpResponse:
+        message = messages.read_message(project=self.caller(request).project, message_id=_read_id(message_id))
+        return json_response(
+            {"id": message.id, "channel": message.channel, "status": message.status, "error": message.error}
+        )
+
+
+class ManualChannelsView(SecretKeyView):
+    def get(self, request: Request) -> HttpResponse:
+        return json_response(
+            [
+                {
+                    "name": channel.name,
+                    "type": channel.type,
+                    "providers": [
+                        {
+                            "id": provider.id,
+                            "name": provider.name,
+                            "type": provider.type,
+                            "is_system": provider.is_system,
+                        }
+                        for provider in channel.providers
+                    ],
+                }
+                for channel in self.caller(request).project.channels.values()
+            ]
+        )
+
+
+def _read_id(text: str) -> int:
+    """Raises ``message_not_found`` for what cannot be an id: there is no message there."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 16 or int(text) > MAX_ID:
+        raise Refusal("message_not_found", "There is no message with this id.")
+    return int(text)

@@ -1,0 +1,129 @@
+"""The API's own way in and out, past the layers that only pages need.
+
+Here every request gets its id, and every answer its headers: no caching, CORS by project, JSON for every failure.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable
+from functools import lru_cache
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import ResolverMatch, resolve
+from django.utils.cache import patch_vary_headers
+
+from verification.api import exceptions
+from verification.models import Project
+from verification.services.configuration import CACHE_SECONDS
+
+ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
+EXPOSED_HEADERS = "Retry-After, X-Request-Id"
+PREFLIGHT_SECONDS = 600  # how long a browser may remember that it is allowed
+
+URLS = "verification.api.urls"
+_PREFIXES = ("/session/", "/manual/", "/hooks/")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class ApiMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.id = request_id(request)  # type: ignore[attr-defined]
+        if not request.path_info.startswith(_PREFIXES):
+            return self.get_response(request)
+        try:
+            response = answer(request)
+        except Exception as error:
+            response = exceptions.problem(error, request)
+        response["Cache-Control"] = "no-store"
+        response["X-Request-Id"] = request.id  # type: ignore[attr-defined]
+        response["X-Content-Type-Options"] = "nosniff"
+        if settings.SECURE_HSTS_SECONDS:
+            response["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}; includeSubDomains"
+        return response
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    request.get_host()  # raises DisallowedHost
+    match = find(request.path_info)
+    is_for_browsers = not match.func.cls.is_server_only  # type: ignore[attr-defined]  # as_view leaves its class there
+    if is_for_browsers and is_preflight(request):
+        response = answer_preflight(request)
+    else:
+        response = match.func(request, **match.kwargs)
+    if is_for_browsers:
+        patch_vary_headers(response, ("Origin",))
+        allow_origin(request, response)
+    return response
+
+
+@lru_cache(maxsize=256)
+def find(path: str) -> ResolverMatch:
+    """The view at ``path``, with or without a trailing slash. Raises ``Http404``."""
+    return resolve(path.removesuffix("/"), urlconf=URLS)
+
+
+def request_id(request: HttpRequest) -> str:
+    given = request.META.get("HTTP_X_REQUEST_ID", "")
+    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+
+
+def is_preflight(request: HttpRequest) -> bool:
+    return (
+        request.method == "OPTIONS"
+        and "HTTP_ORIGIN" in request.META
+        and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
+    )
+
+
+def answer_preflight(request: HttpRequest) -> HttpResponse:
+    """A preflight carries no key, so any enabled project's listing will do; the answer itself asks the key's own."""
+    response = HttpResponse(status=204)
+    origin = request.META["HTTP_ORIGIN"]
+    if is_listed(origin):
+        response["Access-Control-Allow-Origin"] = origin
+        response["Access-Control-Allow-Methods"] = "GET, POST"
+        response["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
+        response["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
+    return response
+
+
+def allow_origin(request: HttpRequest, response: HttpResponse) -> None:
+    origin = request.META.get("HTTP_ORIGIN")
+    caller = getattr(request, "caller", None)
+    if origin and caller and origin in caller.project.origins:
+        response["Access-Control-Allow-Origin"] = origin
+        response["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
+
+
+_listed: tuple[float, frozenset[str]] = (float("-inf"), frozenset())
+
+
+def is_listed(origin: str) -> bool:
+    """Whether any enabled project lists this origin, as of at most a second ago."""
+    global _listed
+    if time.monotonic() - _listed[0] > CACHE_SECONDS:
+        lists = Project.objects.filter(is_enabled=True).values_list("origins", flat=True)
+        _listed = time.monotonic(), frozenset(item for origins in lists for item in origins)
+    return origin in _listed[1]
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Django's handler for an address that nothing answers."""
+    return exceptions.problem(Http404(), request)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler for suspicious requests; of those that reach it a wrong host is the usual one."""
+    return exceptions.problem(exception, request)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's handler for what a page did not foresee."""
+    return exceptions.problem(RuntimeError("a page failed"), request)

@@ -1,0 +1,65 @@
+"""Answers: JSON, whatever was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from verification.errors import Refusal
+
+PROBLEM_DOCS = "/docs/errors/"
+
+
+class JSONRenderer(BaseRenderer):
+    """Names what we answer; the bytes are made by :func:`json_response`, without DRF's detours."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+
+class OnlyJSON(BaseContentNegotiation):
+    """``Accept`` and ``format`` are ignored: there is one way to read and one to answer."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
+        return next(iter(parsers))
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, str(renderer.media_type)
+
+
+def json_response(data: Any, *, status: int = 200, content_type: str = "application/json") -> HttpResponse:
+    return HttpResponse(orjson.dumps(data), status=status, content_type=content_type)
+
+
+def problem_response(refusal: Refusal, *, base_url: str, request_id: str) -> HttpResponse:
+    """RFC 9457 problem details. ``type`` is the page that explains the code."""
+    document: dict[str, Any] = {
+        "type": f"{base_url}{PROBLEM_DOCS}#{refusal.problem_code}",
+        "title": refusal.title,
+        "status": refusal.status,
+        "code": refusal.problem_code,
+        "detail": refusal.detail,
+        "request_id": request_id,
+        **_given(refusal.extra),
+    }
+    if refusal.retry_after is not None:
+        document["retry_after"] = refusal.retry_after
+    response = json_response(document, status=refusal.status, content_type="application/problem+json")
+    if refusal.retry_after is not None:
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def _given(extra: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in extra.items() if value is not None}

@@ -1,0 +1,140 @@
+"""The session endpoints, and verify. Each view reads its fields, calls one service, and answers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from verification.addresses import AddressKind
+from verification.api.base import ApiKeyView, SecretKeyView, body_fields, query_fields
+from verification.api.client import client_address
+from verification.api.rendering import json_response
+from verification.services import channels, sessions, tokens
+from verification.services.channels import SessionChannel
+
+TEST_LOGIN_HEADER = "X-Test-Login"
+
+
+class SessionCreateView(ApiKeyView):
+    def post(self, request: Request) -> HttpResponse:
+        project = self.caller(request).project
+        fields = body_fields(request)
+        address = fields.address("to", test_addresses=project.test_logins)
+        channel_type = fields.channel("type", required=False)
+        send = fields.boolean("send", default=True)
+        fields.check()
+        assert address is not None
+        session = sessions.create_session(
+            project=project,
+            address=address,
+            channel_type=channel_type,
+            send=send,
+            accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            client_address=client_address(request._request),
+        )
+        return json_response(
+            {
+                "session_id": session.session_id,
+                "session_expired_at": moment(session.expires_at),
+                "sent_to": session.sent_to,
+                "channels": [channel_data(channel) for channel in session.channels],
+            }
+        )
+
+
+class SessionSendView(ApiKeyView):
+    def post(self, request: Request) -> HttpResponse:
+        fields = body_fields(request)
+        session_id = fields.session_id("session_id")
+        channel_type = fields.channel("type", required=True)
+        fields.check()
+        assert session_id is not None and channel_type is not None
+        sent = sessions.resend_code(
+            project=self.caller(request).project, session_id=session_id, channel_type=channel_type
+        )
+        return json_response(
+            {
+                "session_id": sent.session_id,
+                "session_expired_at": moment(sent.expires_at),
+                "channel": channel_data(sent.channel),
+            }
+        )
+
+
+class SessionChannelsView(ApiKeyView):
+    def get(self, request: Request) -> HttpResponse:
+        project = self.caller(request).project
+        fields = query_fields(request)
+        session_id = fields.session_id("session_id", required=False)
+        fields.check()
+        found = (
+            channels.project_channels(project)
+            if session_id is None
+            else sessions.describe_channels(project=project, session_id=session_id)
+        )
+        return json_response([channel_data(channel) for channel in found])
+
+
+class SessionCheckView(ApiKeyView):
+    def post(self, request: Request) -> HttpResponse:
+        fields = body_fields(request)
+        session_id = fields.session_id("session_id")
+        code = fields.guess("code")
+        fields.check()
+        assert session_id is not None and code is not None
+        checked = tokens.check_code(project=self.caller(request).project, session_id=session_id, code=code)
+        return json_response({"verify_token": checked.verify_token, "is_test": checked.is_test})
+
+
+class SessionSettingsView(ApiKeyView):
+    def get(self, request: Request) -> HttpResponse:
+        fields = query_fields(request)
+        session_id = fields.session_id("session_id", required=False)
+        fields.check()
+        found = sessions.describe_settings(
+            project=self.caller(request).project,
+            session_id=session_id,
+            accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+        )
+        return json_response(
+            {
+                "language": found.language,
+                "project": {"name": found.project_name},
+                "code": asdict(found.code),
+                "challenge": {"enabled": False, "api_key": None},
+            }
+        )
+
+
+class SessionVerifyView(SecretKeyView):
+    def post(self, request: Request) -> HttpResponse:
+        fields = body_fields(request)
+        token = fields.verify_token("verify_token")
+        fields.check()
+        assert token is not None
+        verified = tokens.redeem_verify_token(project=self.caller(request).project, token=token)
+        member = "email" if verified.kind is AddressKind.EMAIL else "phone"
+        response = json_response({member: verified.text})
+        if verified.is_test:
+            response[TEST_LOGIN_HEADER] = "true"
+        return response
+
+
+def channel_data(channel: SessionChannel) -> dict[str, Any]:
+    return {
+        "name": channel.name,
+        "type": channel.type,
+        "is_active": channel.is_active,
+        "timeout": channel.timeout,
+        "image_url": channel.image_url,
+        "link": channel.link,
+    }
+
+
+def moment(value: datetime) -> str:
+    """ISO 8601 in UTC with a Z, to the millisecond."""
+    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,83 @@
+"""What a caller is told of a project's channels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from verification.addresses import Address, is_reachable
+from verification.errors import Refusal
+from verification.services.configuration import ChannelConfig, ProjectConfig
+from verification.services.providers import adapter_for
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChannel:
+    """A channel as one session sees it. ``timeout`` is the rest of its 60-second block in whole seconds."""
+
+    name: str
+    type: str
+    is_active: bool
+    timeout: int
+    image_url: str
+    link: str
+
+
+def session_channel(
+    channel: ChannelConfig, *, blocks: Mapping[str, int], active_bots: Collection[str], link_payload: str
+) -> SessionChannel:
+    """``blocks`` are the seconds left by channel; ``active_bots`` the bot channels that the recipient has started."""
+    return SessionChannel(
+        name=channel.name,
+        type=channel.type,
+        is_active=not channel.is_bot or channel.type in active_bots,
+        timeout=blocks.get(channel.type, 0),
+        image_url=channel.image_url,
+        link=bot_link(channel, link_payload) or channel.link,
+    )
+
+
+def session_channels(
+    channels: Iterable[ChannelConfig],
+    *,
+    blocks: Mapping[str, int],
+    active_bots: Collection[str],
+    link_payload: str,
+) -> list[SessionChannel]:
+    return [
+        session_channel(channel, blocks=blocks, active_bots=active_bots, link_payload=link_payload)
+        for channel in channels
+    ]
+
+
+def project_channels(project: ProjectConfig) -> list[SessionChannel]:
+    """The project's channels with no session in sight: ``is_active`` says whether one needs no start."""
+    return session_channels(project.channels.values(), blocks={}, active_bots=(), link_payload="")
+
+
+def usable_channels(
+    project: ProjectConfig, address: Address, channel_type: str | None, *, is_test: bool
+) -> list[ChannelConfig]:
+    """The channels a code could go to this recipient over, the preferred first; with ``channel_type`` that one alone.
+
+    Raises ``channel_not_available`` where the project has none for this kind of recipient, and
+    ``recipient_not_allowed`` where the type of the number rules them all out.
+    """
+    available = project.preferred_channels(address.kind)
+    if channel_type is not None:
+        available = [channel for channel in available if channel.type == channel_type]
+    if not available:
+        raise Refusal("channel_not_available", "The project has no such channel for this kind of recipient.")
+    if is_test:
+        return available
+    reaching = [channel for channel in available if is_reachable(address, channel.type, allow_voip=project.allow_voip)]
+    if not reaching:
+        raise Refusal("recipient_not_allowed", "Nothing can be sent to this recipient.")
+    return reaching
+
+
+def bot_link(channel: ChannelConfig, link_payload: str) -> str:
+    """The deep link into the channel's bot that starts it with this payload; empty for a channel without a bot."""
+    if not channel.is_bot:
+        return ""
+    return adapter_for(channel.providers[0].id).link(link_payload)

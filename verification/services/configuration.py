@@ -1,0 +1,107 @@
+"""A project's configuration as the hot path reads it: one snapshot, fresh to within a second in every process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.templatetags.static import static
+
+from providers import registry
+from verification.addresses import AddressKind
+from verification.models import ChannelType
+
+CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    id: int
+    type: str
+    name: str
+    is_system: bool
+
+
+@dataclass(frozen=True)
+class ChannelConfig:
+    """A live channel of a project. ``providers`` are the enabled ones, the project's own before the system's."""
+
+    type: str
+    name: str
+    image_url: str
+    link: str
+    daily_budget: int | None
+    providers: tuple[ProviderConfig, ...]
+
+    @cached_property
+    def is_bot(self) -> bool:
+        """Whether it reaches only users who have started a bot: none of its providers needs no start."""
+        return all(registry.adapter_class(provider.type).needs_start for provider in self.providers)
+
+
+class ProjectConfig:
+    """One project's row, its usable channels and its live test logins.
+
+    A channel without an enabled provider can send nothing and is not listed.
+    """
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.id: int = row["id"]
+        self.public_id: str = row["public_id"]
+        self.name: str = row["name"]
+        self.site_url: str = row["site_url"]
+        self.origins = frozenset(row["origins"])
+        self.languages: tuple[str, ...] = tuple(row["languages"])
+        self.language: str = row["language"]
+        self.code_length: int = row["code_length"]
+        self.code_digits: bool = row["code_digits"]
+        self.code_letters: bool = row["code_letters"]
+        self.new_code_on_send: bool = row["new_code_on_send"]
+        self.allow_voip: bool = row["allow_voip"]
+        self.send_limits: list[int] = [
+            row["sends_per_10_minutes"],
+            row["sends_per_hour"],
+            row["sends_per_day"],
+        ]
+        self.wrong_limits: list[int] = [row["wrong_codes_per_15_minutes"], row["wrong_codes_per_day"]]
+        self.creates_per_address: int = row["creates_per_address"]
+        self.requests_per_second: int = row["requests_per_second"]
+        self.server_addresses = frozenset(row["server_addresses"])
+        self.test_logins: dict[str, str] = row["test_logins"]
+        self._default_channels = {
+            AddressKind.PHONE: row["default_phone_channel"],
+            AddressKind.EMAIL: row["default_email_channel"],
+        }
+        self.channels = {
+            channel.type: channel for channel in (self._channel(item) for item in row["channels"]) if channel.providers
+        }
+        self.budgets = {
+            channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
+        }
+
+    def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:
+        """The channels for this kind of recipient in the project's order."""
+        is_email = kind is AddressKind.EMAIL
+        return [channel for channel in self.channels.values() if (channel.type == ChannelType.EMAIL) == is_email]
+
+    def preferred_channels(self, kind: AddressKind) -> list[ChannelConfig]:
+        """The same, with the project's default for that kind first."""
+        default = self._default_channels[kind]
+        return sorted(self.channels_for(kind), key=lambda channel: channel.type != default)
+
+    def _channel(self, row: dict[str, Any]) -> ChannelConfig:
+        channel_type = row["type"]
+        return ChannelConfig(
+            type=channel_type,
+            name=row["name"] or str(ChannelType(channel_type).label),
+            image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
+            link=row["link"] or self.site_url or settings.BASE_URL,
+            daily_budget=row["daily_budget"],
+            providers=tuple(
+                ProviderConfig(item["id"], item["type"], item["name"], item["is_system"])
+                for item in row["providers"]
+                if item["type"] in registry.all_types()
+            ),
+        )

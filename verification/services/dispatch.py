@@ -1,0 +1,238 @@
+"""Delivery: claim a message, offer it to its providers in turn, record what became of it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from providers.base import Outcome, OutgoingMessage, Result
+from providers.errors import ProviderError
+from verification import sql
+from verification.crypto import DecryptionFailed, decrypt
+from verification.models import MessageStatus
+from verification.services.messages import message_code_place, session_code_place
+from verification.services.providers import LiveProvider
+from verification.services.rendering import render_message
+from verification.services.routing import providers_for
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 30  # longer than the offers of one claim can take: OFFER_SECONDS and one last provider call
+OFFER_SECONDS = 15  # after these no further provider is asked within one claim; the message goes back instead
+FIRST_RETRY_SECONDS = 1.0
+MAX_RETRY_SECONDS = 15.0
+UNCONFIRMED_SECONDS = 600  # how long a message of unknown outcome may be confirmed by a receipt
+LEASES_TO_LOSE = 1  # a worker that died with a message is forgiven once
+ERROR_MAX_LENGTH = 500
+
+RETRYABLE = frozenset({Outcome.TEMPORARY, Outcome.RATE_LIMITED})
+ABOUT_THE_RECIPIENT = frozenset({Outcome.REFUSED, Outcome.NO_ACCOUNT})
+
+
+def deliver(message_id: int) -> bool:
+    """Deliver one message if it is due and nobody else has it. False if there was nothing to do."""
+    claimed = sql.call_many("claim_messages", message=message_id, limit=1, lease_seconds=LEASE_SECONDS, idle_seconds=0)
+    for message in claimed:
+        deliver_claimed(message)
+    return bool(claimed)
+
+
+def claim_due(*, limit: int, idle_seconds: float) -> list[Any]:
+    """Claim up to ``limit`` messages that have been due for ``idle_seconds``, the freshest first."""
+    return sql.call_many(
+        "claim_messages", message=None, limit=limit, lease_seconds=LEASE_SECONDS, idle_seconds=idle_seconds
+    )
+
+
+def deliver_claimed(message: Any) -> None:
+    """Offer a claimed message (a row of ``claim_messages``) to its providers. Never raises for what they do."""
+    if message.is_over:
+        _finish(message, MessageStatus.EXPIRED, error="Its session or its time ended before it could be sent.")
+    elif message.lost_leases > LEASES_TO_LOSE:
+        _finish(
+            message,
+            MessageStatus.SENT,
+            error="Workers died while sending it; whether it arrived is not known.",
+            seconds=UNCONFIRMED_SECONDS,
+        )
+    else:
+        _Offer(message).run()
+
+
+@dataclass(slots=True)
+class _Answer:
+    """The last refusal, and whether and when trying again makes sense."""
+
+    error: str = "No enabled provider serves this channel."
+    retry_after: float | None = None
+    is_retryable: bool = False
+    is_unknown: bool = False
+
+
+class _Offer:
+    """One claim's round through the providers of a message."""
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+        self.started_at = time.monotonic()
+        self.answer = _Answer(is_unknown=bool(message.unknown_at))
+
+    def run(self) -> None:
+        message = self.message
+        try:
+            outgoing = _compose(message)
+        except DecryptionFailed:
+            log.error("message %s: its code cannot be decrypted; is a key missing?", message.id)
+            _finish(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
+            return
+        for provider in providers_for(
+            project_id=message.project_id,
+            channel=message.channel,
+            pinned_id=message.pinned_provider_id,
+            unknown_at=message.unknown_at,
+        ):
+            if self._elapsed() > OFFER_SECONDS or self._lives_seconds() <= 0:
+                self.answer.is_retryable = True
+                break
+            if self._is_settled_by(provider, outgoing):
+                return
+        self._conclude()
+
+    def _is_settled_by(self, provider: LiveProvider, outgoing: OutgoingMessage) -> bool:
+        """Ask one provider. True if that decided the message."""
+        asked_at = time.monotonic()
+        result = _ask(provider, outgoing)
+        attempt = _attempt(provider, result, latency=time.monotonic() - asked_at)
+        if result.outcome is Outcome.ACCEPTED:
+            status = MessageStatus.SUCCESS if result.is_delivered else MessageStatus.SENT
+            window = provider.adapter.receipt_window_seconds or UNCONFIRMED_SECONDS
+            _finish(self.message, status, seconds=None if result.is_delivered else window, **attempt)
+            return True
+        log.info(
+            "message %s: %s answered %s: %s",
+            self.message.id,
+            provider.name,
+            result.outcome,
+            result.error or "-",
+        )
+        if result.outcome in ABOUT_THE_RECIPIENT:
+            _finish(self.message, MessageStatus.FAILED, error=result.error, **attempt)
+            return True
+        _finish(self.message, None, **attempt)
+        self._note(result)
+        return False
+
+    def _note(self, result: Result) -> None:
+        self.answer.error = result.error or "The provider did not accept it."
+        if result.outcome is Outcome.UNKNOWN:
+            self.answer.is_unknown = True
+        if result.outcome in RETRYABLE:
+            self.answer.is_retryable = True
+            waits = [wait for wait in (self.answer.retry_after, result.retry_after) if wait is not None]
+            self.answer.retry_after = min(waits, default=None)
+
+    def _conclude(self) -> None:
+        """Nobody took it: try again while it lives, wait for a receipt that may come, or give up."""
+        backoff = min(MAX_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self.message.claims - 1))
+        delay = max(backoff, self.answer.retry_after or 0)
+        if self.answer.is_retryable and delay < self._lives_seconds():
+            _finish(self.message, MessageStatus.SENDING, seconds=delay)
+        elif self.answer.is_unknown:
+            _finish(self.message, MessageStatus.SENT, seconds=UNCONFIRMED_SECONDS)
+        else:
+            _finish(self.message, MessageStatus.FAILED, error=self.answer.error)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self.started_at
+
+    def _lives_seconds(self) -> float:
+        return float(self.message.lives_seconds) - self._elapsed()
+
+
+def _compose(message: Any) -> OutgoingMessage:
+    """What the providers are given. Raises :class:`DecryptionFailed`."""
+    if message.session_id is not None:
+        code = decrypt(message.session_code, place=session_code_place(message.session_id))
+    else:
+        code = decrypt(message.manual_code, place=message_code_place(message.id))
+    rendered = render_message(
+        channel=message.channel,
+        language=message.language,
+        code=code,
+        project=message.project_name,
+        minutes=max(1, round(message.lives_seconds / 60)),
+    )
+    return OutgoingMessage(
+        id=message.id,
+        to=message.address,
+        channel=message.channel,
+        code=code,
+        text=rendered.text,
+        subject=rendered.subject,
+        html=rendered.html,
+        language=message.language,
+        expires_in=math.ceil(message.lives_seconds),
+        project=message.project_name,
+    )
+
+
+def _ask(provider: LiveProvider, outgoing: OutgoingMessage) -> Result:
+    try:
+        return provider.adapter.send(outgoing)
+    except ProviderError as error:
+        return Result(
+            error.outcome,
+            error=str(error),
+            provider_status=error.provider_status,
+            retry_after=error.retry_after,
+        )
+    except Exception as error:
+        # A fault of the adapter's own: we cannot know how far it came. Its text may hold anything, so only its kind
+        # is kept.
+        log.error("message %s: the adapter of %s failed with %s", outgoing.id, provider.name, type(error).__name__)
+        return Result(Outcome.UNKNOWN, error=f"The adapter failed ({type(error).__name__}).")
+
+
+def _attempt(provider: LiveProvider, result: Result, *, latency: float) -> dict[str, Any]:
+    return {
+        "provider": provider.id,
+        "provider_name": provider.name,
+        "outcome": result.outcome.value,
+        "provider_message_id": result.provider_message_id,
+        "provider_status": result.provider_status[:100],
+        "attempt_error": result.error[:ERROR_MAX_LENGTH],
+        "latency_ms": round(latency * 1000),
+    }
+
+
+_NO_ATTEMPT = {
+    "provider": None,
+    "provider_name": None,
+    "outcome": None,
+    "provider_message_id": None,
+    "provider_status": None,
+    "attempt_error": None,
+    "latency_ms": None,
+}
+
+
+def _finish(
+    message: Any,
+    status: MessageStatus | None,
+    *,
+    error: str | None = None,
+    seconds: float | None = None,
+    **attempt: Any,
+) -> None:
+    sql.call(
+        "finish_message",
+        message=message.id,
+        claims=message.claims,
+        status=status.value if status else None,
+        error=error[:ERROR_MAX_LENGTH] if error else None,
+        retry_seconds=seconds,
+        **{**_NO_ATTEMPT, **attempt},
+    )

@@ -1,0 +1,64 @@
+"""``Idempotency-Key``: the same request twice has one effect and one answer.
+
+The row is written in the transaction of the effect itself. A second request with the same key waits at the unique
+constraint for the first one's commit, and then finds its answer; if the first one fails, the second one executes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from verification.errors import FieldError, FieldsInvalid, Refusal
+from verification.models import IdempotentRequest
+from verification.services.keys import Caller
+
+KEPT = timedelta(hours=24)
+WAIT_MILLISECONDS = 5_000  # how long a parallel request waits for the answer of the first
+MAX_LENGTH = 255
+LOCK_NOT_AVAILABLE = "55P03"
+
+
+def answer_once(
+    *, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """The stored answer to this key, or that of ``execute``, which is then stored. Refusals are not stored.
+
+    Raises ``idempotency_conflict`` where the key came with another body or another secret key, and where the first
+    request is still at work.
+    """
+    if not (1 <= len(key) <= MAX_LENGTH and all("!" <= character <= "~" for character in key)):
+        raise FieldsInvalid(FieldError("Idempotency-Key", "invalid", "Give 1 to 255 visible ASCII characters."))
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
+    try:
+        with transaction.atomic():
+            return _answer(caller, key, digest, execute)
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
+            raise Refusal("idempotency_conflict", "The first request with this key is still at work.") from None
+        raise
+
+
+def _answer(caller: Caller, key: str, digest: bytes, execute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = {WAIT_MILLISECONDS}")
+    requests = IdempotentRequest.objects.filter(project_id=caller.project.id, key=key)
+    requests.filter(created_at__lt=timezone.now() - KEPT).delete()
+    request = IdempotentRequest(
+        project_id=caller.project.id, key=key, api_key_id=caller.key_id, body_digest=digest, answer=None
+    )
+    IdempotentRequest.objects.bulk_create([request], ignore_conflicts=True)
+    stored = requests.get()
+    if stored.answer is None:  # ours: a row that others can see has its answer
+        answer = execute()
+        IdempotentRequest.objects.filter(pk=stored.pk).update(answer=answer)
+        return answer
+    if bytes(stored.body_digest) != digest or stored.api_key_id != caller.key_id:
+        raise Refusal("idempotency_conflict", "This Idempotency-Key was used with another body or another key.")
+    return dict(stored.answer)

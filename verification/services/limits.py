@@ -1,0 +1,125 @@
+"""The limits per second and per client address: counted in the cache, in each process alone while it is away.
+
+What guards an account or money is not here: that is counted from rows, under the recipient's lock.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import math
+import time
+
+from django.conf import settings
+from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
+from limits.storage import MemoryStorage, RedisStorage, Storage
+from limits.strategies import FixedWindowRateLimiter
+from redis.exceptions import RedisError
+
+from verification.errors import Refusal
+from verification.services.configuration import ProjectConfig
+
+log = logging.getLogger(__name__)
+
+ADDRESS_WINDOW_MINUTES = 10
+UNKNOWN_KEYS_PER_MINUTE = 30
+IPV6_SITE_PREFIX = 64  # one subscriber's network
+NAMESPACE = "watchword"
+AWAY_SECONDS = 1.0  # how long the cache is left alone after it did not answer
+
+
+def count_request(project: ProjectConfig) -> None:
+    """One session create or manual send of the project. Raises ``rate_limited``."""
+    if project.requests_per_second:
+        item = RateLimitItemPerSecond(project.requests_per_second)
+        _hit(item, f"project:{project.id}", "The project's limit of requests in a second is reached.")
+
+
+def count_create(project: ProjectConfig, client_address: str) -> None:
+    """One session create from this address, and one request of the project. Raises ``rate_limited``."""
+    if project.creates_per_address and not _is_exempt(project, client_address):
+        item = RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
+        _hit(
+            item,
+            f"create:{project.id}:{network_of(client_address)}",
+            "Too many sessions were created from this client address. If it is your own server's, list it among "
+            "the project's server addresses.",
+        )
+    count_request(project)
+
+
+def count_unknown_key(client_address: str) -> None:
+    """One request with an unknown key from this address. Raises ``rate_limited``."""
+    item = RateLimitItemPerMinute(UNKNOWN_KEYS_PER_MINUTE)
+    _hit(item, f"key:{network_of(client_address)}", "Too many unknown keys came from this client address.")
+
+
+def network_of(client_address: str) -> str:
+    """What one caller is counted by: the address, for IPv6 its /64."""
+    try:
+        address = ipaddress.ip_address(client_address)
+    except ValueError:
+        return "unknown"
+    if address.version == 4:
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, IPV6_SITE_PREFIX), strict=False))
+
+
+def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
+    """Loopback and private addresses are a proxy or a neighbour, not a stranger on the internet."""
+    if client_address in project.server_addresses:
+        return True
+    try:
+        address = ipaddress.ip_address(client_address)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_private
+
+
+class _Counter:
+    """One way of counting. ``away_until`` is a moment of the monotonic clock."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.limiter = FixedWindowRateLimiter(storage)
+        self.away_until = 0.0
+
+
+_shared: _Counter | None = None
+_own = _Counter(MemoryStorage())
+
+
+def _hit(item: RateLimitItem, who: str, detail: str) -> None:
+    shared = _shared_counter()
+    if time.monotonic() >= shared.away_until:
+        try:
+            wait = _wait(shared.limiter, item, who)
+        except RedisError:
+            shared.away_until = time.monotonic() + AWAY_SECONDS
+            log.warning("The cache is away; limits per second and address are counted in each process alone.")
+            wait = _wait(_own.limiter, item, who)
+    else:
+        wait = _wait(_own.limiter, item, who)
+    if wait:
+        raise Refusal("rate_limited", detail, retry_after=wait)
+
+
+def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int:
+    """Count once; 0, or the seconds until the window is over."""
+    if limiter.hit(item, NAMESPACE, who):
+        return 0
+    reset_at = limiter.get_window_stats(item, NAMESPACE, who).reset_time
+    return max(1, math.ceil(reset_at - time.time()))
+
+
+def _shared_counter() -> _Counter:
+    global _shared
+    if _shared is None:
+        storage = RedisStorage(
+            settings.BROKER_URL,
+            socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
+            socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
+        )
+        _shared = _Counter(storage)
+    return _shared

@@ -1,0 +1,112 @@
+"""Manual sends: a customer's server sends a message of its own and reads what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verification import codes, sql
+from verification.addresses import Address
+from verification.crypto import encrypt
+from verification.errors import FieldError, FieldsInvalid, Refusal, refusal
+from verification.models import Message
+from verification.services import limits, outbox
+from verification.services.channels import usable_channels
+from verification.services.configuration import ChannelConfig, ProjectConfig
+from verification.services.providers import adapter_for
+
+MANUAL_SECONDS = 600  # the time to live of a manual send
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """``code`` is the plain code, for the envelope of the answer; it is kept encrypted and only until it is sent."""
+
+    message_id: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    id: int
+    channel: str
+    status: str
+    error: str | None
+
+
+def send_message(
+    *,
+    project: ProjectConfig,
+    address: Address,
+    channel_type: str,
+    provider_id: int | None,
+    code: str | None,
+    callback_url: str,
+) -> SentMessage:
+    """Queue a message with the customer's code, or one we draw: digits, in the project's length.
+
+    Raises :class:`FieldsInvalid` for a provider that is not theirs to use, ``channel_not_available``,
+    ``channel_not_active``, ``recipient_not_allowed``, ``too_many_sends`` and ``rate_limited``.
+    """
+    limits.count_request(project)
+    is_test = address.text in project.test_logins
+    channel = usable_channels(project, address, channel_type, is_test=is_test)[0]
+    _require_provider(channel, provider_id)
+    code = code or codes.generate_code(project.code_length)
+    message_id = codes.generate_message_id()
+    row = sql.call(
+        "queue_manual_message",
+        message=message_id,
+        project=project.id,
+        address=address.text,
+        channel=channel.type,
+        bots=_bots(channel, provider_id),
+        language=project.language,
+        code_encrypted=encrypt(code, place=message_code_place(message_id)),
+        callback_url=callback_url,
+        provider=provider_id,
+        lives_seconds=MANUAL_SECONDS,
+        is_test=is_test,
+        limits=project.send_limits,
+        budget=channel.daily_budget,
+    )
+    if row.outcome == "channel_not_active":
+        raise Refusal("channel_not_active", "The user has not started this messenger's bot.", link=channel.link)
+    if row.outcome != "queued":
+        raise refusal(row.outcome, row.retry_after)
+    if not is_test:
+        outbox.wake(message_id)
+    return SentMessage(message_id, code)
+
+
+def read_message(*, project: ProjectConfig, message_id: int) -> MessageView:
+    """The project's manual send with this id. Raises ``message_not_found``, also for a session's message."""
+    message = (
+        Message.objects.filter(pk=message_id, project_id=project.id, session=None)
+        .values_list("pk", "channel", "status", "error")
+        .first()
+    )
+    if message is None:
+        raise Refusal("message_not_found", "There is no message with this id.")
+    return MessageView(*message)
+
+
+def session_code_place(session_id: str) -> str:
+    """Where a session's encrypted code belongs."""
+    return f"session:{session_id}:code"
+
+
+def message_code_place(message_id: int) -> str:
+    """Where a manual send's encrypted code belongs."""
+    return f"message:{message_id}:code"
+
+
+def _require_provider(channel: ChannelConfig, provider_id: int | None) -> None:
+    if provider_id is not None and all(provider.id != provider_id for provider in channel.providers):
+        raise FieldsInvalid(FieldError("provider_id", "unknown", "The channel has no enabled provider with this id."))
+
+
+def _bots(channel: ChannelConfig, provider_id: int | None) -> list[str]:
+    """The channel itself where only a bot can carry the message, so that the user must have started it."""
+    if provider_id is not None:
+        return [channel.type] if adapter_for(provider_id).needs_start else []
+    return [channel.type] if channel.is_bot else []

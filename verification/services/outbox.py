@@ -1,0 +1,32 @@
+"""Waking a worker for a message whose row is written. A hint: if it is lost, the sweep finds the row."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from django.db import transaction
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+
+AWAY_SECONDS = 1.0  # how long the broker is left alone after it did not answer
+_away_until = 0.0
+
+
+def wake(message_id: int) -> None:
+    """Wake a worker once the current transaction, if any, is committed. Never raises."""
+    transaction.on_commit(lambda: _send(message_id))
+
+
+def _send(message_id: int) -> None:
+    global _away_until
+    if time.monotonic() < _away_until:
+        return
+    from verification.tasks import deliver_message  # tasks stands on dispatch, which stands beside us
+
+    try:
+        deliver_message.send(message_id)
+    except RedisError:
+        _away_until = time.monotonic() + AWAY_SECONDS
+        log.warning("The broker is away; messages go out with the workers' sweep.")

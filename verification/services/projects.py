@@ -1,0 +1,200 @@
+"""Projects: making one with its first keys, and setting the defaults and limits that it runs by."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.utils import timezone
+
+from verification.addresses import AddressInvalid, parse_test_address
+from verification.crypto import decrypt, encrypt
+from verification.errors import Misuse
+from verification.models import KeyKind, Membership, Project, TestLogin, WebhookSecret
+from verification.services.keys import issue_key
+
+WEBHOOK_SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
+WEBHOOK_OVERLAP = timedelta(hours=24)  # how long the old secret goes on signing after a rotation
+MAX_TEST_LOGINS = 50
+SETTABLE = (
+    "name",
+    "is_enabled",
+    "site_url",
+    "origins",
+    "languages",
+    "language",
+    "code_length",
+    "code_digits",
+    "code_letters",
+    "new_code_on_send",
+    "default_phone_channel",
+    "default_email_channel",
+    "allow_voip",
+    "test_logins_enabled",
+    "sends_per_10_minutes",
+    "sends_per_hour",
+    "sends_per_day",
+    "wrong_codes_per_15_minutes",
+    "wrong_codes_per_day",
+    "creates_per_address",
+    "requests_per_second",
+    "server_addresses",
+)
+
+_TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?")
+_BOOLEANS = {
+    "true": True,
+    "false": False,
+    "1": True,
+    "0": False,
+    "yes": True,
+    "no": False,
+    "on": True,
+    "off": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NewProject:
+    """A project with its first keys, whose texts exist only here."""
+
+    project: Project
+    api_key: str
+    secret_key: str
+    webhook_secret: str
+
+
+@transaction.atomic
+def create_project(*, name: str, owner: User | None = None) -> NewProject:
+    """Make a project with one key of each kind and a webhook secret; ``owner`` becomes its member. No channel yet.
+
+    Raises :class:`Misuse`.
+    """
+    project = Project(name=name)
+    _save(project)
+    if owner is not None:
+        Membership.objects.create(project=project, user=owner)
+    return NewProject(
+        project,
+        api_key=issue_key(project=project, kind=KeyKind.API, created_by=owner).text,
+        secret_key=issue_key(project=project, kind=KeyKind.SECRET, created_by=owner).text,
+        webhook_secret=issue_webhook_secret(project=project),
+    )
+
+
+def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None) -> str:
+    """A further secret that signs the project's callbacks, in the writing of Standard Webhooks."""
+    text = "whsec_" + base64.b64encode(secrets.token_bytes(WEBHOOK_SECRET_BYTES)).decode()
+    WebhookSecret.objects.create(
+        project=project,
+        secret=encrypt(text, place=f"project:{project.public_id}:webhook"),
+        expires_at=expires_at,
+    )
+    return text
+
+
+def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
+    """The secrets that sign now, the newest first, each with the time at which it stops."""
+    live = models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now())
+    place = f"project:{project.public_id}:webhook"
+    return [(decrypt(row.secret, place=place), row.expires_at) for row in project.webhook_secrets.filter(live)]
+
+
+@transaction.atomic
+def rotate_webhook_secret(project: Project) -> str:
+    """A new secret beside the present ones, which go on signing for a day, so that no receiver misses a callback."""
+    end = timezone.now() + WEBHOOK_OVERLAP
+    endless = models.Q(expires_at=None) | models.Q(expires_at__gt=end)
+    project.webhook_secrets.filter(endless).update(expires_at=end)
+    return issue_webhook_secret(project=project)
+
+
+def find_project(id_or_name: str) -> Project:
+    """By its id or its name. Raises :class:`Misuse`."""
+    match = models.Q(name=id_or_name)
+    if id_or_name.isascii() and id_or_name.isdigit():
+        match |= models.Q(pk=int(id_or_name))
+    found = list(Project.objects.filter(match)[:2])
+    if len(found) == 1:
+        return found[0]
+    raise Misuse(f"There is no project {id_or_name!r}." if not found else f"{id_or_name!r} names two projects.")
+
+
+def set_project(*, project: Project, values: Mapping[str, str]) -> None:
+    """Set fields by the names of :data:`SETTABLE` from text, as a command line gives it. Lists are comma-separated.
+
+    Raises :class:`Misuse` with one sentence; then nothing is changed.
+    """
+    for name, text in values.items():
+        if name not in SETTABLE:
+            raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE)}.")
+        setattr(project, name, _read(name, text))
+    _save(project)
+
+
+def clean_origin(text: str) -> str:
+    """A browser origin in the writing that browsers send. Raises :class:`Misuse`."""
+    origin = text.strip().lower()
+    if not _ORIGIN.fullmatch(origin):
+        raise Misuse(f"{text!r} is not an origin. Write scheme and host, such as https://app.example.com.")
+    return origin
+
+
+def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
+    """Give a recipient a fixed code. An existing row for it is replaced. Raises :class:`Misuse`."""
+    try:
+        address = parse_test_address(to)
+    except AddressInvalid as error:
+        raise Misuse(str(error)) from None
+    code = clean_test_code(code)
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)  # so that two additions do not both take the last place
+        others = TestLogin.objects.filter(project=project).exclude(to=address.text)
+        if others.count() >= MAX_TEST_LOGINS:
+            raise Misuse(f"A project has at most {MAX_TEST_LOGINS} test logins.")
+        login, _ = TestLogin.objects.update_or_create(
+            project=project, to=address.text, defaults={"code": code, "expires_at": expires_at}
+        )
+    return login
+
+
+def clean_test_code(code: str) -> str:
+    """Raises :class:`Misuse` unless it is 4 or 6 ASCII letters and digits; letters become capitals."""
+    if not code.isascii() or not _TEST_CODE.fullmatch(code.upper()):
+        raise Misuse("The code of a test login has 4 or 6 letters and digits.")
+    return code.upper()
+
+
+def _read(name: str, text: str) -> Any:
+    field = Project._meta.get_field(name)
+    if isinstance(field, models.BooleanField):
+        if text.lower() not in _BOOLEANS:
+            raise Misuse(f"{name}: write true or false.")
+        return _BOOLEANS[text.lower()]
+    if isinstance(field, ArrayField):
+        items = [item.strip() for item in text.split(",") if item.strip()]
+        return [clean_origin(item) for item in items] if name == "origins" else items
+    if isinstance(field, models.IntegerField):
+        if not (text.isascii() and text.isdigit()):
+            raise Misuse(f"{name}: write a whole number.")
+        return int(text)
+    return text
+
+
+def _save(project: Project) -> None:
+    try:
+        project.full_clean()
+    except ValidationError as error:
+        name, texts = next(iter(error.message_dict.items()))
+        raise Misuse(texts[0] if name == "__all__" else f"{name}: {texts[0]}") from None
+    project.save()

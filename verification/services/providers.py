@@ -1,0 +1,150 @@
+"""The accounts that messages go out over: their configuration, and the live adapters made from it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+
+from providers import registry
+from providers.base import Adapter, Health
+from providers.errors import ProviderError, SettingsInvalid
+from providers.http import HttpDoor
+from verification.crypto import decrypt, encrypt
+from verification.errors import Misuse
+from verification.models import Channel, ChannelType, Project, Provider
+from verification.models.channels import DEFAULT_PRIORITY
+from verification.services.configuration import CACHE_SECONDS
+from verification.services.memory import ProviderMemory
+
+
+@dataclass(frozen=True, slots=True)
+class LiveProvider:
+    """An enabled provider with its adapter, ready to send."""
+
+    id: int
+    name: str
+    adapter: Adapter
+    hook_url: str
+
+
+def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
+    """Who serves this channel of this project, in the order of trial: its own by priority, then the system's.
+
+    Fresh to within a second.
+    """
+    cached = _live.get((project_id, channel))
+    if cached is None or time.monotonic() - cached[0] > CACHE_SECONDS:
+        rows = Provider.objects.filter(
+            Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True
+        ).order_by(F("project_id").asc(nulls_last=True), "priority", "id")
+        cached = time.monotonic(), [_live_provider(row) for row in rows if is_known(row.type)]
+        _live[project_id, channel] = cached
+    return cached[1]
+
+
+def adapter_for(provider_id: int) -> Adapter:
+    """The adapter of one provider as it is configured now. Raises ``Provider.DoesNotExist``."""
+    return _adapter(Provider.objects.get(pk=provider_id))
+
+
+def is_known(provider_type: str) -> bool:
+    """Whether this installation has the adapter; a provider of a removed adapter is left alone."""
+    try:
+        registry.adapter_class(provider_type)
+    except registry.UnknownAdapter:
+        return False
+    return True
+
+
+def add_provider(
+    *,
+    project: Project | None,
+    channel: str,
+    provider_type: str,
+    name: str,
+    values: Mapping[str, object],
+    priority: int = DEFAULT_PRIORITY,
+) -> Provider:
+    """Connect an account: a project's, whose channel is made if it lacks it, or the system's.
+
+    Raises :class:`Misuse` with one sentence, :class:`providers.errors.SettingsInvalid` by setting.
+    """
+    if channel not in ChannelType.values:
+        raise Misuse(f"There is no channel {channel!r}. Channels: {', '.join(ChannelType.values)}.")
+    if not is_known(provider_type):
+        raise Misuse(f"There is no provider type {provider_type!r}. Types: {', '.join(registry.all_types())}.")
+    if channel not in registry.adapter_class(provider_type).channels:
+        raise Misuse(f"A provider of type {provider_type} does not serve the channel {channel}.")
+    provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
+    store_settings(provider, values)
+    with transaction.atomic():
+        if project is not None:
+            Channel.objects.get_or_create(project=project, type=channel)
+        provider.save()
+    return provider
+
+
+def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
+    """Check the settings and put them on the (unsaved) row, the secret ones encrypted.
+
+    A secret that is left empty keeps its stored value. Raises :class:`providers.errors.SettingsInvalid`.
+    """
+    stored = stored_secrets(provider)
+    given = {name: value for name, value in values.items() if not (value == "" and name in stored)}
+    cleaned = registry.clean_settings(provider.type, {**stored, **given}, settings.OUTBOUND_ALLOWED_NETWORKS)
+    plain, secret = registry.split_secrets(provider.type, cleaned)
+    provider.settings = plain
+    provider.secrets = encrypt(json.dumps(secret), place=secrets_place(provider)) if secret else None
+
+
+def stored_secrets(provider: Provider) -> dict[str, Any]:
+    if not provider.secrets:
+        return {}
+    stored: dict[str, Any] = json.loads(decrypt(bytes(provider.secrets), place=secrets_place(provider)))
+    return stored
+
+
+def secrets_place(provider: Provider) -> str:
+    """Where the ciphertext belongs. By UUID, which the row has before it is first saved."""
+    return f"provider:{provider.uuid}:secrets"
+
+
+def hook_url(provider: Provider) -> str:
+    """Where the provider may report back. The path holds a secret, as not every service signs its calls."""
+    return f"{settings.BASE_URL}/hooks/{provider.uuid}/{provider.hook_secret}"
+
+
+def check_provider(provider: Provider) -> Health:
+    """Ask the provider whether its settings work; nothing is sent. Never raises."""
+    try:
+        return _adapter(provider).check()
+    except (ProviderError, SettingsInvalid) as error:
+        return Health(False, str(error))
+    except registry.UnknownAdapter:
+        return Health(False, f"This installation has no adapter {provider.type!r}.")
+
+
+@lru_cache(maxsize=1)
+def http_door() -> HttpDoor:
+    return HttpDoor(settings.OUTBOUND_ALLOWED_NETWORKS)
+
+
+_live: dict[tuple[int, str], tuple[float, list[LiveProvider]]] = {}
+
+
+def _live_provider(row: Provider) -> LiveProvider:
+    return LiveProvider(row.pk, row.name, _adapter(row), hook_url(row))
+
+
+def _adapter(row: Provider) -> Adapter:
+    return registry.build(
+        row.type, {**row.settings, **stored_secrets(row)}, http=http_door(), memory=ProviderMemory(row.pk)
+    )

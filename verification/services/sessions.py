@@ -1,0 +1,314 @@
+"""Sessions: opening one, sending its code again, checking the code, describing where it stands."""
+
+from __future__ import annotations
+
+import contextlib
+import string
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from verification import codes, sql
+from verification.addresses import Address, AddressKind, parse_address
+from verification.crypto import code_digest, encrypt
+from verification.errors import Refusal, refusal
+from verification.services import limits, outbox
+from verification.services.channels import (
+    SessionChannel,
+    bot_link,
+    session_channel,
+    session_channels,
+    usable_channels,
+)
+from verification.services.configuration import ChannelConfig, ProjectConfig
+from verification.services.messages import session_code_place
+from verification.services.rendering import best_language
+
+SESSION_SECONDS = 180
+ATTEMPTS = {4: 3, 6: 5}  # wrong codes that lock a session, by the code's length
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """A session as create tells it. ``sent_to`` is None until the code went somewhere."""
+
+    session_id: str
+    expires_at: datetime
+    sent_to: str | None
+    channels: list[SessionChannel]
+
+
+@dataclass(frozen=True, slots=True)
+class SentCode:
+    session_id: str
+    expires_at: datetime
+    channel: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSettings:
+    length: int
+    digits: bool
+    letters: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    language: str
+    project_name: str
+    code: CodeSettings
+
+
+class ChannelBlocked(Refusal):
+    """The channel's 60-second block still runs for this recipient."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(
+            "channel_timeout",
+            "A code was sent over this channel within the last 60 seconds.",
+            retry_after=retry_after,
+        )
+
+
+def create_session(
+    *,
+    project: ProjectConfig,
+    address: Address,
+    channel_type: str | None,
+    send: bool,
+    accept_language: str,
+    client_address: str,
+) -> OpenedSession:
+    """The recipient's live session, or a new one; with ``send`` its code goes out unless the block still runs.
+
+    Raises ``channel_not_available``, ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and, for a
+    channel whose budget of the day is spent, ``rate_limited``.
+    """
+    limits.count_create(project, client_address)
+    row = _open(project, address, channel_type, send=send, accept_language=accept_language)
+    if row.outcome == "renew":
+        with contextlib.suppress(ChannelBlocked):
+            _send(project, _find_open(project, row.session_id), project.channels[row.sent_to])
+        row = _open(project, address, channel_type, send=False, accept_language=accept_language)
+    if row.outcome != "opened":
+        raise refusal(row.outcome, row.retry_after)
+    if row.message_id is not None:
+        outbox.wake(row.message_id)
+    return OpenedSession(
+        session_id=row.session_id,
+        expires_at=row.expires_at,
+        sent_to=row.sent_to,
+        channels=session_channels(
+            project.channels_for(address.kind),
+            blocks=row.blocks,
+            active_bots=row.active,
+            link_payload=row.link_payload,
+        ),
+    )
+
+
+def _open(
+    project: ProjectConfig, address: Address, channel_type: str | None, *, send: bool, accept_language: str
+) -> Any:
+    is_test = address.text in project.test_logins
+    channels = usable_channels(project, address, channel_type, is_test=is_test)
+    new = _draw_code(project, address)
+    return sql.call(
+        "open_session",
+        project=project.id,
+        address=address.text,
+        session=new.session_id,
+        code_digest=new.digest,
+        code_encrypted=new.encrypted,
+        code_length=new.settings.length,
+        code_digits=new.settings.digits,
+        code_letters=new.settings.letters,
+        attempts_max=ATTEMPTS[new.settings.length],
+        link_payload=codes.generate_link_payload(),
+        lives_seconds=SESSION_SECONDS,
+        language=best_language(accept_language, project.languages),
+        default_language=project.language,
+        is_test=new.is_test,
+        is_challenged=False,
+        send=send,
+        type=channel_type,
+        channels=[channel.type for channel in channels],
+        bots=_bots(project, address.kind),
+        message=codes.generate_message_id(),
+        draws_new_code=project.new_code_on_send,
+        send_limits=project.send_limits,
+        wrong_limits=project.wrong_limits,
+        budgets=sql.json(project.budgets),
+    )
+
+
+def resend_code(*, project: ProjectConfig, session_id: str, channel_type: str) -> SentCode:
+    """Send the session's code over the channel asked for.
+
+    Raises what a session that is not open raises, ``channel_not_available``, ``recipient_not_allowed``,
+    ``channel_not_active`` (with ``link``), ``too_many_attempts``, ``channel_timeout`` and ``too_many_sends``.
+    """
+    session = _find_open(project, session_id)
+    tests = (session.address,) if session.is_test else ()
+    address = parse_address(session.address, test_addresses=tests)
+    channel = usable_channels(project, address, channel_type, is_test=session.is_test)[0]
+    row = _send(project, session, channel)
+    return SentCode(
+        session_id=session.id,
+        expires_at=row.expires_at,
+        channel=session_channel(channel, blocks=row.blocks, active_bots=row.active, link_payload=session.link_payload),
+    )
+
+
+def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
+    """The channels as this session sees them. A locked session is described too."""
+    session = _find_live(project, session_id)
+    channels = project.channels_for(session.kind)
+    view = sql.call(
+        "view_channels",
+        recipient=session.recipient_id,
+        bots=_bots(project, session.kind),
+    )
+    return session_channels(channels, blocks=view.blocks, active_bots=view.active, link_payload=session.link_payload)
+
+
+def describe_settings(*, project: ProjectConfig, session_id: str | None, accept_language: str) -> SessionSettings:
+    """The project's settings, or the actual ones of a session. A locked session is described too."""
+    if session_id is None:
+        return SessionSettings(
+            language=best_language(accept_language, project.languages) or project.language,
+            project_name=project.name,
+            code=CodeSettings(project.code_length, project.code_digits, project.code_letters),
+        )
+    session = _find_live(project, session_id)
+    return SessionSettings(
+        language=session.language,
+        project_name=project.name,
+        code=session.code,
+    )
+
+
+# --- a code for a session ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCode:
+    """A code bound to the session it was drawn for, as it is stored."""
+
+    session_id: str
+    digest: bytes
+    encrypted: bytes
+    settings: CodeSettings
+    is_test: bool
+
+
+def _draw_code(project: ProjectConfig, address: Address) -> DrawnCode:
+    session_id = codes.generate_session_id()
+    fixed = project.test_logins.get(address.text)
+    if fixed is not None:
+        settings = CodeSettings(
+            len(fixed),
+            any(c in string.digits for c in fixed),
+            any(c in string.ascii_uppercase for c in fixed),
+        )
+        return _seal_code(fixed, session_id, settings, is_test=True)
+    settings = CodeSettings(project.code_length, project.code_digits, project.code_letters)
+    return _seal_code(_generate(settings), session_id, settings, is_test=False)
+
+
+def _generate(settings: CodeSettings) -> str:
+    return codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)
+
+
+def _seal_code(code: str, session_id: str, settings: CodeSettings, *, is_test: bool) -> DrawnCode:
+    return DrawnCode(
+        session_id=session_id,
+        digest=code_digest(code, session_id=session_id),
+        encrypted=encrypt(code, place=session_code_place(session_id)),
+        settings=settings,
+        is_test=is_test,
+    )
+
+
+# --- a session that is there -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSession:
+    """A session of the project as it was read. ``state`` is ``open`` or the reason why it is not."""
+
+    id: str
+    recipient_id: int
+    address: str
+    state: str
+    language: str
+    code: CodeSettings
+    is_test: bool
+    link_payload: str
+
+    @property
+    def kind(self) -> AddressKind:
+        return AddressKind.EMAIL if "@" in self.address else AddressKind.PHONE
+
+
+def _find(project: ProjectConfig, session_id: str) -> FoundSession:
+    row = sql.call("find_session", project=project.id, session=session_id)
+    if row is None:
+        raise refusal("session_not_found")
+    code = CodeSettings(row.code_length, row.code_digits, row.code_letters)
+    return FoundSession(
+        row.id, row.recipient_id, row.address, row.state, row.language, code, row.is_test, row.link_payload
+    )
+
+
+def _find_open(project: ProjectConfig, session_id: str) -> FoundSession:
+    session = _find(project, session_id)
+    if session.state != "open":
+        raise refusal(session.state)
+    return session
+
+
+def _find_live(project: ProjectConfig, session_id: str) -> FoundSession:
+    """A session that can be described: open, or locked by wrong codes but not over."""
+    session = _find(project, session_id)
+    if session.state not in ("open", "session_locked"):
+        raise refusal(session.state)
+    return session
+
+
+def _bots(project: ProjectConfig, kind: AddressKind) -> list[str]:
+    return [channel.type for channel in project.channels_for(kind) if channel.is_bot]
+
+
+def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
+    """Queue the code over ``channel`` and wake a worker, or raise the refusal."""
+    new = None
+    if project.new_code_on_send and not session.is_test:
+        new = _seal_code(_generate(session.code), session.id, session.code, is_test=False)
+    row = sql.call(
+        "send_code",
+        project=project.id,
+        session=session.id,
+        channel=channel.type,
+        bots=_bots(project, session.kind),
+        message=codes.generate_message_id(),
+        code_digest=new and new.digest,
+        code_encrypted=new and new.encrypted,
+        is_challenged=False,
+        send_limits=project.send_limits,
+        wrong_limits=project.wrong_limits,
+        budget=channel.daily_budget,
+    )
+    if row.outcome == "channel_not_active":
+        raise Refusal(
+            "channel_not_active",
+            "The user has to start this messenger's bot first; the code goes out as soon as they do.",
+            link=bot_link(channel, session.link_payload) or channel.link,
+        )
+    if row.outcome == "channel_timeout":
+        raise ChannelBlocked(row.retry_after)
+    if row.outcome != "queued":
+        raise refusal(row.outcome, row.retry_after)
+    if row.message_id is not None:
+        outbox.wake(row.message_id)
+    return row

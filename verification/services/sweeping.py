@@ -1,0 +1,35 @@
+"""What has to happen whether or not anybody wakes us: expire, wipe, and deliver what was forgotten."""
+
+from __future__ import annotations
+
+from django.db.models.functions import Now
+
+from verification import sql
+from verification.models import Session
+from verification.services import dispatch
+
+EXPIRE_BATCH = 2_000  # rows of one statement; a backlog is worked off in several
+
+
+def sweep_once(*, limit: int) -> dict[str, int]:
+    """One whole round by hand: at most ``limit`` messages are delivered, one after the other."""
+    counts = {"expired": expire_messages(), "wiped": wipe_codes(), "delivered": 0}
+    for message in dispatch.claim_due(limit=limit, idle_seconds=0):
+        dispatch.deliver_claimed(message)
+        counts["delivered"] += 1
+    return counts
+
+
+def expire_messages() -> int:
+    """Close every message whose time is over, without asking a provider. Returns their number."""
+    total = 0
+    while True:
+        closed: int = sql.call("expire_messages", limit=EXPIRE_BATCH).expire_messages
+        total += closed
+        if closed < EXPIRE_BATCH:
+            return total
+
+
+def wipe_codes() -> int:
+    """Forget the codes of sessions that are over. Returns the number of sessions."""
+    return Session.objects.filter(expires_at__lte=Now(), code_encrypted__isnull=False).update(code_encrypted=None)

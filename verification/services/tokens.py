@@ -1,0 +1,69 @@
+"""From a right code to a verify token, and from the token to the address it proves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from verification import codes, sql
+from verification.addresses import AddressKind
+from verification.crypto import code_digest, sha256
+from verification.errors import Refusal, refusal
+from verification.services.configuration import ProjectConfig
+
+VERIFY_TOKEN_SECONDS = 60
+
+_CODE = re.compile(r"[0-9A-Za-z]{1,32}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCode:
+    """``verify_token`` is the token's text, of which only a digest is kept."""
+
+    verify_token: str
+    is_test: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedAddress:
+    text: str
+    kind: AddressKind
+    is_test: bool
+
+
+def check_code(*, project: ProjectConfig, session_id: str, code: str) -> CheckedCode:
+    """Spend one attempt and compare. The count is committed before this returns or raises.
+
+    Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, and what a session that is not open
+    raises.
+    """
+    token = codes.generate_verify_token()
+    row = sql.call(
+        "spend_attempt",
+        project=project.id,
+        session=session_id,
+        code_digest=_digest_of_guess(code, session_id),
+        token_digest=sha256(token),
+        token_seconds=VERIFY_TOKEN_SECONDS,
+        wrong_limits=project.wrong_limits,
+    )
+    if row.outcome == "verified":
+        return CheckedCode(token, row.is_test)
+    if row.outcome == "invalid_code":
+        raise Refusal("invalid_code", "The code is wrong.", attempts_left=row.attempts_left)
+    raise refusal(row.outcome, row.retry_after)
+
+
+def redeem_verify_token(*, project: ProjectConfig, token: str) -> VerifiedAddress:
+    """Use a token up. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
+    row = sql.call("redeem_token", project=project.id, digest=sha256(token))
+    if row.outcome != "redeemed":
+        raise refusal(row.outcome)
+    kind = AddressKind.EMAIL if "@" in row.address else AddressKind.PHONE
+    return VerifiedAddress(row.address, kind, row.is_test)
+
+
+def _digest_of_guess(code: str, session_id: str) -> bytes | None:
+    """What to compare, or None for what cannot be a code: only ASCII letters and digits can match."""
+    guess = code.strip(" ")
+    return code_digest(guess.upper(), session_id=session_id) if _CODE.fullmatch(guess) else None

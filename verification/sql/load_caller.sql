@@ -1,0 +1,44 @@
+-- A project as the services need it: its row, its live channels in order with their enabled providers (the project's
+-- own before the system's), and its live test logins.
+CREATE OR REPLACE FUNCTION describe_project(p_project verification_project)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT to_jsonb(p_project) || jsonb_build_object(
+        'channels', (
+            SELECT coalesce(jsonb_agg(to_jsonb(channel) || jsonb_build_object('providers', (
+                SELECT coalesce(jsonb_agg(
+                    jsonb_build_object(
+                        'id', provider.id, 'type', provider.type, 'name', provider.name,
+                        'is_system', provider.project_id IS NULL
+                    ) ORDER BY provider.project_id IS NULL, provider.priority, provider.id
+                ), '[]')
+                FROM verification_provider AS provider
+                WHERE provider.channel = channel.type
+                  AND provider.is_enabled
+                  AND (provider.project_id = p_project.id OR provider.project_id IS NULL)
+            )) ORDER BY channel.position, channel.id), '[]')
+            FROM verification_channel AS channel
+            WHERE channel.project_id = p_project.id AND channel.is_active
+        ),
+        'test_logins', (
+            SELECT coalesce(jsonb_object_agg(login.to, login.code), '{}')
+            FROM verification_testlogin AS login
+            WHERE login.project_id = p_project.id
+              AND p_project.test_logins_enabled
+              AND (login.expires_at IS NULL OR login.expires_at > now())
+        )
+    )
+$$;
+
+-- The live key with this digest and its enabled project, or no row: unknown, expired, revoked and disabled look alike.
+CREATE OR REPLACE FUNCTION load_caller(p_digest bytea)
+RETURNS TABLE (key_id bigint, kind text, expires_at timestamptz, is_use_due boolean, project jsonb)
+LANGUAGE sql STABLE AS $$
+    SELECT key.id, key.kind, key.expires_at,
+           coalesce(key.last_used_at < now() - interval '1 minute', true), describe_project(project)
+    FROM verification_apikey AS key
+    JOIN verification_project AS project ON project.id = key.project_id
+    WHERE key.digest = p_digest
+      AND key.revoked_at IS NULL
+      AND (key.expires_at IS NULL OR key.expires_at > now())
+      AND project.is_enabled
+$$;
