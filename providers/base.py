@@ -61,6 +61,8 @@ class OutgoingMessage:
     as an idempotency key. ``code`` is the bare code and ``text`` the rendered message: some services take one, some
     the other. ``expires_in`` is the rest of the code's life in seconds. ``account_id`` is the messenger's own id for
     the user (a bot's chat), where the adapter needs one. ``hook_url`` is where the provider may report back.
+    ``country`` is the recipient's ISO region, empty for an e-mail address; ``sender`` replaces the configured sender
+    for it, and the two DLT ids are what India's operators ask for beside the text.
     """
 
     id: int
@@ -75,6 +77,10 @@ class OutgoingMessage:
     project: str = ""
     account_id: str | None = None
     hook_url: str | None = None
+    country: str = ""
+    sender: str = ""
+    dlt_entity_id: str = ""
+    dlt_template_id: str = ""
 
 
 class Outcome(StrEnum):
@@ -258,6 +264,10 @@ class Adapter:
     def parse_hook(self, request: HookRequest) -> HookReply:
         """Read a verified call. Unreadable input raises :class:`providers.errors.HookUnreadable`."""
         return HookReply()
+
+    def prompt(self, account_id: str, text: str, *, contact_button: str = "") -> None:
+        """Say something to a bot's user; with ``contact_button`` offer that button, which shares their own number."""
+        raise NotImplementedError
 
     def link(self, payload: str) -> str:
         """The deep link that starts this bot with ``payload``; empty where there is none."""
