@@ -10,8 +10,10 @@ from django.core.wsgi import get_wsgi_application  # noqa: E402
 
 if settings.IS_EMBEDDED:
     settings.EMBEDDED.start()
-application = get_wsgi_application()
+django_application = get_wsgi_application()
 
 from verification import addresses  # noqa: E402  (needs the loaded settings)
+from verification.api.edge import edge  # noqa: E402
 
 addresses.warm()
+application = edge(django_application)

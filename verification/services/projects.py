@@ -49,6 +49,7 @@ SETTABLE = (
     "requests_per_second",
     "server_addresses",
 )
+ONLY_OFF = ("traffic_guard", "challenge_mode")  # set by scripts; off is all there is so far
 
 _TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?")
@@ -136,8 +137,12 @@ def set_project(*, project: Project, values: Mapping[str, str]) -> None:
     Raises :class:`Misuse` with one sentence; then nothing is changed.
     """
     for name, text in values.items():
+        if name in ONLY_OFF:
+            if text.lower() != "off":
+                raise Misuse(f"{name}: off is the only value there is so far.")
+            continue
         if name not in SETTABLE:
-            raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE)}.")
+            raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE + ONLY_OFF)}.")
         setattr(project, name, _read(name, text))
     _save(project)
 

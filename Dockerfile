@@ -1,0 +1,10 @@
+FROM python:3.13-slim
+ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PATH=/opt/venv/bin:$PATH
+WORKDIR /app
+COPY requirements requirements
+RUN python -m venv /opt/venv && pip install --no-cache-dir -r requirements/production.txt
+COPY . .
+RUN useradd --system watchword
+USER watchword
+EXPOSE 8000
+CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", "--blocking-threads", "4", "--http", "1", "config.wsgi:application"]

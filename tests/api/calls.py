@@ -1,0 +1,48 @@
+"""Calling the API in tests: one method a endpoint, JSON in, JSON out."""
+
+import json
+
+
+class Api:
+    def __init__(self, client, api_key, secret_key):
+        self.client = client
+        self.api_key = api_key
+        self.secret_key = secret_key
+
+    def call(self, method, path, body=None, *, key="", headers=None, raw=None, content_type="application/json"):
+        headers = {**({"x-api-key": key} if key else {}), **(headers or {})}
+        data = raw if raw is not None else ("" if body is None else json.dumps(body))
+        response = self.client.generic(method, path, data, content_type=content_type, headers=headers)
+        response.data = json.loads(response.content) if response.content else None
+        return response
+
+    def create(self, to="+4915112345678", *, headers=None, **body):
+        return self.call("POST", "/session/create", {"to": to, **body}, key=self.api_key, headers=headers)
+
+    def send(self, session_id, type="sms", *, headers=None):
+        body = {"session_id": session_id, "type": type}
+        return self.call("POST", "/session/send", body, key=self.api_key, headers=headers)
+
+    def check(self, session_id, code):
+        return self.call("POST", "/session/check", {"session_id": session_id, "code": code}, key=self.api_key)
+
+    def verify(self, token):
+        return self.call("POST", "/session/verify", {"verify_token": token}, key=self.secret_key)
+
+    def channels(self, session_id=None):
+        query = f"?session_id={session_id}" if session_id else ""
+        return self.call("GET", f"/session/channels{query}", key=self.api_key)
+
+    def settings(self, session_id=None, *, headers=None):
+        query = f"?session_id={session_id}" if session_id else ""
+        return self.call("GET", f"/session/settings{query}", key=self.api_key, headers=headers)
+
+    def manual_send(self, to="+4915112345678", channel="sms", *, headers=None, **body):
+        body = {"to": to, "channel": channel, **body}
+        return self.call("POST", "/manual/send", body, key=self.secret_key, headers=headers)
+
+    def manual_message(self, message_id):
+        return self.call("GET", f"/manual/message/{message_id}", key=self.secret_key)
+
+    def manual_channels(self):
+        return self.call("GET", "/manual/channels", key=self.secret_key)

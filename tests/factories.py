@@ -1,0 +1,67 @@
+"""Rows for tests, made by the services where there is one. Plain functions with defaults."""
+
+from dataclasses import dataclass
+
+from tests.fakes import collector
+from verification.models import Channel, Provider
+from verification.services import projects, providers
+
+
+@dataclass
+class MadeProject:
+    """A project's row with the keys that only its creation knows."""
+
+    row: object
+    api_key: str
+    secret_key: str
+
+    @property
+    def id(self):
+        return self.row.pk
+
+    def set(self, **values):
+        """Change the project, and let this process see it at once."""
+        for name, value in values.items():
+            setattr(self.row, name, value)
+        self.row.full_clean()
+        self.row.save()
+        forget()
+        return self
+
+    def provider(self, channel="sms", name="second", *, type="collector", priority=100, **fields):
+        made = providers.add_provider(
+            project=self.row, channel=channel, provider_type=type, name=name, values={"name": name}, priority=priority
+        )
+        Provider.objects.filter(pk=made.pk).update(**fields)
+        forget()
+        return made
+
+    def channel(self, channel_type, **fields):
+        Channel.objects.filter(project=self.row, type=channel_type).update(**fields)
+        forget()
+
+    def test_login(self, to, code, **fields):
+        made = projects.add_test_login(project=self.row, to=to, code=code, **fields)
+        forget()
+        return made
+
+
+_counter = iter(range(1, 10**9))
+
+
+def project(name="", channels=("sms", "email"), **values):
+    collector.install()
+    new = projects.create_project(name=name or f"Project {next(_counter)}")
+    made = MadeProject(new.project, new.api_key, new.secret_key)
+    for position, channel in enumerate(channels):
+        made.provider(channel, name=f"{channel} first")
+        made.channel(channel, position=position)
+    return made.set(**values) if values else made
+
+
+def forget():
+    """Drop what this process remembers of the configuration."""
+    from verification.services import keys
+
+    keys._callers.clear()
+    providers._live.clear()

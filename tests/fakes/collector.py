@@ -1,0 +1,82 @@
+"""The far end of a provider: keeps what it is given, and answers what a test tells it to."""
+
+from collections import defaultdict
+
+from providers import base, registry
+
+SENT = []
+ANSWERS = defaultdict(list)  # by the provider's setting "name": results to give, in turn; then acceptance
+
+
+class Adapter(base.Adapter):
+    type = "collector"
+    label = "Collector"
+    channels = base.CHANNELS
+    declared = (base.Setting("name", "Name"), base.Setting("token", "Token", base.SettingKind.SECRET))
+
+    def send(self, message):
+        answers = ANSWERS[self.settings["name"]]
+        answer = answers.pop(0) if answers else base.Result.accepted(f"c-{message.id}", is_delivered=True)
+        if isinstance(answer, Exception):
+            raise answer
+        if answer.outcome in (base.Outcome.ACCEPTED, base.Outcome.UNKNOWN):
+            SENT.append((self.settings["name"], message))
+        return answer
+
+    def check(self):
+        return base.Health(True, "It collects.")
+
+
+class BotAdapter(Adapter):
+    """Reaches only users who have started it."""
+
+    type = "collector_bot"
+    label = "Collector bot"
+    channels = ("messenger_a",)
+    needs_start = True
+
+    def link(self, payload):
+        return f"https://t.example/bot?start={payload}" if payload else "https://t.example/bot"
+
+
+def install():
+    found, _ = registry._scan()
+    found.setdefault(Adapter.type, Adapter)
+    found.setdefault(BotAdapter.type, BotAdapter)
+
+
+class Outbox:
+    """What was sent, as a user would see it. Reading it first delivers whatever is due."""
+
+    def open(self):
+        install()
+        SENT.clear()
+        ANSWERS.clear()
+
+    def close(self):
+        self.open()
+
+    @property
+    def messages(self):
+        from verification.models import Message
+        from verification.services import dispatch
+
+        for message_id in Message.objects.filter(status="queued").order_by("created_at").values_list("pk", flat=True):
+            dispatch.deliver(message_id)
+        return [message for _, message in SENT]
+
+    @property
+    def names(self):
+        """Through which provider each went."""
+        self.messages  # noqa: B018  (delivers)
+        return [name for name, _ in SENT]
+
+    @property
+    def code(self):
+        """The code of the last message."""
+        return self.messages[-1].code
+
+    def answer(self, name, *answers):
+        ANSWERS[name].extend(answers)
+
+

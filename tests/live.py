@@ -1,0 +1,131 @@
+"""The service as users run it: a web server of several processes and workers, on a database of their own.
+
+For what one process cannot show: races, crashes, transport. Everything is on loopback and ends with the test.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psycopg
+from config.embedded import EmbeddedServers
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 60
+
+
+class LiveService:
+    """Start with :meth:`start`; ``home`` is a folder of its own. Processes can be killed and started one by one."""
+
+    def __init__(self, home: Path, *, web_processes: int = 2, **environment: str) -> None:
+        self.home = home
+        self.web_processes = web_processes
+        self.port = free_port()
+        self.servers = EmbeddedServers(home, durable=False)
+        self.environment = {
+            **os.environ,
+            "WATCHWORD_HOME": str(home),
+            "EMBEDDED_DURABLE": "false",
+            "BASE_URL": f"http://127.0.0.1:{self.port}",
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            **environment,
+        }
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, *, workers: int = 1) -> LiveService:
+        self.servers.start()
+        self.manage("migrate", "--verbosity", "0")
+        self.start_web()
+        for number in range(workers):
+            self.start_worker(f"worker{number}")
+        return self
+
+    def start_web(self) -> None:
+        command = ["-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(self.port)]
+        command += ["--workers", str(self.web_processes), "--blocking-threads", "4", "--no-ws", "--http", "1"]
+        self._spawn("web", *command, "--log-level", "warning", "config.wsgi:application")
+        wait_until(self.answers, "the web server answers")
+
+    def start_worker(self, name: str = "worker0", *, threads: int = 8) -> None:
+        self._spawn(name, "manage.py", "worker", "--threads", str(threads))
+
+    def answers(self) -> bool:
+        try:
+            return self.call("GET", "/session/settings")[0] == 401
+        except OSError:
+            return False
+
+    def manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def json(self, *arguments: str) -> dict:
+        return json.loads(self.manage(*arguments, "--json"))
+
+    def call(self, method: str, path: str, body: object = None, *, key: str = "", headers: dict | None = None):
+        """One request on a connection of its own: status, parsed body, headers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            sent = {"content-type": "application/json", **({"x-api-key": key} if key else {}), **(headers or {})}
+            connection.request(method, path, None if body is None else json.dumps(body), sent)
+            response = connection.getresponse()
+            text = response.read()
+            return response.status, json.loads(text) if text else None, response.headers
+        finally:
+            connection.close()
+
+    def query(self, statement: str, *parameters: object) -> list[tuple]:
+        with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
+            return connection.execute(statement, parameters).fetchall()
+
+    def kill(self, name: str, number: int = signal.SIGKILL) -> None:
+        process = self.processes.pop(name)
+        os.killpg(process.pid, number)
+        process.wait()
+
+    def output(self, name: str) -> str:
+        return (self.home / f"{name}.out").read_text()
+
+    def stop(self) -> None:
+        for name in list(self.processes):
+            self.kill(name)
+        self.servers.release()
+
+    def _spawn(self, name: str, *command: str) -> None:
+        with (self.home / f"{name}.out").open("ab") as output:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, *command],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition, what: str, seconds: float = START_SECONDS):
+    """Poll until the condition holds, and return what it returned; fail by name if it never does."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"it never came to pass that {what}")

@@ -1,0 +1,73 @@
+"""Channels: which ways to a recipient a project offers, in which order and at which cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+
+from verification.admin.display import channel_icon, label
+from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.models import Channel, DailySpend, Provider
+
+
+class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        labels = {"image_url": "Icon", "type": "Channel"}
+        help_texts = {"image_url": "The address of a picture. Empty means ours."}
+
+
+@admin.register(Channel)
+class ChannelAdmin(ScopedAdmin):
+    adders = changers = deleters = Who.MEMBERS
+    form = ChannelForm
+    fields = ("project", "type", "name", "is_active", "position", "image_url", "link", "daily_budget")
+    list_display = ("shown", "project", "state", "position", "budget", "served_by")
+    list_filter = (ProjectFilter, "type", "is_active")
+    list_select_related = ("project",)
+    ordering = ("project__name", "position", "id")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("project", "type") if obj else ()
+
+    @admin.display(description="Channel", ordering="type")
+    def shown(self, channel: Channel) -> str:
+        return format_html(
+            '<span class="ww-channel"><img src="{}" alt="" width="28" height="28">{}</span>',
+            channel_icon(channel.type),
+            channel.display_name,
+        )
+
+    @admin.display(description="State", ordering="is_active")
+    def state(self, channel: Channel) -> str:
+        if not channel.is_active:
+            return label("Off")
+        return label("Active", "success") if self._provider_names(channel) else label("No provider", "warning")
+
+    @admin.display(description="Today's budget", ordering="daily_budget")
+    def budget(self, channel: Channel) -> str:
+        if channel.daily_budget is None:
+            return "None"
+        spend = DailySpend.objects.filter(
+            project_id=channel.project_id, channel=channel.type, day=timezone.now().date()
+        ).first()
+        spent = spend.messages if spend else 0
+        text = f"{spent:,} of {channel.daily_budget:,}"
+        return label(f"{text}: used up", "danger") if spent >= channel.daily_budget else text
+
+    @admin.display(description="Served by, in this order")
+    def served_by(self, channel: Channel) -> str:
+        return ", ".join(self._provider_names(channel)) or "–"
+
+    def _provider_names(self, channel: Channel) -> list[str]:
+        """The order of trial: the project's own, then the system's, of which no more is shown than the API tells."""
+        rows = Provider.objects.filter(
+            Q(project_id=channel.project_id) | Q(project_id=None), channel=channel.type, is_enabled=True
+        )
+        ordered = sorted(rows, key=lambda row: (row.is_system, row.priority, row.pk))
+        return [f"{row.name} (system)" if row.is_system else row.name for row in ordered]

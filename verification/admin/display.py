@@ -1,0 +1,97 @@
+"""How values are written on the pages: labels, times, channels. Everything that is not ours is escaped."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.templatetags.static import static
+from django.utils import formats, timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from verification.models import ChannelType, MessageStatus
+
+_VARIANTS = ("neutral", "success", "warning", "danger", "info")
+STATUS_VARIANTS = {
+    MessageStatus.QUEUED: "neutral",
+    MessageStatus.SENDING: "info",
+    MessageStatus.SENT: "info",
+    MessageStatus.SUCCESS: "success",
+    MessageStatus.FAILED: "danger",
+    MessageStatus.EXPIRED: "warning",
+}
+
+
+def label(text: object, variant: str = "neutral") -> SafeString:
+    return format_html('<span class="ww-label ww-{}">{}</span>', variant, text)
+
+
+def status(value: str) -> SafeString:
+    return label(MessageStatus(value).label, STATUS_VARIANTS[MessageStatus(value)])
+
+
+def channel(value: str) -> SafeString:
+    if value not in ChannelType.values:
+        return SafeString("–")
+    return format_html(
+        '<span class="ww-channel"><img src="{}" alt="" width="20" height="20">{}</span>',
+        channel_icon(value),
+        ChannelType(value).label,
+    )
+
+
+def channel_icon(value: str) -> str:
+    return static(f"verification/channels/{value}.svg")
+
+
+def code(text: object) -> SafeString:
+    """Something to be read letter by letter: a number, an id, the beginning of a key."""
+    return format_html('<span class="ww-code">{}</span>', text) if text else SafeString("–")
+
+
+def short(text: str | None, length: int = 60) -> SafeString:
+    """The beginning, and the whole when the pointer rests on it."""
+    if not text:
+        return SafeString("–")
+    return format_html(
+        '<span title="{}">{}</span>', text, text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+    )
+
+
+def when(moment: datetime | None) -> str:
+    """To the minute, in UTC, as every time of the panel."""
+    if moment is None:
+        return "–"
+    return f"{formats.date_format(timezone.localtime(moment), 'j M Y, H:i')} UTC"
+
+
+def ago(moment: datetime) -> str:
+    seconds = max(0, int((timezone.now() - moment).total_seconds()))
+    if seconds < 60:
+        return f"{seconds} s ago"
+    if seconds < 3600:
+        return f"{seconds // 60} min ago"
+    if seconds < 86_400:
+        return f"{seconds // 3600} h ago"
+    return when(moment)
+
+
+def recent(moment: datetime | None) -> SafeString:
+    """How long ago, and the exact time when the pointer rests on it."""
+    if moment is None:
+        return SafeString("–")
+    exact = f"{formats.date_format(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
+    return format_html('<span class="ww-nowrap" title="{}">{}</span>', exact, ago(moment))
+
+
+def lasted(start: datetime | None, end: datetime | None) -> str:
+    if start is None or end is None:
+        return "–"
+    passed = end - start
+    if passed < timedelta(seconds=10):
+        return f"{passed.total_seconds():.1f} s"
+    return f"{int(passed.total_seconds())} s"
+
+
+def boolean(value: bool) -> SafeString:
+    return mark_safe('<span class="ww-yes">Yes</span>' if value else '<span class="ww-no">No</span>')

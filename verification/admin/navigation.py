@@ -1,0 +1,62 @@
+"""The panel's frame: what stands in the sidebar, and our own files around unfold's. Named by path in the settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import reverse
+
+_SET_UP = (
+    ("Projects", "folder_open", "admin:verification_project_changelist"),
+    ("Channels", "alt_route", "admin:verification_channel_changelist"),
+    ("Providers", "hub", "admin:verification_provider_changelist"),
+    ("Keys", "key", "admin:verification_apikey_changelist"),
+    ("Test logins", "science", "admin:verification_testlogin_changelist"),
+)
+_TRAFFIC = (
+    ("Sessions", "verified_user", "admin:verification_session_changelist"),
+    ("Messages", "send", "admin:verification_message_changelist"),
+    ("Recipients", "contacts", "admin:verification_recipient_changelist"),
+    ("Inbox", "inbox", "admin:verification_inbox"),
+)
+_OPERATION = (("Users", "group", "admin:auth_user_changelist"),)
+
+
+def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
+    groups = [
+        {"title": None, "items": _items(request, (("Overview", "space_dashboard", "admin:index"),))},
+        {"title": "Set up", "separator": True, "items": _items(request, _SET_UP)},
+        {"title": "Traffic", "separator": True, "items": _items(request, _TRAFFIC)},
+    ]
+    if request.user.is_superuser:
+        groups.append({"title": "Operation", "separator": True, "items": _items(request, _OPERATION)})
+    return groups
+
+
+def logo(request: HttpRequest) -> str:
+    return static("verification/logo.svg")
+
+
+def styles(request: HttpRequest) -> str:
+    return static("verification/admin/panel.css")
+
+
+def copy_script(request: HttpRequest) -> str:
+    return static("verification/admin/copy.js")
+
+
+def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> list[dict[str, Any]]:
+    return [
+        {"title": title, "icon": icon, "link": reverse(name), "active": _is_active(request, name)}
+        for title, icon, name in entries
+    ]
+
+
+def _is_active(request: HttpRequest, name: str) -> bool:
+    """Unfold would mark every item whose address the page's begins with: the messages' too, on the inbox."""
+    link, inbox = reverse(name), reverse("admin:verification_inbox")
+    if link == reverse("admin:index"):
+        return request.path == link
+    return request.path.startswith(link) and (link == inbox or not request.path.startswith(inbox))

@@ -1,0 +1,320 @@
+"""Projects: their defaults and limits, and the one place where a key's or webhook secret's text is ever shown."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
+
+from verification.admin.display import label, when
+from verification.admin.fields import LinesField
+from verification.admin.scoping import ScopedAdmin, ScopedInline, Who
+from verification.errors import Misuse
+from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
+from verification.services.keys import issue_key
+from verification.services.projects import (
+    clean_origin,
+    issue_webhook_secret,
+    live_webhook_secrets,
+    rotate_webhook_secret,
+)
+
+DAY = 86_400
+LIFETIMES = (
+    ("", "Until it is revoked"),
+    (str(DAY), "1 day"),
+    (str(7 * DAY), "7 days"),
+    (str(30 * DAY), "30 days"),
+    (str(90 * DAY), "90 days"),
+    (str(365 * DAY), "1 year"),
+)
+SHORT_CODE = 4
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    origins = LinesField(
+        clean_item=clean_origin,
+        help_text="Browser origins that may call the session endpoints, one a line, such as https://app.example.com.",
+    )
+    languages = LinesField(
+        clean_item=lambda text: clean_language(text),
+        help_text="One a line, such as en or pt-BR. Empty means every language there is a text in.",
+    )
+    server_addresses = LinesField(
+        help_text="IP addresses of the customer's own servers, one a line. The limit per client address leaves them"
+        " alone.",
+    )
+
+    class Meta:
+        labels = {
+            "site_url": "Site",
+            "language": "Default language",
+            "code_length": "Length",
+            "code_digits": "Digits",
+            "code_letters": "Letters",
+            "new_code_on_send": "New code on every send",
+            "default_phone_channel": "Default for phone numbers",
+            "default_email_channel": "Default for e-mail addresses",
+            "allow_voip": "Allow VoIP numbers",
+            "test_logins_enabled": "Test logins",
+            "sends_per_10_minutes": "Sends in 10 minutes",
+            "sends_per_hour": "Sends an hour",
+            "sends_per_day": "Sends a day",
+            "wrong_codes_per_15_minutes": "Wrong codes in 15 minutes",
+            "wrong_codes_per_day": "Wrong codes a day",
+            "creates_per_address": "Creates per client address",
+            "requests_per_second": "Requests a second",
+        }
+        help_texts = {
+            "code_length": "6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
+            "code_letters": "Look-alikes such as 0 and O are left out. At least one of the two must be on.",
+        }
+
+
+class IssueKeyForm(forms.Form):
+    kind = forms.ChoiceField(
+        choices=(
+            (KeyKind.API, "API key, for browsers and apps: the session endpoints"),
+            (KeyKind.SECRET, "Secret key, for your servers only: verify and manual send"),
+        ),
+        initial=KeyKind.API,
+        widget=UnfoldAdminRadioSelectWidget,
+    )
+    lifetime = forms.ChoiceField(choices=LIFETIMES, required=False, label="Valid", widget=UnfoldAdminSelectWidget)
+
+
+class ChannelInline(ScopedInline):
+    model = Channel
+    fields = readonly_fields = ("display_name", "type", "is_active", "position", "daily_budget")
+    show_change_link = True
+    tab = True
+
+    @admin.display(description="Name")
+    def display_name(self, channel: Channel) -> str:
+        return channel.display_name
+
+
+class ProviderInline(ScopedInline):
+    model = Provider
+    fields = readonly_fields = ("name", "channel", "type", "is_enabled", "priority")
+    verbose_name_plural = "own providers"
+    show_change_link = True
+    tab = True
+
+
+class KeyInline(ScopedInline):
+    model = ApiKey
+    fields = readonly_fields = ("prefix_shown", "kind", "created_at", "expires_at", "last_used_at", "revoked_at")
+    show_change_link = True
+    tab = True
+
+    @admin.display(description="Key")
+    def prefix_shown(self, key: ApiKey) -> str:
+        return str(key)
+
+
+class MembershipInline(ScopedInline):
+    """Who runs a project. Members do not see it: they can neither invite nor oust each other."""
+
+    model = Membership
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    verbose_name_plural = "members"
+    tab = True
+
+
+@admin.register(Project)
+class ProjectAdmin(ScopedAdmin):
+    project_path = "pk"
+    adders = deleters = Who.SUPERUSERS
+    changers = Who.MEMBERS
+    form = ProjectForm
+    inlines = (ChannelInline, ProviderInline, KeyInline, MembershipInline)
+    list_display = ("name", "state", "code", "channel_names", "created")
+    search_fields = ("name",)
+    readonly_fields = ("public_id", "created_at")
+    actions = None
+    actions_detail = ("issue_key", "webhook_secret")
+    change_form_before_template = "admin/verification/project/short_code.html"
+    add_fieldsets = (
+        (
+            None,
+            {
+                "fields": ("name", "site_url", "language"),
+                "description": "Everything else has a sensible default and can be set on the next page.",
+            },
+        ),
+    )
+    fieldsets = (
+        (
+            "General",
+            {"fields": ("name", "is_enabled", "site_url", "language", "languages", "public_id", "created_at")},
+        ),
+        (
+            "Codes",
+            {"fields": ("code_length", "code_digits", "code_letters", "new_code_on_send", "test_logins_enabled")},
+        ),
+        (
+            "Channels & recipients",
+            {"fields": ("default_phone_channel", "default_email_channel", "allow_voip")},
+        ),
+        (
+            "Browsers & servers",
+            {"fields": ("origins", "server_addresses")},
+        ),
+        (
+            "Limits",
+            {
+                "fields": (
+                    "sends_per_10_minutes",
+                    "sends_per_hour",
+                    "sends_per_day",
+                    "wrong_codes_per_15_minutes",
+                    "wrong_codes_per_day",
+                    "creates_per_address",
+                    "requests_per_second",
+                )
+            },
+        ),
+    )
+
+    def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
+        return self.inlines if obj else ()
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """All of a project goes with it. Django would list every message, and refuse for the read-only ones."""
+        if not request.user.is_superuser:
+            return super().get_deleted_objects(objs, request)
+        names = [f"{project} with everything of it: keys, providers, sessions, messages" for project in objs]
+        return names, {self.opts.verbose_name_plural: len(names)}, set(), []
+
+    def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            issue_webhook_secret(project=obj)
+        if obj.code_length == SHORT_CODE and "code_length" in form.changed_data:
+            self.message_user(request, f"{obj} now uses codes of 4: lower security.", messages.WARNING)
+
+    def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
+        """On to its page, where the first key is issued."""
+        self.message_user(request, f"The project {obj} is there. Next: a provider, and a key.", messages.SUCCESS)
+        return HttpResponseRedirect(self._page(obj))
+
+    @admin.display(description="State", ordering="is_enabled")
+    def state(self, project: Project) -> str:
+        return label("Enabled", "success") if project.is_enabled else label("Disabled")
+
+    @admin.display(description="Codes")
+    def code(self, project: Project) -> str:
+        kinds = [word for word, is_on in (("digits", project.code_digits), ("letters", project.code_letters)) if is_on]
+        text = f"{project.code_length} {' and '.join(kinds)}"
+        return label(f"{text}: lower security", "warning") if project.code_length == SHORT_CODE else text
+
+    @admin.display(description="Channels")
+    def channel_names(self, project: Project) -> str:
+        return ", ".join(channel.display_name for channel in project.channels.all() if channel.is_active) or "–"
+
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, project: Project) -> str:
+        return when(project.created_at)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).prefetch_related("channels")
+
+    @action(description="Issue a key", icon="key", permissions=["change"], url_path="issue-key")
+    def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The text of the new key is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
+        project: Project = self.find(request, object_id)
+        form = IssueKeyForm(request.POST if request.method == "POST" else None)
+        if request.method != "POST" or not form.is_valid():
+            return TemplateResponse(
+                request,
+                "admin/verification/form_page.html",
+                self.page_context(
+                    request,
+                    "Issue a key",
+                    object=project,
+                    form=form,
+                    intro="The full key is shown once, right after this step. Keep it where your other secrets are.",
+                    submit="Issue the key",
+                    back=self._page(project),
+                ),
+            )
+        kind, lifetime = KeyKind(form.cleaned_data["kind"]), form.cleaned_data["lifetime"]
+        issued = issue_key(
+            project=project, kind=kind, expires_in=int(lifetime) if lifetime else None, created_by=request.user
+        )
+        key = ApiKey.objects.get(pk=issued.id)
+        self.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
+        return self._show_secrets(
+            request,
+            project,
+            title=f"New {'API' if kind is KeyKind.API else 'secret'} key",
+            warning="Copy it now. It is not stored and cannot be shown again.",
+            secrets=[
+                (
+                    f"{KeyKind(kind).label} of {project.name}",
+                    issued.text,
+                    f"Valid until {when(key.expires_at)}." if key.expires_at else "Valid until it is revoked.",
+                )
+            ],
+        )
+
+    @action(description="Webhook secret", icon="webhook", permissions=["change"], url_path="webhook-secret")
+    def webhook_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
+        project: Project = self.find(request, object_id)
+        step = request.POST.get("step") if request.method == "POST" else None
+        if step == "rotate":
+            rotate_webhook_secret(project)
+            self.log_change(request, project, "Rotated the webhook secret")
+        elif step == "reveal":
+            self.log_change(request, project, "Looked at the webhook secret")
+        else:
+            return TemplateResponse(
+                request,
+                "admin/verification/project/webhook_secret.html",
+                self.page_context(request, "Webhook secret", object=project, back=self._page(project)),
+            )
+        live = live_webhook_secrets(project)
+        return self._show_secrets(
+            request,
+            project,
+            title="Webhook secret",
+            warning="Whoever has it can sign callbacks in your name. Keep it on your servers.",
+            secrets=[
+                (
+                    "Current secret" if expires_at is None else "Previous secret",
+                    text,
+                    f"Signs until {when(expires_at)}." if expires_at else "Signs every callback.",
+                )
+                for text, expires_at in live
+            ],
+        )
+
+    def _show_secrets(
+        self, request: HttpRequest, project: Project, *, title: str, warning: str, secrets: list[tuple[str, str, str]]
+    ) -> HttpResponse:
+        context = self.page_context(
+            request, title, object=project, warning=warning, secrets=secrets, back=self._page(project)
+        )
+        response = TemplateResponse(request, "admin/verification/secret_page.html", context)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    def _page(self, project: Project) -> str:
+        return reverse("admin:verification_project_change", args=(project.pk,))
+
+
+def clean_language(text: str) -> str:
+    """Raises :class:`Misuse`."""
+    if not _LANGUAGE.fullmatch(text):
+        raise Misuse(f"{text!r} is not a language. Write it as en, de or pt-BR.")
+    return text

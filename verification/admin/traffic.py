@@ -1,0 +1,374 @@
+"""What went through: sessions, messages with their attempts, recipients. To be read; nothing here can be changed.
+
+Addresses are masked, and no code, digest or ciphertext is a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import F, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from verification.addresses import AddressInvalid, mask, parse_test_address
+from verification.admin import display
+from verification.admin.inbox import inbox_view
+from verification.admin.scoping import ProjectFilter, ScopedAdmin, ScopedInline, own_projects
+from verification.codes import is_session_id
+from verification.models import DeliveryAttempt, Message, Recipient, Session, Subscription
+
+SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+OUTCOME_VARIANTS = {
+    "accepted": "success",
+    "temporary": "warning",
+    "rate_limited": "warning",
+    "unknown": "warning",
+    "not_applicable": "neutral",
+}
+
+
+class CreatedFilter(admin.SimpleListFilter):
+    title = "time"
+    parameter_name = "since"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("hour", "Last hour"), ("day", "Last 24 hours"), ("week", "Last 7 days"), ("month", "Last 30 days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        span = SPANS.get(self.value() or "")
+        return queryset.filter(created_at__gte=timezone.now() - span) if span else queryset
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name.capitalize()) for name in ("open", "verified", "locked", "expired", "replaced")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> QuerySet[Session]:
+        unlocked, now = Q(attempts__lt=F("attempts_max")), timezone.now()
+        states = {
+            "verified": Q(verified_at__isnull=False),
+            "locked": Q(~unlocked, verified_at=None),
+            "expired": Q(unlocked, verified_at=None, expires_at__lte=now),
+            "replaced": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=False),
+            "open": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=True),
+        }
+        chosen = states.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen)
+
+
+class TrafficAdmin(ScopedAdmin):
+    """Searched by a whole address or id, each by its index; a part of one finds nothing."""
+
+    actions = None
+    show_close_button = True
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        term = search_term.strip()
+        return (self.look_up(request, queryset, term) if term else queryset), False
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        raise NotImplementedError
+
+    def recipients(self, request: HttpRequest, term: str) -> QuerySet[Recipient]:
+        try:
+            address = parse_test_address(term).text
+        except AddressInvalid:
+            return Recipient.objects.none()
+        return Recipient.objects.filter(project__in=own_projects(request.user), address=address)
+
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, row: Any) -> str:
+        return display.recent(row.created_at)
+
+    @admin.display(description="Recipient")
+    def masked(self, row: Any) -> str:
+        return display.code(mask(row.recipient.address))
+
+    @admin.display(description="Recipient")
+    def recipient_link(self, row: Any) -> str:
+        address = reverse("admin:verification_recipient_change", args=(row.recipient_id,))
+        return format_html('<a class="ww-code ww-link" href="{}">{}</a>', address, mask(row.recipient.address))
+
+
+def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
+    """A readonly field that writes a time to the minute, in UTC."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return display.when(getattr(row, name))
+
+    return shown
+
+
+class SessionMessageInline(ScopedInline):
+    model = Message
+    fields = readonly_fields = ("shown_channel", "shown_status", "provider_name", "error", "created_at")
+    verbose_name_plural = "messages"
+    show_change_link = True
+    ordering = ("created_at",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("provider")
+
+    @admin.display(description="Channel")
+    def shown_channel(self, message: Message) -> str:
+        return display.channel(message.channel)
+
+    @admin.display(description="Status")
+    def shown_status(self, message: Message) -> str:
+        return display.status(message.status)
+
+    @admin.display(description="Provider")
+    def provider_name(self, message: Message) -> str:
+        return message.provider.name if message.provider else "–"
+
+
+@admin.register(Session)
+class SessionAdmin(TrafficAdmin):
+    list_display = ("short_id", "masked", "shown_channel", "state", "tries", "project", "created")
+    list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, "is_test")
+    list_select_related = ("project", "recipient")
+    search_fields = ("id",)
+    search_help_text = "Whole address or session id"
+    ordering = ("-id",)  # ULIDs stand in the order of their time, and the key has the index
+    inlines = (SessionMessageInline,)
+    fieldsets = (
+        (
+            None,
+            {"fields": ("id", "project", "recipient_link", "state", "shown_channel", "awaited", "tries", "language")},
+        ),
+        ("Code", {"fields": ("alphabet", "is_challenged", "is_test")}),
+        ("Times", {"fields": ("created_when", "expires_when", "verified_when")}),
+    )
+    readonly_fields = (
+        "recipient_link",
+        "state",
+        "shown_channel",
+        "awaited",
+        "tries",
+        "alphabet",
+        "created_when",
+        "expires_when",
+        "verified_when",
+    )
+    created_when = time_of("created_at", "Created")
+    expires_when = time_of("expires_at", "Expires")
+    verified_when = time_of("verified_at", "Verified")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        if is_session_id(term.upper()):
+            return rows.filter(pk=term.upper())
+        return rows.filter(recipient__in=self.recipients(request, term))
+
+    @admin.display(description="Session", ordering="id")
+    def short_id(self, session: Session) -> str:
+        return display.code(session.pk)
+
+    @admin.display(description="Last sent over", ordering="channel")
+    def shown_channel(self, session: Session) -> str:
+        return display.channel(session.channel)
+
+    @admin.display(description="Waits for a start of")
+    def awaited(self, session: Session) -> str:
+        return display.channel(session.awaited_channel)
+
+    @admin.display(description="State")
+    def state(self, session: Session) -> str:
+        if session.verified_at:
+            return display.label("Verified", "success")
+        if session.attempts >= session.attempts_max:
+            return display.label("Locked", "danger")
+        if session.expires_at <= timezone.now():
+            return display.label("Expired", "warning")
+        return display.label("Open", "info") if session.is_open else display.label("Replaced")
+
+    @admin.display(description="Wrong codes")
+    def tries(self, session: Session) -> str:
+        return f"{max(0, session.attempts - bool(session.verified_at))} of {session.attempts_max}"
+
+    @admin.display(description="Kind")
+    def alphabet(self, session: Session) -> str:
+        kinds = [word for word, is_on in (("digits", session.code_digits), ("letters", session.code_letters)) if is_on]
+        return f"{session.code_length} {' and '.join(kinds)}"
+
+
+class AttemptInline(ScopedInline):
+    model = DeliveryAttempt
+    project_path = "message__project"
+    fields = readonly_fields = (
+        "provider_name",
+        "shown_outcome",
+        "provider_status",
+        "provider_message_id",
+        "error",
+        "latency",
+        "created_at",
+    )
+    verbose_name_plural = "delivery attempts"
+
+    @admin.display(description="Outcome")
+    def shown_outcome(self, attempt: DeliveryAttempt) -> str:
+        words = attempt.outcome.replace("_", " ").capitalize()
+        return display.label(words, OUTCOME_VARIANTS.get(attempt.outcome, "danger"))
+
+    @admin.display(description="Took")
+    def latency(self, attempt: DeliveryAttempt) -> str:
+        return f"{attempt.latency_ms:,} ms"
+
+
+@admin.register(Message)
+class MessageAdmin(TrafficAdmin):
+    list_display = (
+        "short_id",
+        "masked",
+        "shown_channel",
+        "shown_status",
+        "kind",
+        "shown_provider",
+        "shown_error",
+        "project",
+        "created",
+    )
+    list_filter = (ProjectFilter, "status", "channel", CreatedFilter, "is_test")
+    list_select_related = ("project", "recipient", "provider")
+    search_fields = ("id",)
+    search_help_text = "Whole address, message or session id"
+    ordering = ("-created_at",)
+    inlines = (AttemptInline,)
+    fieldsets = (
+        (None, {"fields": ("id", "project", "recipient_link", "shown_channel", "language", "kind", "session_link")}),
+        (
+            "Delivery",
+            {"fields": ("shown_status", "error", "shown_provider", "provider_message_id", "pinned", "callback_url")},
+        ),
+        ("Times", {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
+    )
+    readonly_fields = (
+        "recipient_link",
+        "shown_channel",
+        "kind",
+        "session_link",
+        "shown_status",
+        "shown_provider",
+        "pinned",
+        "created_when",
+        "sent_when",
+        "finished_when",
+        "expires_when",
+        "took",
+    )
+    created_when = time_of("created_at", "Created")
+    sent_when = time_of("sent_at", "Sent")
+    finished_when = time_of("finished_at", "Final")
+    expires_when = time_of("expires_at", "Expires")
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (("inbox/", "verification_inbox", inbox_view),)
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        if term.isascii() and term.isdigit() and len(term) <= 16:
+            return rows.filter(pk=int(term))
+        if is_session_id(term.upper()):
+            return rows.filter(session_id=term.upper())
+        return rows.filter(recipient__in=self.recipients(request, term))
+
+    @admin.display(description="Message", ordering="id")
+    def short_id(self, message: Message) -> str:
+        return display.code(message.pk)
+
+    @admin.display(description="Channel", ordering="channel")
+    def shown_channel(self, message: Message) -> str:
+        return display.channel(message.channel)
+
+    @admin.display(description="Status", ordering="status")
+    def shown_status(self, message: Message) -> str:
+        return display.status(message.status)
+
+    @admin.display(description="Kind")
+    def kind(self, message: Message) -> str:
+        return f"{'Session' if message.session_id else 'Manual send'}{', test login' if message.is_test else ''}"
+
+    @admin.display(description="Provider", ordering="provider__name")
+    def shown_provider(self, message: Message) -> str:
+        """By name only: a system provider's page is not the member's."""
+        return message.provider.name if message.provider else "–"
+
+    @admin.display(description="Pinned provider")
+    def pinned(self, message: Message) -> str:
+        return message.pinned_provider.name if message.pinned_provider else "–"
+
+    @admin.display(description="Error")
+    def shown_error(self, message: Message) -> str:
+        return display.short(message.error, 40)
+
+    @admin.display(description="Session")
+    def session_link(self, message: Message) -> str:
+        if message.session_id is None:
+            return "–"
+        address = reverse("admin:verification_session_change", args=(message.session_id,))
+        return format_html('<a class="ww-code ww-link" href="{}">{}</a>', address, message.session_id)
+
+    @admin.display(description="Accepted by a provider after")
+    def took(self, message: Message) -> str:
+        return display.lasted(message.created_at, message.sent_at)
+
+
+class SubscriptionInline(ScopedInline):
+    model = Subscription
+    project_path = "recipient__project"
+    fields = readonly_fields = ("provider_name", "is_active", "bound_at")
+    verbose_name_plural = "started bots"
+
+    @admin.display(description="Provider")
+    def provider_name(self, subscription: Subscription) -> str:
+        return subscription.provider.name
+
+
+@admin.register(Recipient)
+class RecipientAdmin(TrafficAdmin):
+    list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
+    list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
+    list_select_related = ("project",)
+    search_fields = ("address",)
+    search_help_text = "Whole phone number or e-mail address"
+    ordering = ("-id",)
+    inlines = (SubscriptionInline,)
+    fieldsets = (
+        (None, {"fields": ("masked", "project", "language")}),
+        ("Reached", {"fields": ("shown_verified", "verified_when", "shown_reached", "created_when", "traffic")}),
+    )
+    readonly_fields = ("masked", "shown_verified", "verified_when", "shown_reached", "created_when", "traffic")
+    created_when = time_of("created_at", "First seen")
+    verified_when = time_of("verified_at", "Last verified")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        return rows.filter(pk__in=self.recipients(request, term))
+
+    @admin.display(description="Recipient")
+    def masked(self, row: Recipient) -> str:
+        return display.code(mask(row.address))
+
+    @admin.display(description="Last verified over", ordering="verified_channel")
+    def shown_verified(self, recipient: Recipient) -> str:
+        return display.channel(recipient.verified_channel)
+
+    @admin.display(description="Last reached over")
+    def shown_reached(self, recipient: Recipient) -> str:
+        return display.channel(recipient.reached_channel)
+
+    @admin.display(description="Verified", ordering="verified_at")
+    def verified(self, recipient: Recipient) -> str:
+        return display.recent(recipient.verified_at)
+
+    @admin.display(description="Messages, last 24 hours")
+    def traffic(self, recipient: Recipient) -> int:
+        return recipient.messages.filter(created_at__gte=timezone.now() - timedelta(days=1)).count()

@@ -1,0 +1,43 @@
+"""Accounts of the panel, for superusers only. What a member may do follows from their projects, so Django's groups and
+permissions are left out."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group, User
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from verification.admin.projects import MembershipInline
+from verification.admin.scoping import ScopedAdmin, Who
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+@admin.register(User)
+class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]  # not generic at run time
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    inlines = (MembershipInline,)
+    list_display = ("username", "email", "is_active", "is_staff", "is_superuser", "last_login")
+    list_filter = ("is_active", "is_superuser")
+    filter_horizontal = ()
+    search_fields = ("username", "email")
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        ("Person", {"fields": ("first_name", "last_name", "email")}),
+        (
+            "May",
+            {
+                "fields": ("is_active", "is_staff", "is_superuser"),
+                "description": "Staff may enter the panel and see the projects they are members of; superusers see"
+                " everything.",
+            },
+        ),
+        ("Times", {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
+    readonly_fields = ("last_login", "date_joined")

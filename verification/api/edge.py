@@ -1,0 +1,54 @@
+"""What has to be put right before Django reads a request: its own reading of these is an HTML page or nothing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.utils.http import parse_header_parameters
+
+from verification.api.parsing import MAX_BODY_BYTES
+
+Environ = dict[str, Any]
+Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
+
+UNREADABLE_CONTENT_TYPE = "application/unreadable"  # answered 415 where a body is read
+READ_BYTES = 4096
+
+
+def edge(application: Application) -> Application:
+    """Wrap a WSGI application.
+
+    A content type that cannot be parsed crashes Django's request before any handler; here it becomes one that nothing
+    accepts. A chunked body has no length, and Django would see none of it; here it gets one.
+    """
+
+    def wrapped(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        content_type = environ.get("CONTENT_TYPE", "")
+        if content_type and not _is_readable(content_type):
+            environ["CONTENT_TYPE"] = UNREADABLE_CONTENT_TYPE
+        if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower() and not environ.get("CONTENT_LENGTH"):
+            body = _read(environ["wsgi.input"])
+            environ["wsgi.input"] = io.BytesIO(body)
+            environ["CONTENT_LENGTH"] = str(len(body))
+        return application(environ, start_response)
+
+    return wrapped
+
+
+def _is_readable(content_type: str) -> bool:
+    try:
+        _, parameters = parse_header_parameters(content_type)
+        "".encode(parameters.get("charset", "utf-8"))
+    except (ValueError, TypeError, LookupError):
+        return False
+    return True
+
+
+def _read(stream: Any) -> bytes:
+    """The body, or one byte more than is allowed of it, which is refused later."""
+    body = bytearray()
+    while len(body) <= MAX_BODY_BYTES and (chunk := stream.read(READ_BYTES)):
+        body += chunk
+    return bytes(body[: MAX_BODY_BYTES + 1])

@@ -1,0 +1,121 @@
+"""What every command shares: one JSON object or aligned text on success, one clear line and exit code 1 on error."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import psycopg
+from django.core.management.base import (
+    BaseCommand,
+    CommandError,
+    CommandParser,
+    DjangoHelpFormatter,
+    SystemCheckError,
+    handle_default_options,
+)
+from django.db import DatabaseError, InterfaceError, OperationalError, connections
+
+from providers.errors import SettingsInvalid
+from verification.addresses import AddressInvalid
+from verification.errors import FieldsInvalid, Misuse, Refusal
+
+INTERRUPTED = 130  # what shells report for Ctrl-C
+NOT_MIGRATED = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
+
+
+class HelpFormatter(DjangoHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Keeps the line breaks of descriptions and examples."""
+
+
+class WatchwordCommand(BaseCommand):
+    """``epilog`` follows the options in ``--help``. A command that ``prints_data`` gets ``--json``."""
+
+    epilog = ""
+    prints_data = True
+    requires_system_checks: Sequence[str] = []
+    suppressed_base_arguments = {
+        "--version",
+        "--verbosity",
+        "--settings",
+        "--pythonpath",
+        "--traceback",
+        "--no-color",
+        "--force-color",
+    }
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(
+            prog_name, subcommand, formatter_class=HelpFormatter, epilog=self.epilog or None, **kwargs
+        )
+        if self.prints_data:
+            parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
+        see = f"See: {parser.prog} --help"
+
+        def fail(message: str) -> None:
+            raise CommandError(f"{message}. {see}")
+
+        parser.error = fail  # type: ignore[assignment,method-assign]  # argparse prints its usage and exits with 2
+        return parser
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """As Django's, except that an error is one line that begins with our name."""
+        try:
+            options = vars(self.create_parser(argv[0], argv[1]).parse_args(argv[2:]))
+            handle_default_options(argparse.Namespace(**options))
+            self.execute(**options)
+        except SystemCheckError as error:
+            sys.exit(str(error))  # a list of findings, which Django has laid out
+        except CommandError as error:
+            sys.exit(f"watchword: {error}")
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+        finally:
+            connections.close_all()
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except (Misuse, SettingsInvalid, AddressInvalid, Refusal, DatabaseError, InterfaceError) as error:
+            raise CommandError(explain(error)) from error
+
+    def show(self, data: dict[str, Any], text: str, *, as_json: bool) -> None:
+        self.stdout.write(json.dumps(data) if as_json else text)
+
+
+def explain(error: Exception) -> str:
+    """One line for the operator who typed the command."""
+    if isinstance(error, FieldsInvalid):
+        return " ".join(f"{item['field']}: {item['detail']}" for item in error.extra["errors"])
+    if isinstance(error, Refusal):
+        return error.detail + (f" Try again in {error.retry_after} s." if error.retry_after else "")
+    if not isinstance(error, (DatabaseError, InterfaceError)):
+        return " ".join(str(error).split())
+    if isinstance(error.__cause__, NOT_MIGRATED):
+        return "The database is not up to date. Run: manage.py migrate"
+    first_line = str(error).strip().partition("\n")[0]
+    is_away = isinstance(error, (OperationalError, InterfaceError))
+    return f"{'The database is away' if is_away else 'The database refuses'}: {first_line}"
+
+
+def aligned(pairs: Iterable[tuple[str, object]]) -> str:
+    """Names in one column, values in the next, two spaces in."""
+    pairs = list(pairs)
+    width = max((len(name) for name, _ in pairs), default=0)
+    return "\n".join(f"  {name.ljust(width)}  {value}" for name, value in pairs)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Columns as wide as their widest cell; numbers to the right."""
+    lines = [tuple(header), *(tuple(row) for row in rows)]
+    widths = [max(len(str(cell)) for cell in column) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            str(cell).rjust(width) if isinstance(cell, int) else str(cell).ljust(width)
+            for cell, width in zip(line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )

@@ -1,0 +1,118 @@
+"""``addprovider PROJECT | --system --channel … --type … --name … [--set …]``"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from providers import registry
+from providers.base import Setting, SettingKind
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand
+from verification.models import ChannelType
+from verification.models.channels import DEFAULT_PRIORITY
+from verification.services.projects import find_project
+from verification.services.providers import add_provider
+
+
+class Command(WatchwordCommand):
+    help = "Connect an account that messages of a channel go out over. Makes the channel if the project lacks it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", nargs="?", help="The project's id or name.")
+        parser.add_argument(
+            "--system",
+            action="store_true",
+            help="In place of PROJECT: serve every project that has the channel, after its own providers.",
+        )
+        parser.add_argument("--channel", required=True, help=" | ".join(ChannelType.values))
+        parser.add_argument("--type", required=True, help="One of the types below.")
+        parser.add_argument("--name", required=True, help="Your name for it.")
+        parser.add_argument(
+            "--set",
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help="A setting of the type. A secret on a command line stays in the shell's history: NAME=@FILE reads the "
+            "value from a file, NAME=- from standard input. (A value that begins with @ is written @@…)",
+        )
+        parser.add_argument(
+            "--priority",
+            type=int,
+            default=DEFAULT_PRIORITY,
+            metavar="N",
+            help=f"The lowest number is tried first. Default: {DEFAULT_PRIORITY}.",
+        )
+        parser.epilog = (
+            "types and their settings (* is required, secrets are stored encrypted):\n"
+            + "\n".join(describe(name) for name in registry.all_types())
+            + "\n\nexamples:\n"
+            "  manage.py addprovider Shop --channel sms --type http --name Gateway --set url=https://sms.example/send\n"
+            "  manage.py addprovider --system --channel email --type smtp --name Mail \\\n"
+            "      --set host=mail.example --set from_email=codes@shop.example --set username=shop --set password=@smtp.txt"
+        )
+
+    def handle(self, *, project: str | None, system: bool, json: bool, **options: Any) -> None:
+        if (project is None) != system:
+            raise Misuse("Give either a PROJECT or --system.")
+        if options["priority"] < 0:
+            raise Misuse("--priority is a whole number from 0.")
+        owner = None if project is None else find_project(project)
+        provider = add_provider(
+            project=owner,
+            channel=options["channel"],
+            provider_type=options["type"],
+            name=options["name"],
+            values=read_settings(options["set"]),
+            priority=options["priority"],
+        )
+        text = f"Provider {provider.pk} ({provider.name}) serves {provider.channel} of {owner or 'every project'}."
+        self.show({"provider": provider.pk}, text, as_json=json)
+
+
+def read_settings(texts: list[str]) -> dict[str, str]:
+    """``name=value``, with the value itself, ``@FILE``, or ``-`` for standard input."""
+    values = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise Misuse(f"--set: write NAME=VALUE instead of {text!r}.")
+        if name in values:
+            raise Misuse(f"--set: {name} is given twice.")
+        values[name] = _value(name, value)
+    return values
+
+
+def _value(name: str, text: str) -> str:
+    if text.startswith("@@"):
+        return text[1:]
+    try:
+        if text == "-":
+            return sys.stdin.read().removesuffix("\n")
+        if text.startswith("@"):
+            return Path(text[1:]).read_text().removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise Misuse(f"--set {name}: cannot read {text}: {reason}.") from None
+    return text
+
+
+def describe(provider_type: str) -> str:
+    """How one type stands in the help."""
+    found = registry.adapter_class(provider_type)
+    lines = [f"  {provider_type}: {found.label}; {', '.join(found.channels)}"]
+    return "\n".join(lines + [f"      {_describe(setting)}" for setting in found.declared])
+
+
+def _describe(setting: Setting) -> str:
+    notes = [setting.label]
+    if setting.kind is SettingKind.SECRET:
+        notes.append("secret")
+    if setting.kind is SettingKind.CHOICE:
+        notes.append(" | ".join(value for value, _ in setting.choices))
+    if setting.default not in ("", False):
+        notes.append(f"default {setting.default}")
+    return f"{setting.name}{'*' if setting.required else ''}: {', '.join(notes)}"

@@ -1,0 +1,41 @@
+"""``addtestlogin PROJECT TO CODE``"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand
+from verification.services.projects import add_test_login, find_project
+
+
+class Command(WatchwordCommand):
+    help = "Give a recipient a fixed code, to whom nothing is ever sent: for app reviewers and automated tests."
+    epilog = (
+        "A row for the same recipient is replaced. A phone number need not exist.\n\n"
+        "example:\n"
+        "  manage.py addtestlogin Shop +15550100001 123456 --expires-in 604800"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        parser.add_argument("to", metavar="TO", help="A phone number with its country code, or an e-mail address.")
+        parser.add_argument("code", metavar="CODE", help="4 or 6 letters and digits.")
+        parser.add_argument("--expires-in", type=int, metavar="SECONDS", help="Default: it does not expire.")
+
+    def handle(
+        self, *, project: str, to: str, code: str, expires_in: int | None, json: bool, **_: Any
+    ) -> None:
+        if expires_in is not None and expires_in <= 0:
+            raise Misuse("A test login must live for at least a second.")
+        expires_at = None if expires_in is None else timezone.now() + timedelta(seconds=expires_in)
+        login = add_test_login(project=find_project(project), to=to, code=code, expires_at=expires_at)
+        self.show(
+            {"test_login": login.pk, "to": login.to, "expires_at": expires_at and expires_at.isoformat()},
+            f"{login.to} logs in with {login.code}.",
+            as_json=json,
+        )

@@ -1,0 +1,71 @@
+"""``checkproviders [PROJECT]``"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db.models import Q
+
+from verification.management.base import WatchwordCommand, table
+from verification.models import Provider
+from verification.services.projects import find_project
+from verification.services.providers import check_provider
+
+
+class Command(WatchwordCommand):
+    help = "Ask every enabled provider whether its settings work. Nothing is sent. Exit code 1 if one does not."
+    epilog = "example:\n  manage.py checkproviders Shop"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "project",
+            metavar="PROJECT",
+            nargs="?",
+            help="The project's id or name; the system's providers are asked too. Default: all projects.",
+        )
+
+    def handle(self, *, project: str | None, json: bool, **_: Any) -> None:
+        providers = Provider.objects.filter(is_enabled=True).select_related("project").order_by("project", "channel")
+        if project is not None:
+            providers = providers.filter(Q(project=find_project(project)) | Q(project=None))
+        found = [describe(provider) for provider in providers.order_by("project", "channel", "priority", "id")]
+        is_ok = all(item["is_ok"] for item in found)
+        self.show({"is_ok": is_ok, "providers": found}, as_table(found), as_json=json)
+        if not is_ok:
+            sys.exit(1)
+
+
+def describe(provider: Provider) -> dict[str, Any]:
+    health = check_provider(provider)
+    return {
+        "provider": provider.pk,
+        "project": provider.project.name if provider.project else None,
+        "channel": provider.channel,
+        "type": provider.type,
+        "name": provider.name,
+        "is_ok": health.is_ok,
+        "detail": health.detail,
+        "balance": health.balance,
+    }
+
+
+def as_table(found: list[dict[str, Any]]) -> str:
+    if not found:
+        return "There is no enabled provider. Add one with addprovider."
+    header = ("", "id", "project", "channel", "name", "answer")
+    return table(
+        header,
+        (
+            (
+                "ok" if item["is_ok"] else "FAILS",
+                item["provider"],
+                item["project"] or "(system)",
+                item["channel"],
+                item["name"],
+                item["detail"] + (f" Balance: {item['balance']}." if item["balance"] else ""),
+            )
+            for item in found
+        ),
+    )

@@ -1,0 +1,74 @@
+"""``createproject NAME [--owner EMAIL]``"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandParser
+from django.core.validators import validate_email
+from django.db import transaction
+from django.db.models import Q
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand, aligned
+from verification.services.projects import create_project
+
+PASSWORD_BYTES = 12
+
+
+class Command(WatchwordCommand):
+    help = "Make a project with an API key, a secret key and a webhook secret. They are shown only now."
+    epilog = (
+        "The project has no channel yet: add one with addprovider.\n\n"
+        "examples:\n"
+        "  manage.py createproject Shop\n"
+        "  manage.py createproject Shop --owner ann@example.com --json"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="The name that users read in their messages; must be free.")
+        parser.add_argument(
+            "--owner",
+            metavar="EMAIL",
+            help="Who runs the project in the admin: a user's name or e-mail address. An address that nobody has yet "
+            "gets a user, whose password is shown once.",
+        )
+
+    @transaction.atomic
+    def handle(self, *, name: str, owner: str | None, json: bool, **_: Any) -> None:
+        user, password = find_or_make_user(owner) if owner else (None, None)
+        new = create_project(name=name, owner=user)
+        data: dict[str, Any] = {
+            "project": new.project.pk,
+            "api_key": new.api_key,
+            "secret_key": new.secret_key,
+            "webhook_secret": new.webhook_secret,
+        }
+        shown = [
+            ("API key", new.api_key),
+            ("Secret key", new.secret_key),
+            ("Webhook secret", new.webhook_secret),
+        ]
+        if password:
+            data["owner_password"] = password
+            shown.append((f"Password of {owner}", password))
+        text = f"Project {new.project.pk} ({name}) is made. Keep these, they are not shown again:\n\n{aligned(shown)}"
+        self.show(data, text, as_json=json)
+
+
+def find_or_make_user(name: str) -> tuple[User, str | None]:
+    """The user of this name or e-mail address. A new one comes with its password."""
+    found = list(User.objects.filter(Q(username=name) | Q(email__iexact=name))[:2])
+    if len(found) > 1:
+        raise Misuse(f"{name!r} names two users. Give the user's name.")
+    if found:
+        return found[0], None
+    try:
+        validate_email(name)
+    except ValidationError:
+        raise Misuse(f"There is no user {name!r}. Give an e-mail address to make one.") from None
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    return User.objects.create_user(name, email=name, password=password, is_staff=True), password

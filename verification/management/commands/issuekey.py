@@ -1,0 +1,33 @@
+"""``issuekey PROJECT --kind api|secret [--expires-in SECONDS]``"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.management.base import WatchwordCommand, aligned
+from verification.models import KeyKind
+from verification.services.keys import issue_key
+from verification.services.projects import find_project
+
+
+class Command(WatchwordCommand):
+    help = "Make a further key for a project. It is shown only now; the keys before it stay valid."
+    epilog = (
+        "An API key belongs in apps and pages and serves the session endpoints; a secret key belongs on your servers.\n\n"
+        "example:\n"
+        "  manage.py issuekey Shop --kind secret --expires-in 2592000"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        parser.add_argument("--kind", required=True, choices=KeyKind.values)
+        parser.add_argument("--expires-in", type=int, metavar="SECONDS", help="Default: it lives until it is revoked.")
+
+    def handle(self, *, project: str, kind: str, expires_in: int | None, json: bool, **_: Any) -> None:
+        owner = find_project(project)
+        key = issue_key(project=owner, kind=KeyKind(kind), expires_in=expires_in)
+        text = f"Key {key.id} of {owner} is made. Keep it, it is not shown again:\n\n"
+        text += aligned([(key.kind.label, key.text)])
+        self.show({"key": key.id, f"{kind}_key": key.text}, text, as_json=json)

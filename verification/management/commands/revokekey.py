@@ -1,0 +1,24 @@
+"""``revokekey ID``"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand
+from verification.services.keys import revoke_key
+
+
+class Command(WatchwordCommand):
+    help = "Revoke a key. Every process refuses it within a second; there is no way back."
+    epilog = "The admin lists the ids, and issuekey prints one.\n\nexample:\n  manage.py revokekey 12"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("key", metavar="ID", type=int, help="The key's id.")
+
+    def handle(self, *, key: int, json: bool, **_: Any) -> None:
+        if not revoke_key(key):
+            raise Misuse(f"There is no key {key}, or it was revoked before.")
+        self.show({"key": key}, f"Key {key} is revoked.", as_json=json)

@@ -1,0 +1,114 @@
+"""``sendtest PROJECT TO --channel CHANNEL``"""
+
+from __future__ import annotations
+
+import contextlib
+import json as jsonlib
+import sys
+import time
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import connection
+
+from verification.addresses import parse_address
+from verification.management.base import WatchwordCommand, aligned
+from verification.models import DeliveryAttempt, Message, MessageStatus, Project
+from verification.models.messages import FINAL
+from verification.services import dispatch
+from verification.services.configuration import ProjectConfig
+from verification.services.messages import send_message
+from verification.services.projects import find_project
+
+WAIT_SECONDS = 30.0
+WORKER_SECONDS = 4.0  # a worker's sweep takes within two what its wake-up lost
+POLL_SECONDS = 0.1
+
+ENDINGS = {
+    MessageStatus.SUCCESS: "delivered, as far as the provider can tell",
+    MessageStatus.SENT: "accepted by the provider; its receipt has not come yet",
+    MessageStatus.FAILED: "failed",
+    MessageStatus.EXPIRED: "expired before it could be sent",
+}
+
+
+class Command(WatchwordCommand):
+    help = "Send a real message with a random code, wait for what becomes of it and say it. Exit code 1 on failure."
+    epilog = (
+        "It counts in the recipient's limits like any other. Where no worker runs it is delivered from here.\n\n"
+        "example:\n"
+        "  manage.py sendtest Shop +4915112345678 --channel sms"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        parser.add_argument("to", metavar="TO", help="A phone number with its country code, or an e-mail address.")
+        parser.add_argument("--channel", required=True, help="A channel of the project.")
+
+    def handle(self, *, project: str, to: str, channel: str, json: bool, **_: Any) -> None:
+        config = load_project(find_project(project))
+        sent = send_message(
+            project=config,
+            address=parse_address(to, test_addresses=config.test_logins),
+            channel_type=channel,
+            provider_id=None,
+            code=None,
+            callback_url="",
+        )
+        message, is_ours = wait(sent.message_id)
+        attempts = list(DeliveryAttempt.objects.filter(message=message))
+        data = {
+            "message": message.pk,
+            "status": message.status,
+            "error": message.error,
+            "delivered_here": is_ours,
+            "attempts": [
+                {
+                    "provider": attempt.provider_name,
+                    "outcome": attempt.outcome,
+                    "error": attempt.error or None,
+                    "latency_ms": attempt.latency_ms,
+                }
+                for attempt in attempts
+            ],
+        }
+        self.show(data, describe(message, attempts, is_ours), as_json=json)
+        if message.status not in (MessageStatus.SUCCESS, MessageStatus.SENT):
+            sys.exit(1)
+
+
+def load_project(project: Project) -> ProjectConfig:
+    """The project as the API reads it with a key."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT describe_project(p) FROM verification_project AS p WHERE p.id = %s", [project.pk])
+        (description,) = cursor.fetchone()
+    return ProjectConfig(jsonlib.loads(description))
+
+
+def wait(message_id: int) -> tuple[Message, bool]:
+    """The message once it is settled or the time is over, and whether it was delivered by us."""
+    started_at = time.monotonic()
+    is_ours = False
+    while True:
+        message = Message.objects.get(pk=message_id)
+        waited = time.monotonic() - started_at
+        if message.status in FINAL or message.status == MessageStatus.SENT or waited > WAIT_SECONDS:
+            return message, is_ours
+        if is_ours or (waited > WORKER_SECONDS and not message.claims):
+            with contextlib.redirect_stdout(sys.stderr):  # where a console provider prints
+                is_ours = dispatch.deliver(message_id) or is_ours
+        time.sleep(POLL_SECONDS)
+
+
+def describe(message: Message, attempts: list[DeliveryAttempt], is_ours: bool) -> str:
+    ending = ENDINGS.get(MessageStatus(message.status), f"not delivered after {WAIT_SECONDS:.0f} s")
+    lines = [f"Message {message.pk}: {ending}." + (f" {message.error}" if message.error else "")]
+    if is_ours:
+        lines.append("No worker took it, so it was delivered from here. Start one with: manage.py worker")
+    lines.append(
+        aligned(
+            (attempt.provider_name, f"{attempt.outcome} after {attempt.latency_ms} ms. {attempt.error}".strip())
+            for attempt in attempts
+        )
+    )
+    return "\n".join(filter(None, lines))

@@ -1,0 +1,57 @@
+"""``stats``"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from verification.management.base import WatchwordCommand, table
+from verification.models import Message, MessageStatus, Project, Session
+
+HOURS = 24
+
+
+class Command(WatchwordCommand):
+    help = f"Sessions and messages of the last {HOURS} hours by project. Test logins are left out."
+
+    def handle(self, *, json: bool, **_: Any) -> None:
+        rows = collect()
+        header = ("project", "name", "sessions", "verified", *MessageStatus.values)
+        text = table(
+            header,
+            ((row["project"], row["name"], row["sessions"], row["verified"], *row["messages"].values()) for row in rows),
+        )
+        self.show({"hours": HOURS, "projects": rows}, text, as_json=json)
+
+
+def collect() -> list[dict[str, Any]]:
+    """One row a project, those without traffic included."""
+    recent = Q(created_at__gte=timezone.now() - timedelta(hours=HOURS), is_test=False)
+    verified = Count("id", filter=Q(verified_at__isnull=False))
+    sessions = {
+        row["project"]: row
+        for row in Session.objects.filter(recent)
+        .order_by()
+        .values("project")
+        .annotate(total=Count("id"), verified=verified)
+    }
+    messages = {
+        (project, status): count
+        for project, status, count in Message.objects.filter(recent)
+        .order_by()
+        .values_list("project", "status")
+        .annotate(Count("id"))
+    }
+    return [
+        {
+            "project": project.pk,
+            "name": project.name,
+            "sessions": sessions.get(project.pk, {}).get("total", 0),
+            "verified": sessions.get(project.pk, {}).get("verified", 0),
+            "messages": {status: messages.get((project.pk, status), 0) for status in MessageStatus.values},
+        }
+        for project in Project.objects.order_by("id")
+    ]

@@ -1,0 +1,36 @@
+"""``sweep``"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand, aligned
+from verification.services.sweeping import sweep_once
+
+DEFAULT_LIMIT = 500
+
+
+class Command(WatchwordCommand):
+    help = "Once by hand what every worker does by itself: expire what is over, wipe codes, deliver what is due."
+    epilog = "Useful where no worker runs, for instance from a timer."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--limit",
+            type=int,
+            default=DEFAULT_LIMIT,
+            metavar="N",
+            help=f"Messages to deliver at the most. Default: {DEFAULT_LIMIT}.",
+        )
+
+    def handle(self, *, limit: int, json: bool, **_: Any) -> None:
+        if limit < 1:
+            raise Misuse("--limit is a whole number from 1.")
+        with contextlib.redirect_stdout(sys.stderr):  # where a console provider prints
+            counts = sweep_once(limit=limit)
+        self.show(dict(counts), aligned((name.capitalize(), count) for name, count in counts.items()), as_json=json)

@@ -1,0 +1,213 @@
+"""``up``: everything on this machine."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import CommandParser
+from django.db import connections
+
+from config.embedded import EmbeddedUnavailable
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand, aligned
+from verification.management.commands.worker import DEFAULT_THREADS
+from verification.management.supervisor import SIGNALS, TICK_SECONDS, Child, Claim, Supervisor
+
+MAX_DEFAULT_WORKERS = 4
+READY_SECONDS = 60.0
+ANSWER_SECONDS = 2.0
+EMBEDDED_SECONDS = 5.0  # between two looks at the embedded servers
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where one listening everywhere is reached from here
+
+
+class Command(WatchwordCommand):
+    help = (
+        "Run everything on this machine: the web server and a worker, and with no DATABASE_URL and REDIS_URL set also\n"
+        "PostgreSQL and Valkey. Brings the database up to date first. Ctrl-C stops it all."
+    )
+    epilog = (
+        "With neither URL set the first start makes a demo project and an admin user; their keys and password are\n"
+        "shown at every start and kept in demo.json under WATCHWORD_HOME (default: var).\n\n"
+        "example:\n"
+        "  manage.py up --port 9000"
+    )
+    prints_data = False
+    requires_system_checks = "__all__"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        workers = min(os.cpu_count() or 1, MAX_DEFAULT_WORKERS)
+        parser.add_argument("--port", type=int, default=8000, metavar="N", help="Default: 8000.")
+        parser.add_argument("--host", default="127.0.0.1", help="The address to listen at. Default: 127.0.0.1.")
+        parser.add_argument(
+            "--workers",
+            type=int,
+            default=workers,
+            metavar="N",
+            help=f"Web server processes. Default: one a core, at most {MAX_DEFAULT_WORKERS}; here {workers}.",
+        )
+        parser.add_argument(
+            "--threads",
+            type=int,
+            default=DEFAULT_THREADS,
+            metavar="N",
+            help=f"Messages delivered at the same time. Default: {DEFAULT_THREADS}.",
+        )
+
+    def handle(self, *, host: str, port: int, workers: int, threads: int, **_: Any) -> None:
+        if not 1 <= port <= 65535 or workers < 1 or threads < 1:
+            raise Misuse("--port is a number from 1 to 65535, --workers and --threads are numbers from 1.")
+        for number in SIGNALS:
+            signal.signal(number, interrupt)
+        try:
+            self.run(host=host, port=port, workers=workers, threads=threads)
+        except KeyboardInterrupt:
+            self.say("Stopped.")
+
+    def run(self, *, host: str, port: int, workers: int, threads: int) -> None:
+        address = ANY_ADDRESS.get(host, host)
+        url = f"http://{in_url(address)}:{port}"
+        claim = Claim(settings.HOME_DIR, url)
+        require_free(host, port)
+        self.say("Watchword is starting ...")
+        call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
+        environment = child_environment(os.environ, host=host, url=url)
+        web = [sys.executable, "-m", "verification.management.webserver"]
+        web += ["--host", host, "--port", str(port), "--workers", str(workers)]
+        worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker", "--skip-checks"]
+        worker += ["--threads", str(threads)]
+        children = [Child("web server", web, environment), Child("worker", worker, environment)]
+        with Supervisor(claim, children, self.complain) as supervisor:
+            text = describe(environment["BASE_URL"], url)  # while they load
+            connections.close_all()
+            supervisor.wait_until(partial(answers, address, port), seconds=READY_SECONDS)
+            self.say(text)
+            self.watch(supervisor)
+
+    def watch(self, supervisor: Supervisor) -> None:
+        looked_at = time.monotonic()
+        while True:
+            time.sleep(TICK_SECONDS)
+            supervisor.tend()
+            if settings.IS_EMBEDDED and time.monotonic() - looked_at > EMBEDDED_SECONDS:
+                looked_at = time.monotonic()
+                try:
+                    settings.EMBEDDED.start()  # starts what has died
+                except EmbeddedUnavailable as error:
+                    self.complain(str(error))
+
+    def say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+    def complain(self, text: str) -> None:
+        self.stderr.write(f"watchword: {text}")
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def require_free(host: str, port: int) -> None:
+    """Refuse before anything is started. The web server shares its port between its processes, so it would not notice
+    another one there."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # past connections do not count
+            probe.bind(address)
+            probe.listen()
+    except OSError as error:
+        raise Misuse(f"Cannot listen at {host} port {port}: {error.strerror}. Choose another with --port.") from None
+
+
+def child_environment(given: Mapping[str, str], *, host: str, url: str) -> dict[str, str]:
+    """Ours, and what follows from where we listen unless the operator has set it."""
+    environment = dict(given)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(settings.BASE_DIR), given.get("PYTHONPATH")]))
+    environment["BASE_URL"] = settings.BASE_URL if is_set("BASE_URL", given) else url
+    if settings.IS_EMBEDDED and not is_set("ALLOWED_HOSTS", given) and host not in ANY_ADDRESS:
+        environment["ALLOWED_HOSTS"] = ",".join(dict.fromkeys([*settings.ALLOWED_HOSTS, in_url(host)]))
+    return environment
+
+
+def is_set(name: str, environment: Mapping[str, str]) -> bool:
+    return name in environment or f"{name}_FILE" in environment
+
+
+def in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def answers(address: str, port: int) -> bool:
+    """Whether somebody serves HTTP there; which answer does not matter."""
+    connection = http.client.HTTPConnection(address, port, timeout=ANSWER_SECONDS)
+    try:
+        connection.request("GET", "/")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def describe(base_url: str, url: str) -> str:
+    """What the operator reads once all runs."""
+    from verification.services.demo import PROJECT_NAME, ensure_demo  # loads while the children do
+
+    path = settings.HOME_DIR / "demo.json"
+    demo = ensure_demo(path) if settings.IS_EMBEDDED else None
+    login = "make a user with: manage.py createsuperuser"
+    if demo and demo.admin_user:
+        login = f"user {demo.admin_user}   password {demo.admin_password or '(the one you set)'}"
+    addresses = [
+        ("API", base_url),
+        ("Docs", f"{base_url}/docs/"),
+        ("Admin", f"{base_url}/admin/   {login}"),
+    ]
+    if base_url != url:
+        addresses.append(("Listens at", url))
+    parts = ["\nWatchword is ready.\n", aligned(addresses)]
+    if demo and demo.api_key and demo.secret_key:
+        keys = [("API key", f"{demo.api_key}   for apps and pages"), ("Secret key", f"{demo.secret_key}   for your server")]
+        parts.append(f"\nProject {PROJECT_NAME!r}, its keys from {shorten(path)}:\n\n{aligned(keys)}")
+        parts.append(TRIAL.format(url=base_url, api_key=demo.api_key, secret_key=demo.secret_key))
+    else:
+        parts.append("\nMake a project with: manage.py createproject NAME")
+    parts.append("\nCtrl-C stops it all.\n")
+    return "\n".join(parts)
+
+
+TRIAL = """
+Try it in another terminal. Send a code; it appears in this one:
+
+  curl {url}/session/create -H 'x-api-key: {api_key}' \\
+    -H 'content-type: application/json' -d '{{"to": "ann@example.com"}}'
+
+Check it, with the session_id of that answer and the code; then exchange the verify_token, as your server does:
+
+  curl {url}/session/check -H 'x-api-key: {api_key}' \\
+    -H 'content-type: application/json' -d '{{"session_id": "SESSION_ID", "code": "CODE"}}'
+
+  curl {url}/session/verify -H 'x-api-key: {secret_key}' \\
+    -H 'content-type: application/json' -d '{{"verify_token": "VERIFY_TOKEN"}}'
+
+Each channel has a provider Console, tried first, and a provider Inbox, whose messages the admin shows: to read codes
+there instead, disable Console in the admin."""
+
+
+def shorten(path: Path) -> str:
+    """As seen from here, where that is shorter."""
+    relative = os.path.relpath(path)
+    return relative if not relative.startswith("..") else str(path)

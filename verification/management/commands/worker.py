@@ -1,0 +1,40 @@
+"""``worker [--threads N]``"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.errors import Misuse
+from verification.management import lifeline
+from verification.management.base import WatchwordCommand
+
+DEFAULT_THREADS = 8
+
+
+class Command(WatchwordCommand):
+    help = "Deliver messages until SIGTERM or Ctrl-C; what is being sent then is finished first."
+    epilog = "Run as many as you like, on as many machines. `up` runs one by itself."
+    prints_data = False
+    requires_system_checks = "__all__"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--threads",
+            type=int,
+            default=DEFAULT_THREADS,
+            metavar="N",
+            help=f"Messages delivered at the same time. Default: {DEFAULT_THREADS}.",
+        )
+
+    def handle(self, *, threads: int, **_: Any) -> None:
+        if threads < 1:
+            raise Misuse("--threads is a whole number from 1.")
+        if lifeline.is_held():  # `up` says itself that all is ready
+            logging.getLogger("verification.worker").setLevel(logging.WARNING)
+        lifeline.hold()
+        from verification import worker  # connects to the broker, which --help does not need
+
+        worker.run(threads=threads)
