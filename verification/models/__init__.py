@@ -1,7 +1,17 @@
 """The tables. Invariants live here as constraints; rules live in the services; no model calls a service."""
 
-from verification.models.channels import Channel, ChannelType, Provider
+from verification.models.channels import (
+    Channel,
+    ChannelType,
+    CircuitBreaker,
+    FallbackStep,
+    MessageTemplate,
+    Provider,
+    SenderRule,
+)
 from verification.models.messages import (
+    Callback,
+    CallbackAttempt,
     DailySpend,
     DeliveryAttempt,
     IdempotentRequest,
@@ -9,25 +19,34 @@ from verification.models.messages import (
     MessageStatus,
 )
 from verification.models.projects import ApiKey, KeyKind, Membership, Project, TestLogin, WebhookSecret
-from verification.models.recipients import Recipient, Subscription
+from verification.models.recipients import BotChat, NoAccount, Recipient, Subscription, Suppression
 from verification.models.sessions import Session, VerifyToken, WrongCode
 
 __all__ = [
     "ApiKey",
+    "BotChat",
+    "Callback",
+    "CallbackAttempt",
     "Channel",
     "ChannelType",
+    "CircuitBreaker",
     "DailySpend",
     "DeliveryAttempt",
+    "FallbackStep",
     "IdempotentRequest",
     "KeyKind",
     "Membership",
     "Message",
     "MessageStatus",
+    "MessageTemplate",
+    "NoAccount",
     "Project",
     "Provider",
     "Recipient",
+    "SenderRule",
     "Session",
     "Subscription",
+    "Suppression",
     "TestLogin",
     "VerifyToken",
     "WebhookSecret",

@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -9,6 +10,7 @@ from django.db.models.functions import Now
 from verification.codes import generate_hook_secret
 
 DEFAULT_PRIORITY = 100
+PREFIX_MAX_LENGTH = 16  # a plus and the 15 digits of E.164
 
 
 class ChannelType(models.TextChoices):
@@ -75,6 +77,22 @@ class Provider(models.Model):
     name = models.CharField(max_length=80)
     is_enabled = models.BooleanField(default=True)
     priority = models.PositiveIntegerField(default=DEFAULT_PRIORITY, help_text="The lowest number is tried first.")
+    weight = models.PositiveSmallIntegerField(
+        default=1,
+        help_text="Its share among those of the same priority: weight 3 comes first three times as often as 1.",
+    )
+    only_prefixes = ArrayField(
+        models.CharField(max_length=PREFIX_MAX_LENGTH),
+        default=list,
+        blank=True,
+        help_text="Serve only numbers that begin so, e.g. +49, +43. Empty means every number.",
+    )
+    except_prefixes = ArrayField(
+        models.CharField(max_length=PREFIX_MAX_LENGTH),
+        default=list,
+        blank=True,
+        help_text="Never serve numbers that begin so.",
+    )
     settings = models.JSONField(default=dict, blank=True)
     secrets = models.BinaryField(null=True, editable=False)
     hook_secret = models.CharField(max_length=64, default=generate_hook_secret, editable=False)
@@ -91,3 +109,74 @@ class Provider(models.Model):
     @property
     def is_system(self) -> bool:
         return self.project_id is None
+
+
+class SenderRule(models.Model):
+    """What a provider's messages to one country carry: another sender, and the ids India's operators ask for."""
+
+    provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="sender_rules")
+    prefix = models.CharField(max_length=PREFIX_MAX_LENGTH, help_text="Numbers that begin so; the longest match holds.")
+    sender = models.CharField(max_length=40, blank=True)
+    dlt_entity_id = models.CharField("DLT entity id", max_length=40, blank=True)
+    dlt_template_id = models.CharField("DLT template id", max_length=40, blank=True)
+
+    class Meta:
+        ordering = ("prefix",)
+        constraints = (models.UniqueConstraint(name="sender_rule_once", fields=("provider", "prefix")),)
+
+    def __str__(self) -> str:
+        return self.prefix
+
+
+class CircuitBreaker(models.Model):
+    """A provider that keeps failing is set aside until ``open_until``; then one message is let through as a probe.
+
+    A provider without a row, or with ``open_until`` null, is closed: it works as far as anybody knows.
+    """
+
+    provider = models.OneToOneField(Provider, primary_key=True, on_delete=models.CASCADE, related_name="breaker")
+    opened_at = models.DateTimeField(null=True)
+    open_until = models.DateTimeField(null=True)
+    openings = models.PositiveIntegerField(default=0, help_text="How often in a row; each opening lasts longer.")
+    reason = models.CharField(max_length=200, blank=True)
+
+    def __str__(self) -> str:
+        return f"breaker of {self.provider_id}"
+
+
+class FallbackStep(models.Model):
+    """One place in a project's order of fall-back: how long a channel is waited for before the next one is tried."""
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="fallback_steps")
+    position = models.PositiveSmallIntegerField(default=0)
+    channel = models.CharField(max_length=20, choices=ChannelType.choices)
+    wait_seconds = models.PositiveSmallIntegerField(
+        default=30, help_text="How long a receipt is waited for before the code goes out over the next channel."
+    )
+
+    class Meta:
+        ordering = ("position", "id")
+        constraints = (
+            models.UniqueConstraint(name="fallback_step_once", fields=("project", "channel")),
+            models.CheckConstraint(name="fallback_wait", condition=Q(wait_seconds__gte=5, wait_seconds__lte=150)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.channel}, {self.wait_seconds} s"
+
+
+class MessageTemplate(models.Model):
+    """A project's own text for one channel and language. Placeholders: ``{code}``, ``{project}``, ``{minutes}``."""
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="templates")
+    channel = models.CharField(max_length=20, choices=ChannelType.choices)
+    language = models.CharField(max_length=35)
+    subject = models.CharField(max_length=200, blank=True, help_text="For e-mail.")
+    text = models.TextField(max_length=1_000)
+
+    class Meta:
+        ordering = ("channel", "language")
+        constraints = (models.UniqueConstraint(name="template_once", fields=("project", "channel", "language")),)
+
+    def __str__(self) -> str:
+        return f"{self.channel}, {self.language}"

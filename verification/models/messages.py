@@ -56,6 +56,7 @@ class Message(models.Model):
     claimed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
     due_at = models.DateTimeField(db_default=Now())
+    fallback_at = models.DateTimeField(null=True, help_text="When the next channel is tried unless it has arrived.")
     expires_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -79,6 +80,7 @@ class Message(models.Model):
                 fields=("-created_at",),
                 condition=Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
             ),
+            models.Index(name="message_falls_back", fields=("fallback_at",), condition=Q(fallback_at__isnull=False)),
             models.Index(name="message_awaits_receipt", fields=("due_at",), condition=Q(status=MessageStatus.SENT)),
             models.Index(
                 name="message_by_provider_id",
@@ -106,9 +108,48 @@ class DeliveryAttempt(models.Model):
 
     class Meta:
         ordering = ("id",)
+        indexes = (models.Index(name="attempt_of_provider", fields=("provider", "-created_at")),)
 
     def __str__(self) -> str:
         return f"{self.provider_name}: {self.outcome}"
+
+
+class Callback(models.Model):
+    """The finished status of a manual send on its way to the customer's server. The row is the queue.
+
+    ``due_at`` is the next try, or the end of the lease of whoever is at it; null once delivered or given up.
+    """
+
+    message = models.OneToOneField(Message, primary_key=True, on_delete=models.CASCADE, related_name="callback")
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    url = models.CharField(max_length=2048)
+    tries = models.PositiveSmallIntegerField(default=0)
+    due_at = models.DateTimeField(null=True, db_default=Now())
+    delivered_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("-created_at",)
+        indexes = (models.Index(name="callback_due", fields=("due_at",), condition=Q(due_at__isnull=False)),)
+
+    def __str__(self) -> str:
+        return f"callback of {self.message_id}"
+
+
+class CallbackAttempt(models.Model):
+    """One call of a customer's server. ``status`` is the HTTP status, null where none came."""
+
+    callback = models.ForeignKey(Callback, on_delete=models.CASCADE, related_name="attempts")
+    status = models.PositiveSmallIntegerField(null=True)
+    error = models.CharField(max_length=200, blank=True)
+    latency_ms = models.PositiveIntegerField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"attempt {self.pk}"
 
 
 class DailySpend(models.Model):

@@ -64,6 +64,18 @@ class Project(models.Model):
     )
     test_logins_enabled = models.BooleanField(default=True, help_text="One switch for all test logins.")
 
+    code_in_subject = models.BooleanField(
+        default=False, help_text="Put the code into the subject of e-mails, where notifications show it."
+    )
+    web_otp_domain = models.CharField(
+        max_length=253,
+        blank=True,
+        help_text="Ends SMS with @domain #code, which browsers and iOS fill in by themselves.",
+    )
+    android_hash = models.CharField(
+        max_length=11, blank=True, help_text="The 11 characters by which Android hands SMS to your app."
+    )
+
     sends_per_10_minutes = limit_field(5, "Messages to one recipient in 10 minutes.")
     sends_per_hour = limit_field(10, "Messages to one recipient in an hour.")
     sends_per_day = limit_field(20, "Messages to one recipient in a day.")

@@ -50,3 +50,55 @@ class Subscription(models.Model):
 
     def __str__(self) -> str:
         return f"subscription {self.pk}"
+
+
+class BotChat(models.Model):
+    """A chat that a bot is in: the session whose link brought the user there, until they have proved their number."""
+
+    provider = models.ForeignKey("verification.Provider", on_delete=models.CASCADE)
+    account_id = models.CharField(max_length=64)
+    session = models.ForeignKey("verification.Session", null=True, on_delete=models.CASCADE)
+    language = models.CharField(max_length=LANGUAGE_MAX_LENGTH, blank=True)
+    started_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(name="bot_chat_once", fields=("provider", "account_id")),)
+
+    def __str__(self) -> str:
+        return f"chat {self.pk}"
+
+
+class NoAccount(models.Model):
+    """A provider said that the recipient is not on its messenger; it is not asked again for 24 hours."""
+
+    recipient = models.ForeignKey(Recipient, on_delete=models.CASCADE)
+    provider = models.ForeignKey("verification.Provider", on_delete=models.CASCADE)
+    noted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(name="no_account_once", fields=("recipient", "provider")),)
+
+    def __str__(self) -> str:
+        return f"no account of {self.recipient_id}"
+
+
+class Suppression(models.Model):
+    """A recipient to whom nothing more goes over a channel: a hard bounce, a complaint, an opt-out. Can be lifted."""
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="suppressions")
+    recipient = models.ForeignKey(Recipient, on_delete=models.CASCADE, related_name="suppressions")
+    channel = models.CharField(max_length=20, choices=ChannelType.choices)
+    reason = models.CharField(max_length=200)
+    created_at = models.DateTimeField(db_default=Now())
+    lifted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+        constraints = (
+            models.UniqueConstraint(
+                name="suppression_once", fields=("recipient", "channel"), condition=Q(lifted_at__isnull=True)
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"suppression {self.pk}"
