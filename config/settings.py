@@ -153,6 +153,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _is_https
 SESSION_COOKIE_NAME = "__Host-session" if _is_https else "session"
 SESSION_COOKIE_AGE = 12 * 3600
 X_FRAME_OPTIONS = "DENY"
+LOGIN_REDIRECT_URL = "admin:index"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
@@ -180,6 +181,30 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "verification.api.exceptions.handle",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "OAS_VERSION": "3.1.0",
+    "TITLE": "Watchword API",
+    "VERSION": "0.1.0",
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "SERVERS": [{"url": BASE_URL}],
+    "SERVE_URLCONF": "verification.api.urls",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SORT_OPERATIONS": False,
+    "SORT_OPERATION_PARAMETERS": False,
+    "ENUM_SUFFIX": "",
+    "ENUM_NAME_OVERRIDES": {
+        "Channel": "verification.api.serializers.CHANNELS",
+        "MessageStatus": "verification.api.serializers.MESSAGE_STATUSES",
+        "ChallengeProvider": "verification.api.serializers.CHALLENGE_PROVIDERS",
+        "FieldErrorCode": "verification.api.serializers.FIELD_ERRORS",
+        "CodeLength": "verification.api.serializers.CODE_LENGTHS",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "verification.api.schema.complete",
+    ],
 }
 
 # --- operation ---------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from verification.api import docs_views
+
 handler400 = "verification.api.middleware.bad_request"
 handler404 = "verification.api.middleware.not_found"
 handler500 = "verification.api.middleware.server_error"
@@ -11,5 +13,9 @@ handler500 = "verification.api.middleware.server_error"
 urlpatterns = [
     path("", RedirectView.as_view(url="/docs/")),
     path("", include("verification.api.urls")),
+    path("docs/", docs_views.reference),
+    path("docs/errors/", docs_views.errors),
+    path("docs/openapi.json", docs_views.openapi_json),
+    path("docs/openapi.yaml", docs_views.openapi_yaml),
     path("admin/", admin.site.urls),
 ]

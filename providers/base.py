@@ -161,6 +161,7 @@ class Receipt:
     error: str = ""
     provider_status: str = ""
     is_suppressed: bool = False  # hard bounce, complaint or opt-out: no further message to this recipient
+    is_no_account: bool = False  # the recipient is not on this messenger; remembered for a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +204,16 @@ HookEvent = Receipt | BotStarted | ContactShared | BotReachability | BotMessage
 
 @dataclass(frozen=True, slots=True)
 class HookReply:
-    """What to answer the provider, and what it told us. A hand-shake has a body and no events."""
+    """What to answer the provider, and what it told us. A hand-shake has a body and no events.
+
+    ``dedup_key`` is the same for every delivery of one report at one provider; empty where nothing tells them apart.
+    """
 
     events: tuple[HookEvent, ...] = ()
     status: int = 200
     content_type: str = "text/plain"
     body: bytes = b""
+    dedup_key: str = ""
 
 
 class Memory(Protocol):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tests.fakes import collector
-from verification.models import Channel, Provider
+from verification.models import Channel, Provider, Recipient, Subscription
 from verification.services import projects, providers
 
 
@@ -65,3 +65,11 @@ def forget():
 
     keys._callers.clear()
     providers._live.clear()
+
+
+def subscribe(to, provider, **fields):
+    """Bind a recipient to a bot, as if they had started it."""
+    recipient, _ = Recipient.objects.get_or_create(project=provider.project, address=to)
+    return Subscription.objects.create(
+        recipient=recipient, provider=provider, account_id=f"chat-{recipient.pk}", **fields
+    )

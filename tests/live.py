@@ -5,27 +5,38 @@ For what one process cannot show: races, crashes, transport. Everything is on lo
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
+import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
+
 from config.embedded import EmbeddedServers
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
+READY = "The worker is ready"
 
 
 class LiveService:
-    """Start with :meth:`start`; ``home`` is a folder of its own. Processes can be killed and started one by one."""
+    """Start with :meth:`start`; ``home`` is a folder of its own. Processes can be killed and started one by one.
 
-    def __init__(self, home: Path, *, web_processes: int = 2, **environment: str) -> None:
+    With ``is_embedded`` false it runs as in production, with the URLs and secrets in the environment: then no process
+    ever starts a server again that a test has stopped.
+    """
+
+    def __init__(self, home: Path, *, web_processes: int = 2, is_embedded: bool = True, **environment: str) -> None:
         self.home = home
         self.web_processes = web_processes
         self.port = free_port()
@@ -37,6 +48,7 @@ class LiveService:
             "BASE_URL": f"http://127.0.0.1:{self.port}",
             "ALLOWED_HOSTS": "127.0.0.1",
             "DJANGO_SETTINGS_MODULE": "config.settings",
+            **({} if is_embedded else self._production()),
             **environment,
         }
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -56,7 +68,10 @@ class LiveService:
         wait_until(self.answers, "the web server answers")
 
     def start_worker(self, name: str = "worker0", *, threads: int = 8) -> None:
+        """Return once it is ready."""
+        before = self.output(name).count(READY)
         self._spawn(name, "manage.py", "worker", "--threads", str(threads))
+        wait_until(lambda: self.output(name).count(READY) > before, f"{name} is ready")
 
     def answers(self) -> bool:
         try:
@@ -91,17 +106,43 @@ class LiveService:
             return connection.execute(statement, parameters).fetchall()
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
+        """Signal the process and those that it started, and wait for its end."""
         process = self.processes.pop(name)
         os.killpg(process.pid, number)
-        process.wait()
+        process.wait(timeout=START_SECONDS)
+
+    def stop_server(self, name: str, number: int = signal.SIGKILL) -> None:
+        """Stop ``postgres`` or ``valkey``; ``servers.start()`` brings it back."""
+        server = {"postgres": self.servers._postgres, "valkey": self.servers._valkey}[name]
+        if server.is_running():
+            os.kill(int(server.pid_file.read_text()), number)
+            wait_until(lambda: not server.is_running(), f"{name} is gone")
 
     def output(self, name: str) -> str:
-        return (self.home / f"{name}.out").read_text()
+        file = self.home / f"{name}.out"
+        return file.read_text() if file.exists() else ""
 
     def stop(self) -> None:
+        """End everything, and leave nothing but the logs."""
         for name in list(self.processes):
             self.kill(name)
+        # By hand: a web process that was killed just now may still hold its share of the servers.
+        self.stop_server("postgres", signal.SIGINT)
+        self.stop_server("valkey")
         self.servers.release()
+        shutil.rmtree((self.home / "postgres").resolve(), ignore_errors=True)
+        for server in (self.servers._postgres, self.servers._valkey):
+            shutil.rmtree(server.socket_folder, ignore_errors=True)
+
+    def _production(self) -> dict[str, str]:
+        return {
+            "DATABASE_URL": self.servers.database_url,
+            "REDIS_URL": self.servers.redis_url,
+            "SECRET_KEY": secrets.token_urlsafe(48),
+            "ENCRYPTION_KEYS": base64.b64encode(secrets.token_bytes(32)).decode(),
+            "OUTBOUND_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "LOG_FORMAT": "console",
+        }
 
     def _spawn(self, name: str, *command: str) -> None:
         with (self.home / f"{name}.out").open("ab") as output:
@@ -119,6 +160,26 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def at_once(count: int, act: Callable[[int], object]) -> list:
+    """``act(0)`` … ``act(count - 1)``, each in a thread of its own, let go together; what each returned or raised."""
+    barrier = threading.Barrier(count)
+    results: list = [None] * count
+
+    def run(number: int) -> None:
+        barrier.wait()
+        try:
+            results[number] = act(number)
+        except Exception as error:
+            results[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
 
 
 def wait_until(condition, what: str, seconds: float = START_SECONDS):

@@ -2,11 +2,15 @@
 
 The stock consumer sleeps up to a second between looks at an idle queue. Ours blocks on a list that every enqueue
 pushes to, so that a code leaves milliseconds after its commit. The broker is a hint: what it loses, the sweep finds.
+So nobody waits for a broker that is away, and a queue that no worker reads is dropped before it fills the memory.
 """
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import dramatiq
@@ -17,27 +21,55 @@ from dramatiq.brokers import redis as stock
 from dramatiq.errors import ConnectionClosed
 from redis.exceptions import RedisError
 
-WAKE_LIST_LENGTH = 64  # more wake-ups than a process has idle threads need not be remembered
-FULL_SECONDS = 0.005  # how long a consumer with no room looks away
+log = logging.getLogger(__name__)
+
 NAMESPACE = "watchword"
+WAKE_LIST_LENGTH = 64  # more wake-ups than a process has idle threads need not be remembered
+MAX_WAITING = 10_000  # so many wait only where no worker runs, or too few by far
+FULL_SECONDS = 0.005  # how long a consumer with no room looks away
+AWAY_SECONDS = 1.0  # how long a consumer leaves a broker alone that did not answer
+PATIENCE_SECONDS = 5.0  # more than a consumer ever blocks; a broker silent for longer is gone
 
 
 class WakingConsumer(stock._RedisConsumer):  # dramatiq's internals: requirements pin the release
+    is_away = False
+
     def __next__(self) -> Any:
-        if self.message_cache or self.queue_name.endswith(".DQ"):
-            return super().__next__()
-        room = self.prefetch - self.outstanding_message_count
-        if room <= 0:
-            time.sleep(FULL_SECONDS)
-            return None
-        try:
-            self.message_cache = self.broker.do_fetch(self.queue_name, room)
-            if not self.message_cache:
-                self.broker.wait_for_wake(self.queue_name, seconds=max(1.0, self.timeout / 1000))
-                self.message_cache = self.broker.do_fetch(self.queue_name, room)
-        except RedisError as error:
-            raise ConnectionClosed(error) from None
+        if not self.message_cache:
+            room = self.prefetch - self.outstanding_message_count
+            if room <= 0:
+                time.sleep(FULL_SECONDS)
+                return None
+            try:
+                self.message_cache = self._fetch(room)
+                self._note(is_away=False)
+            except RedisError:
+                self._note(is_away=True)
+                time.sleep(AWAY_SECONDS)
         return super().__next__() if self.message_cache else None
+
+    def ack(self, message: dramatiq.MessageProxy) -> None:
+        # Not worth a second try, in which the thread would be stuck: who is woken again finds nothing to do.
+        with suppress(RedisError, ConnectionClosed):
+            super().ack(message)
+
+    def requeue(self, messages: Iterable[dramatiq.MessageProxy]) -> None:
+        with suppress(RedisError):  # as above; the sweep finds their rows
+            super().requeue(messages)
+
+    def _fetch(self, room: int) -> Any:
+        fetched = self.broker.do_fetch(self.queue_name, room)
+        if not fetched:
+            self.broker.wait_for_wake(self.queue_name, seconds=max(1.0, self.timeout / 1000))
+            fetched = self.broker.do_fetch(self.queue_name, room)
+        return fetched
+
+    def _note(self, *, is_away: bool) -> None:
+        if is_away and not self.is_away:
+            log.warning("The broker is away; messages go out with the sweep.")
+        if self.is_away and not is_away:
+            log.info("The broker is back.")
+        self.is_away = is_away
 
 
 class WakingBroker(stock.RedisBroker):
@@ -51,13 +83,23 @@ class WakingBroker(stock.RedisBroker):
     def consumer_class(self) -> type[WakingConsumer]:
         return WakingConsumer
 
+    def declare_queue(self, queue_name: str) -> None:
+        """As the stock broker's, but without the queue for delayed messages: we have none, and it is polled."""
+        if queue_name not in self.queues:
+            self.emit_before("declare_queue", queue_name)
+            self.queues.add(queue_name)
+            self.emit_after("declare_queue", queue_name)
+
     def enqueue(self, message: dramatiq.Message[Any], *, delay: int | None = None) -> dramatiq.Message[Any]:
         enqueued = super().enqueue(message, delay=delay)
         wake_list = self._wake_list(message.queue_name)
         pipeline = self.client.pipeline(transaction=False)
         pipeline.rpush(wake_list, b"1")
         pipeline.ltrim(wake_list, -WAKE_LIST_LENGTH, -1)
-        pipeline.execute()
+        pipeline.llen(f"{self.namespace}:{message.queue_name}")
+        *_, waiting = pipeline.execute()
+        if waiting > MAX_WAITING:
+            self.flush(message.queue_name)
         return enqueued
 
     def wait_for_wake(self, queue_name: str, *, seconds: float) -> None:
@@ -82,7 +124,9 @@ def make_broker() -> WakingBroker:
     seconds = settings.REDIS_TIMEOUT_SECONDS
     return WakingBroker(
         client=redis.Redis.from_url(settings.BROKER_URL, socket_timeout=seconds, socket_connect_timeout=seconds),
-        patient_client=redis.Redis.from_url(settings.BROKER_URL, socket_connect_timeout=seconds),
+        patient_client=redis.Redis.from_url(
+            settings.BROKER_URL, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=seconds
+        ),
         namespace=NAMESPACE,
         middleware=[DatabaseConnections()],
     )

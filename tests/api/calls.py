@@ -2,6 +2,19 @@
 
 import json
 
+WRONG = "nope"  # spends an attempt and is no code of any project
+
+
+def problem(response):
+    """What a failure is told apart by: its status and its code."""
+    return response.status_code, response.data["code"]
+
+
+def wrong_fields(response):
+    """The fields that a ``validation_error`` names."""
+    assert problem(response) == (400, "validation_error")
+    return [error["field"] for error in response.data["errors"]]
+
 
 class Api:
     def __init__(self, client, api_key, secret_key):

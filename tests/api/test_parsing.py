@@ -129,9 +129,7 @@ def test_the_reason_does_not_repeat_the_body():
     assert "oops" not in str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    "unit", [b'"', b'\\"', b'"\\', b"[", b'["', b'{"a":"', b"\\", b'"[\\"', b"[]", b'"{']
-)
+@pytest.mark.parametrize("unit", [b'"', b'\\"', b'"\\', b"[", b'["', b'{"a":"', b"\\", b'"[\\"', b"[]", b'"{'])
 def test_the_worst_body_takes_no_longer_than_its_size_deserves(unit):
     body = b'{"a":[[[[[' + unit * (MAX_BODY_BYTES // len(unit))
     start = time.perf_counter()
@@ -148,13 +146,9 @@ def test_a_small_stack_is_enough():
 
 
 json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**18), 10**18)
-    | st.floats(allow_nan=False, allow_infinity=False),
+    st.none() | st.booleans() | st.integers(-(10**18), 10**18) | st.floats(allow_nan=False, allow_infinity=False),
     lambda values: (
-        st.lists(values, max_size=3)
-        | st.dictionaries(st.text("ab\\\"[{é😀'", max_size=5), values, max_size=3)
+        st.lists(values, max_size=3) | st.dictionaries(st.text("ab\\\"[{é😀'", max_size=5), values, max_size=3)
     ),
     max_leaves=8,
 )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
+from django.contrib import admin
 from django.templatetags.static import static
 from django.utils import formats, timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from verification.models import ChannelType, MessageStatus
 
-_VARIANTS = ("neutral", "success", "warning", "danger", "info")
 STATUS_VARIANTS = {
     MessageStatus.QUEUED: "neutral",
     MessageStatus.SENDING: "info",
@@ -93,5 +95,21 @@ def lasted(start: datetime | None, end: datetime | None) -> str:
     return f"{int(passed.total_seconds())} s"
 
 
-def boolean(value: bool) -> SafeString:
-    return mark_safe('<span class="ww-yes">Yes</span>' if value else '<span class="ww-no">No</span>')
+def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
+    """A readonly field that writes a time to the minute, in UTC."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return when(getattr(row, name))
+
+    return shown
+
+
+def text_of(name: str, description: str) -> Callable[[Any, Any], str]:
+    """A readonly field under a better name than its column has."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return str(getattr(row, name) or "–")
+
+    return shown

@@ -124,7 +124,7 @@ class KeyAdmin(ScopedAdmin):
             "Revoke",
             intro=f"{names}: within a second every request with {'it' if len(keys) == 1 else 'them'} is refused."
             " This cannot be undone.",
-            submit="Revoke",
+            submit_text="Revoke",
             variant="danger",
             **more,
         )

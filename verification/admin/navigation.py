@@ -25,7 +25,7 @@ _OPERATION = (("Users", "group", "admin:auth_user_changelist"),)
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"title": None, "items": _items(request, (("Overview", "space_dashboard", "admin:index"),))},
         {"title": "Set up", "separator": True, "items": _items(request, _SET_UP)},
         {"title": "Traffic", "separator": True, "items": _items(request, _TRAFFIC)},

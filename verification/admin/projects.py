@@ -13,7 +13,7 @@ from django.urls import reverse
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
-from verification.admin.display import label, when
+from verification.admin.display import code, label, time_of, when
 from verification.admin.fields import LinesField
 from verification.admin.scoping import ScopedAdmin, ScopedInline, Who
 from verification.errors import Misuse
@@ -65,6 +65,9 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             "default_email_channel": "Default for e-mail addresses",
             "allow_voip": "Allow VoIP numbers",
             "test_logins_enabled": "Test logins",
+            "code_in_subject": "Code in the subject",
+            "web_otp_domain": "Domain for filling in",
+            "android_hash": "Android app hash",
             "sends_per_10_minutes": "Sends in 10 minutes",
             "sends_per_hour": "Sends an hour",
             "sends_per_day": "Sends a day",
@@ -112,13 +115,18 @@ class ProviderInline(ScopedInline):
 
 class KeyInline(ScopedInline):
     model = ApiKey
-    fields = readonly_fields = ("prefix_shown", "kind", "created_at", "expires_at", "last_used_at", "revoked_at")
+    fields = readonly_fields = ("prefix_shown", "kind", "created", "expires", "last_used", "revoked")
     show_change_link = True
     tab = True
 
+    created = time_of("created_at", "Created")
+    expires = time_of("expires_at", "Expires")
+    last_used = time_of("last_used_at", "Last used")
+    revoked = time_of("revoked_at", "Revoked")
+
     @admin.display(description="Key")
     def prefix_shown(self, key: ApiKey) -> str:
-        return str(key)
+        return code(key)
 
 
 class MembershipInline(ScopedInline):
@@ -139,7 +147,7 @@ class ProjectAdmin(ScopedAdmin):
     inlines = (ChannelInline, ProviderInline, KeyInline, MembershipInline)
     list_display = ("name", "state", "code", "channel_names", "created")
     search_fields = ("name",)
-    readonly_fields = ("public_id", "created_at")
+    readonly_fields = ("public_id", "created")
     actions = None
     actions_detail = ("issue_key", "webhook_secret")
     change_form_before_template = "admin/verification/project/short_code.html"
@@ -155,7 +163,7 @@ class ProjectAdmin(ScopedAdmin):
     fieldsets = (
         (
             "General",
-            {"fields": ("name", "is_enabled", "site_url", "language", "languages", "public_id", "created_at")},
+            {"fields": ("name", "is_enabled", "site_url", "language", "languages", "public_id", "created")},
         ),
         (
             "Codes",
@@ -163,7 +171,16 @@ class ProjectAdmin(ScopedAdmin):
         ),
         (
             "Channels & recipients",
-            {"fields": ("default_phone_channel", "default_email_channel", "allow_voip")},
+            {
+                "fields": (
+                    "default_phone_channel",
+                    "default_email_channel",
+                    "allow_voip",
+                    "code_in_subject",
+                    "web_otp_domain",
+                    "android_hash",
+                )
+            },
         ),
         (
             "Browsers & servers",
@@ -243,7 +260,7 @@ class ProjectAdmin(ScopedAdmin):
                     object=project,
                     form=form,
                     intro="The full key is shown once, right after this step. Keep it where your other secrets are.",
-                    submit="Issue the key",
+                    submit_text="Issue the key",
                     back=self._page(project),
                 ),
             )

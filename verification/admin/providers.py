@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -25,8 +25,8 @@ from unfold.widgets import (
 from providers import registry
 from providers.base import Adapter, Health, Setting, SettingKind
 from providers.errors import SettingsInvalid
-from verification.admin.display import channel_icon, label
 from verification.admin.display import channel as show_channel
+from verification.admin.display import channel_icon, label
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who, own_projects
 from verification.crypto import DecryptionFailed
 from verification.models import Channel, ChannelType, Project, Provider
@@ -103,7 +103,8 @@ class ProviderAdmin(ScopedAdmin):
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         if self.has_add_permission(request) and self._choice(request) is None:
             return self._choose(request)
-        return super().add_view(request, form_url, extra_context)
+        response: HttpResponse = super().add_view(request, form_url, extra_context)
+        return response
 
     def _choice(self, request: HttpRequest) -> dict[str, Any] | None:
         """Project, channel and type from the address, each judged as if it were typed; None where one is wrong."""
@@ -119,19 +120,21 @@ class ProviderAdmin(ScopedAdmin):
 
     def _chosen_project(self, request: HttpRequest) -> Project | None:
         text = request.GET.get("project", "")
-        if not (text.isascii() and text.isdigit() and len(text) < 19) or isinstance(request.user, AnonymousUser):
+        if not (text.isascii() and text.isdigit() and len(text) < 19):
             return None
         return own_projects(request.user).filter(pk=int(text)).first()
 
     def _choose(self, request: HttpRequest) -> HttpResponse:
-        kinds = [
+        kinds: list[dict[str, Any]] = [
             {
-                "channel": channel,
-                "label": ChannelType(channel).label,
-                "icon": channel_icon(channel),
-                "adapters": sorted(registry.for_channel(channel), key=lambda found: found.label),
+                "channel": value,
+                "label": text,
+                "icon": channel_icon(value),
+                "types": sorted(
+                    ((found.type, found.label) for found in registry.for_channel(value)), key=itemgetter(1)
+                ),
             }
-            for channel in ChannelType.values
+            for value, text in ChannelType.choices
         ]
         context = self.page_context(
             request,
@@ -250,7 +253,7 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
     if is_secret:
         hints = {"autocomplete": "new-password", "placeholder": "•••••••• (stored)" if is_kept else ""}
         if setting.is_multiline:
-            return forms.CharField(widget=BlankTextarea(attrs={"rows": 4, **hints}), **common)
+            return forms.CharField(widget=BlankTextarea(attrs={"rows": 4, "class": "max-w-2xl", **hints}), **common)
         return forms.CharField(widget=UnfoldAdminPasswordWidget(attrs=hints), strip=True, **common)
     if setting.kind is SettingKind.BOOLEAN:
         return forms.BooleanField(widget=UnfoldBooleanSwitchWidget, **{**common, "required": False})
@@ -260,7 +263,9 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
         choices = setting.choices if setting.default or setting.required else (("", "–"), *setting.choices)
         return forms.ChoiceField(widget=UnfoldAdminSelectWidget, choices=choices, **common)
     if setting.kind is SettingKind.MULTILINE:
-        return forms.CharField(widget=UnfoldAdminTextareaWidget(attrs={"rows": 5, "spellcheck": "false"}), **common)
+        return forms.CharField(
+            widget=UnfoldAdminTextareaWidget(attrs={"rows": 5, "spellcheck": "false", "class": "max-w-2xl"}), **common
+        )
     return forms.CharField(widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}), **common)
 
 

@@ -19,6 +19,7 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest
 from django.utils.functional import cached_property
 from unfold.admin import ModelAdmin, TabularInline
+from unfold.views import ChangeList
 
 from verification.models import Project
 
@@ -131,14 +132,27 @@ class ShortCount(Paginator):  # type: ignore[type-arg]  # as above
         return rows[:MAX_COUNT].count() if isinstance(rows, QuerySet) else len(rows)
 
 
+class ShortList(ChangeList):
+    """Counts once: what a list without a filter holds is all there is, and else nobody asks."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not (self.query or self.has_active_filters):
+            self.full_result_count = self.result_count
+
+
 class ScopedAdmin(Scoped, ModelAdmin):
     """The base of every page of the panel."""
 
     paginator = ShortCount
     list_per_page = 50
+    list_max_show_all = 0
     show_full_result_count = False
     list_filter_sheet = False
     warn_unsaved_form = True
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ShortList]:
+        return ShortList
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         allowed: set[str] = set()
@@ -159,7 +173,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
 
     def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
         """What the panel's frame needs around a page that is none of Django's."""
-        request.current_app = self.admin_site.name  # type: ignore[attr-defined]  # Django's own convention
+        request.current_app = self.admin_site.name
         return {**self.admin_site.each_context(request), "opts": self.opts, "title": title, **more}
 
 
@@ -167,6 +181,7 @@ class ScopedInline(Scoped, TabularInline):
     """Rows on the page of what they belong to; read-only unless the class says otherwise."""
 
     extra = 0
+    hide_title = True
 
     def _is_in_reach(self, request: HttpRequest, obj: Any) -> bool:
         return True  # it is the parent, which its own page has looked up among the user's

@@ -18,6 +18,7 @@ from django.utils.html import format_html
 
 from verification.addresses import AddressInvalid, mask, parse_test_address
 from verification.admin import display
+from verification.admin.display import text_of, time_of
 from verification.admin.inbox import inbox_view
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, ScopedInline, own_projects
 from verification.codes import is_session_id
@@ -99,20 +100,11 @@ class TrafficAdmin(ScopedAdmin):
         return format_html('<a class="ww-code ww-link" href="{}">{}</a>', address, mask(row.recipient.address))
 
 
-def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
-    """A readonly field that writes a time to the minute, in UTC."""
-
-    @admin.display(description=description)
-    def shown(page: Any, row: Any) -> str:
-        return display.when(getattr(row, name))
-
-    return shown
-
-
 class SessionMessageInline(ScopedInline):
     model = Message
-    fields = readonly_fields = ("shown_channel", "shown_status", "provider_name", "error", "created_at")
+    fields = readonly_fields = ("shown_channel", "shown_status", "provider_name", "error", "created_when")
     verbose_name_plural = "messages"
+    created_when = time_of("created_at", "Created")
     show_change_link = True
     ordering = ("created_at",)
 
@@ -144,12 +136,25 @@ class SessionAdmin(TrafficAdmin):
     fieldsets = (
         (
             None,
-            {"fields": ("id", "project", "recipient_link", "state", "shown_channel", "awaited", "tries", "language")},
+            {
+                "fields": (
+                    "number",
+                    "project",
+                    "recipient_link",
+                    "state",
+                    "shown_channel",
+                    "awaited",
+                    "tries",
+                    "language",
+                )
+            },
         ),
         ("Code", {"fields": ("alphabet", "is_challenged", "is_test")}),
         ("Times", {"fields": ("created_when", "expires_when", "verified_when")}),
     )
+    number = text_of("pk", "Session")
     readonly_fields = (
+        "number",
         "recipient_link",
         "state",
         "shown_channel",
@@ -205,15 +210,19 @@ class AttemptInline(ScopedInline):
     model = DeliveryAttempt
     project_path = "message__project"
     fields = readonly_fields = (
-        "provider_name",
+        "name",
         "shown_outcome",
-        "provider_status",
-        "provider_message_id",
+        "answer",
+        "reference",
         "error",
         "latency",
-        "created_at",
+        "created_when",
     )
     verbose_name_plural = "delivery attempts"
+    name = text_of("provider_name", "Provider")
+    answer = text_of("provider_status", "Answer")
+    reference = text_of("provider_message_id", "The provider's id")
+    created_when = time_of("created_at", "At")
 
     @admin.display(description="Outcome")
     def shown_outcome(self, attempt: DeliveryAttempt) -> str:
@@ -245,10 +254,13 @@ class MessageAdmin(TrafficAdmin):
     ordering = ("-created_at",)
     inlines = (AttemptInline,)
     fieldsets = (
-        (None, {"fields": ("id", "project", "recipient_link", "shown_channel", "language", "kind", "session_link")}),
+        (
+            None,
+            {"fields": ("number", "project", "recipient_link", "shown_channel", "language", "kind", "session_link")},
+        ),
         (
             "Delivery",
-            {"fields": ("shown_status", "error", "shown_provider", "provider_message_id", "pinned", "callback_url")},
+            {"fields": ("shown_status", "error", "shown_provider", "reference", "pinned", "callback")},
         ),
         ("Times", {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
     )
@@ -259,13 +271,19 @@ class MessageAdmin(TrafficAdmin):
         "session_link",
         "shown_status",
         "shown_provider",
+        "number",
+        "reference",
         "pinned",
+        "callback",
         "created_when",
         "sent_when",
         "finished_when",
         "expires_when",
         "took",
     )
+    number = text_of("pk", "Message")
+    reference = text_of("provider_message_id", "The provider's id for it")
+    callback = text_of("callback_url", "Callback address")
     created_when = time_of("created_at", "Created")
     sent_when = time_of("sent_at", "Sent")
     finished_when = time_of("finished_at", "Final")
@@ -325,8 +343,9 @@ class MessageAdmin(TrafficAdmin):
 class SubscriptionInline(ScopedInline):
     model = Subscription
     project_path = "recipient__project"
-    fields = readonly_fields = ("provider_name", "is_active", "bound_at")
+    fields = readonly_fields = ("provider_name", "is_active", "bound_when")
     verbose_name_plural = "started bots"
+    bound_when = time_of("bound_at", "Started")
 
     @admin.display(description="Provider")
     def provider_name(self, subscription: Subscription) -> str:

@@ -16,7 +16,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(User)
-class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg]  # not generic at run time
+class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  # not generic at run time
     viewers = adders = changers = deleters = Who.SUPERUSERS
     form = UserChangeForm
     add_form = UserCreationForm

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from verification.api import operations
 from verification.api.authentication import HEADER
 from verification.api.base import SecretKeyView
 from verification.api.fields import MAX_ID, Fields
@@ -19,6 +20,7 @@ from verification.services.idempotency import answer_once
 
 
 class ManualSendView(SecretKeyView):
+    @operations.send_manual
     def post(self, request: Request) -> HttpResponse:
         caller = self.caller(request)
         body = read_body(request._request)
@@ -53,14 +55,16 @@ class ManualSendView(SecretKeyView):
 
 
 class ManualMessageView(SecretKeyView):
-    def get(self, request: Request, message_id: str) -> HttpResponse:
-        message = messages.read_message(project=self.caller(request).project, message_id=_read_id(message_id))
+    @operations.read_message
+    def get(self, request: Request, id: str) -> HttpResponse:
+        message = messages.read_message(project=self.caller(request).project, message_id=_read_id(id))
         return json_response(
             {"id": message.id, "channel": message.channel, "status": message.status, "error": message.error}
         )
 
 
 class ManualChannelsView(SecretKeyView):
+    @operations.list_manual_channels
     def get(self, request: Request) -> HttpResponse:
         return json_response(
             [

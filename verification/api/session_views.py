@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from verification.addresses import AddressKind
+from verification.api import operations
 from verification.api.base import ApiKeyView, SecretKeyView, body_fields, query_fields
 from verification.api.client import client_address
 from verification.api.rendering import json_response
@@ -20,6 +21,7 @@ TEST_LOGIN_HEADER = "X-Test-Login"
 
 
 class SessionCreateView(ApiKeyView):
+    @operations.create_session
     def post(self, request: Request) -> HttpResponse:
         project = self.caller(request).project
         fields = body_fields(request)
@@ -47,6 +49,7 @@ class SessionCreateView(ApiKeyView):
 
 
 class SessionSendView(ApiKeyView):
+    @operations.send_session
     def post(self, request: Request) -> HttpResponse:
         fields = body_fields(request)
         session_id = fields.session_id("session_id")
@@ -66,6 +69,7 @@ class SessionSendView(ApiKeyView):
 
 
 class SessionChannelsView(ApiKeyView):
+    @operations.list_channels
     def get(self, request: Request) -> HttpResponse:
         project = self.caller(request).project
         fields = query_fields(request)
@@ -80,6 +84,7 @@ class SessionChannelsView(ApiKeyView):
 
 
 class SessionCheckView(ApiKeyView):
+    @operations.check_code
     def post(self, request: Request) -> HttpResponse:
         fields = body_fields(request)
         session_id = fields.session_id("session_id")
@@ -91,6 +96,7 @@ class SessionCheckView(ApiKeyView):
 
 
 class SessionSettingsView(ApiKeyView):
+    @operations.read_settings
     def get(self, request: Request) -> HttpResponse:
         fields = query_fields(request)
         session_id = fields.session_id("session_id", required=False)
@@ -111,6 +117,7 @@ class SessionSettingsView(ApiKeyView):
 
 
 class SessionVerifyView(SecretKeyView):
+    @operations.verify_session
     def post(self, request: Request) -> HttpResponse:
         fields = body_fields(request)
         token = fields.verify_token("verify_token")

@@ -12,6 +12,6 @@ urlpatterns = [
     path("session/settings", session_views.SessionSettingsView.as_view()),
     path("session/verify", session_views.SessionVerifyView.as_view()),
     path("manual/send", manual_views.ManualSendView.as_view()),
-    path("manual/message/<str:message_id>", manual_views.ManualMessageView.as_view()),
+    path("manual/message/<str:id>", manual_views.ManualMessageView.as_view()),
     path("manual/channels", manual_views.ManualChannelsView.as_view()),
 ]

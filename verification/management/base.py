@@ -94,9 +94,9 @@ def explain(error: Exception) -> str:
         return error.detail + (f" Try again in {error.retry_after} s." if error.retry_after else "")
     if not isinstance(error, (DatabaseError, InterfaceError)):
         return " ".join(str(error).split())
-    if isinstance(error.__cause__, NOT_MIGRATED):
-        return "The database is not up to date. Run: manage.py migrate"
     first_line = str(error).strip().partition("\n")[0]
+    if isinstance(error.__cause__, NOT_MIGRATED):
+        return f"The database is not up to date ({first_line}). Run: manage.py migrate"
     is_away = isinstance(error, (OperationalError, InterfaceError))
     return f"{'The database is away' if is_away else 'The database refuses'}: {first_line}"
 

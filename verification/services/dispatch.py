@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import InterfaceError, OperationalError, connection
+
 from providers.base import Outcome, OutgoingMessage, Result
 from providers.errors import ProviderError
 from verification import sql
@@ -22,6 +24,8 @@ log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 30  # longer than the offers of one claim can take: OFFER_SECONDS and one last provider call
 OFFER_SECONDS = 15  # after these no further provider is asked within one claim; the message goes back instead
+RECORD_SECONDS = 15.0  # how long an outcome is kept for a database that is away
+RECORD_PAUSE_SECONDS = 0.2
 FIRST_RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 15.0
 UNCONFIRMED_SECONDS = 600  # how long a message of unknown outcome may be confirmed by a receipt
@@ -227,12 +231,21 @@ def _finish(
     seconds: float | None = None,
     **attempt: Any,
 ) -> None:
-    sql.call(
-        "finish_message",
-        message=message.id,
-        claims=message.claims,
-        status=status.value if status else None,
-        error=error[:ERROR_MAX_LENGTH] if error else None,
-        retry_seconds=seconds,
-        **{**_NO_ATTEMPT, **attempt},
-    )
+    """Record what became of the message. A database that restarts is waited for: what is forgotten is sent again."""
+    give_up_at = time.monotonic() + RECORD_SECONDS
+    while True:
+        try:
+            sql.call(
+                "finish_message",
+                message=message.id,
+                claims=message.claims,
+                status=status.value if status else None,
+                error=error[:ERROR_MAX_LENGTH] if error else None,
+                retry_seconds=seconds,
+                **{**_NO_ATTEMPT, **attempt},
+            )
+            return
+        except (OperationalError, InterfaceError):
+            if connection.in_atomic_block or time.monotonic() > give_up_at:
+                raise
+            time.sleep(RECORD_PAUSE_SECONDS)

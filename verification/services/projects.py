@@ -108,7 +108,7 @@ def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
     """The secrets that sign now, the newest first, each with the time at which it stops."""
     live = models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now())
     place = f"project:{project.public_id}:webhook"
-    return [(decrypt(row.secret, place=place), row.expires_at) for row in project.webhook_secrets.filter(live)]
+    return [(decrypt(bytes(row.secret), place=place), row.expires_at) for row in project.webhook_secrets.filter(live)]
 
 
 @transaction.atomic

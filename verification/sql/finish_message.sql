@@ -2,7 +2,8 @@
 --
 -- Statuses go forward only: queued, sending, sent, then success, failed or expired, which are final. p_status null
 -- only notes the attempt; 'sending' gives the message back for a retry at p_retry_seconds from now, if this worker
--- still holds it (p_claims). For 'sent', p_retry_seconds is how long its receipt may take.
+-- still holds it (p_claims). For 'sent', p_retry_seconds is how long its receipt may take. A worker that lost its lease
+-- to another can still tell that a provider accepted the message, but no longer give it up.
 -- A message that no provider accepted or may have accepted stops counting in every limit and frees its channel.
 -- Returns whether the status changed.
 CREATE OR REPLACE FUNCTION finish_message(
@@ -46,6 +47,7 @@ BEGIN
         code_encrypted = CASE WHEN v_final THEN NULL ELSE m.code_encrypted END
     WHERE m.id = p_message
       AND m.finished_at IS NULL
+      AND (p_claims IS NULL OR p_claims = m.claims OR p_outcome = 'accepted')
       AND array_position(v_order, m.status::text) < array_position(v_order, p_status)
     RETURNING m.* INTO v_message;
     IF NOT FOUND THEN
@@ -81,9 +83,12 @@ BEGIN
         WHERE status IN ('queued', 'sending') AND expires_at <= v_now AND due_at <= v_now
         LIMIT p_limit FOR UPDATE SKIP LOCKED
     );
+    -- In one order for all, as this takes back what was spent of daily budgets.
     PERFORM finish_message(
         id, NULL, 'expired', 'It could not be sent in time.', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    ) FROM unnest(v_ids) AS id;
+    ) FROM (
+        SELECT id FROM verification_message WHERE id = ANY (v_ids) ORDER BY project_id, channel, created_at
+    ) AS due;
     RETURN cardinality(v_ids) + close_unconfirmed(p_limit - cardinality(v_ids));
 END
 $$;

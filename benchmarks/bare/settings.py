@@ -1,0 +1,15 @@
+"""Only what the views need: our database options, on the database that is a copy of the service's."""
+
+import os
+
+from benchmarks.service import BARE_DATABASE
+from config import settings as ours
+
+SECRET_KEY = ours.SECRET_KEY
+ALLOWED_HOSTS = ours.ALLOWED_HOSTS
+DATABASES = {"default": {**ours.DATABASES["default"], "NAME": BARE_DATABASE}}
+ROOT_URLCONF = "benchmarks.bare.views"
+MIDDLEWARE: list[str] = []
+INSTALLED_APPS: list[str] = []
+USE_TZ = True
+BENCHMARK_PROJECT = int(os.environ["BENCHMARK_PROJECT"])

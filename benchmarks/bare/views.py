@@ -1,0 +1,86 @@
+"""Create, check and verify with nothing around the SQL function: no keys, no checks, no limits, no wake-up.
+
+The code of every session is the same, so that the driver can check it though nothing is ever sent.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from verification import codes, sql
+from verification.crypto import code_digest, sha256
+
+CODE = "123456"
+SEALED_CODE = bytes(39)  # as long as a sealed code is
+WRONG_LIMITS = [10, 20]
+
+
+def create(request: HttpRequest) -> HttpResponse:
+    fields = json.loads(request.body)
+    session_id = codes.generate_session_id()
+    row = sql.call(
+        "open_session",
+        project=settings.BENCHMARK_PROJECT,
+        address=fields["to"],
+        session=session_id,
+        code_digest=code_digest(CODE, session_id=session_id),
+        code_encrypted=SEALED_CODE,
+        code_length=len(CODE),
+        code_digits=True,
+        code_letters=False,
+        attempts_max=5,
+        link_payload="",
+        lives_seconds=180,
+        language=None,
+        default_language="en",
+        is_test=False,
+        is_challenged=False,
+        send=True,
+        type=fields["type"],
+        channels=["sms"],
+        bots=[],
+        message=codes.generate_message_id(),
+        draws_new_code=False,
+        send_limits=[5, 10, 20],
+        wrong_limits=WRONG_LIMITS,
+        budgets=sql.json({}),
+    )
+    return _answer({"session_id": row.session_id, "session_expired_at": str(row.expires_at), "sent_to": row.sent_to})
+
+
+def check(request: HttpRequest) -> HttpResponse:
+    fields = json.loads(request.body)
+    token = str(uuid.uuid4())
+    row = sql.call(
+        "spend_attempt",
+        project=settings.BENCHMARK_PROJECT,
+        session=fields["session_id"],
+        code_digest=code_digest(fields["code"], session_id=fields["session_id"]),
+        token_digest=sha256(token),
+        token_seconds=60,
+        wrong_limits=WRONG_LIMITS,
+    )
+    return _answer({"verify_token": token, "is_test": row.is_test}, 200 if row.outcome == "verified" else 400)
+
+
+def verify(request: HttpRequest) -> HttpResponse:
+    token = json.loads(request.body)["verify_token"]
+    row = sql.call("redeem_token", project=settings.BENCHMARK_PROJECT, digest=sha256(token))
+    return _answer({"phone": row.address}, 200 if row.outcome == "redeemed" else 400)
+
+
+def _answer(data: dict[str, Any], status: int = 200) -> HttpResponse:
+    return HttpResponse(json.dumps(data), status=status, content_type="application/json")
+
+
+urlpatterns = [
+    path("session/create", create),
+    path("session/check", check),
+    path("session/verify", verify),
+]

@@ -1,0 +1,229 @@
+"""What one request costs inside one process: CPU time, round trips, and where the time goes.
+
+Requests go straight into the WSGI application, so neither sockets nor other processes are in the figures, and a busy
+machine disturbs them little.
+
+    python -m benchmarks.inside
+    python -m benchmarks.inside --profile create
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import io
+import json
+import os
+import pstats
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+from typing import Any
+
+from benchmarks.driver import LOOPBACK, Driver
+from benchmarks.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, recipients
+from benchmarks.service import Service, machine
+from benchmarks.tables import table
+
+BATCH = 100  # requests that one figure is the mean of
+WARM_REQUESTS = 20  # statements are prepared and caches are filled then
+LOOKUP = "load_caller"  # the only statement that may stand beside an endpoint's own, once a second
+
+_FUNCTION = re.compile(r"\bFROM (\w+)\(")
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Any]
+
+
+class Inside:
+    """The service's WSGI application in this process. Make at most one; it sets the process's environment."""
+
+    def __init__(self, service: Service) -> None:
+        os.environ.update(service.environment)
+        from config.wsgi import application
+
+        self._application: Application = application
+        self._keys = {CREATE: service.api_key, CHECK: service.api_key, VERIFY: service.secret_key}
+        self._recipients = recipients()
+
+    def call(self, endpoint: str, fields: dict[str, Any]) -> Any:
+        """One request; its answer's fields. Raises ``RuntimeError`` unless it is a 200."""
+        body = json.dumps(fields).encode()
+        statuses: list[str] = []
+        answer = self._application(
+            {
+                "REQUEST_METHOD": "POST",
+                "PATH_INFO": f"/session/{endpoint}",
+                "QUERY_STRING": "",
+                "SERVER_NAME": LOOPBACK,
+                "SERVER_PORT": "80",
+                "SERVER_PROTOCOL": "HTTP/1.1",
+                "REMOTE_ADDR": LOOPBACK,
+                "HTTP_HOST": LOOPBACK,
+                "HTTP_X_API_KEY": self._keys[endpoint],
+                "CONTENT_TYPE": "application/json",
+                "CONTENT_LENGTH": str(len(body)),
+                "wsgi.input": io.BytesIO(body),
+                "wsgi.errors": io.StringIO(),
+                "wsgi.url_scheme": "http",
+                "wsgi.version": (1, 0),
+                "wsgi.multithread": True,
+                "wsgi.multiprocess": True,
+                "wsgi.run_once": False,
+            },
+            lambda status, headers, exc_info=None: statuses.append(status),
+        )
+        content = b"".join(answer)
+        answer.close()
+        if not statuses[0].startswith("200"):
+            raise RuntimeError(f"{endpoint}: {statuses[0]} {content.decode()}")
+        return json.loads(content)
+
+    def prepare(self, endpoint: str, number: int) -> list[dict[str, Any]]:
+        """The bodies of so many requests of this endpoint that will succeed."""
+        if endpoint == CREATE:
+            return [{"to": next(self._recipients), "type": "sms"} for _ in range(number)]
+        if endpoint == CHECK:
+            sessions = [self.call(CREATE, body)["session_id"] for body in self.prepare(CREATE, number)]
+            return [{"session_id": session_id, "code": _code_of(session_id)} for session_id in sessions]
+        return [{"verify_token": self.call(CHECK, body)["verify_token"]} for body in self.prepare(CHECK, number)]
+
+    def run(self, endpoint: str, bodies: list[dict[str, Any]]) -> None:
+        for body in bodies:
+            self.call(endpoint, body)
+
+
+def _code_of(session_id: str) -> str:
+    from verification.crypto import decrypt
+    from verification.models import Session
+    from verification.services.messages import session_code_place
+
+    sealed = Session.objects.values_list("code_encrypted", flat=True).get(pk=session_id)
+    assert sealed is not None
+    return decrypt(bytes(sealed), place=session_code_place(session_id))
+
+
+def cpu_microseconds(inside: Inside, *, batches: int) -> dict[str, list[float]]:
+    """CPU time of this thread a request, by endpoint: one figure a batch, the endpoints in turn."""
+    costs: dict[str, list[float]] = {endpoint: [] for endpoint in ENDPOINTS}
+    for _ in range(batches):
+        for endpoint in ENDPOINTS:
+            bodies = inside.prepare(endpoint, BATCH)
+            began_at = time.thread_time()
+            inside.run(endpoint, bodies)
+            costs[endpoint].append((time.thread_time() - began_at) / BATCH * 1e6)
+    return costs
+
+
+def round_trips(inside: Inside, *, requests: int = BATCH) -> dict[str, Counter[str]]:
+    """What was waited for while so many requests of each endpoint were served: PostgreSQL's round trips by the SQL
+    function that was called, and Valkey's under ``valkey``.
+    """
+    counts = {}
+    for endpoint in ENDPOINTS:
+        inside.run(endpoint, inside.prepare(endpoint, WARM_REQUESTS))
+        bodies = inside.prepare(endpoint, requests)
+        with _counted() as counts[endpoint]:
+            inside.run(endpoint, bodies)
+    return counts
+
+
+def describe_round_trips(counts: dict[str, Counter[str]], *, requests: int = BATCH) -> str:
+    """A table of round trips a request. Key look-ups come with time and not with requests, so they stand apart."""
+    rows = []
+    for endpoint, counted in counts.items():
+        others = {name: number for name, number in counted.items() if name not in (LOOKUP, "valkey")}
+        rows.append(
+            (
+                endpoint,
+                f"{sum(others.values()) / requests:.2f}",
+                ", ".join(others),
+                counted[LOOKUP],
+                f"{counted['valkey'] / requests:.2f}",
+            )
+        )
+    header = ("round trips a request", "PostgreSQL", "by", f"key look-ups in {requests} requests", "Valkey")
+    return table(header, rows)
+
+
+@contextmanager
+def _counted() -> Iterator[Counter[str]]:
+    """Count at the places that every wait for a server passes, whoever asks."""
+    import psycopg
+    import redis.connection
+
+    counted: Counter[str] = Counter()
+    current = ["?"]
+    execute, wait, send = (
+        psycopg.Cursor.execute,
+        psycopg.Connection.wait,
+        redis.connection.AbstractConnection.send_packed_command,
+    )
+
+    def counting_execute(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+        found = _FUNCTION.search(str(query))
+        current[0] = found[1] if found else str(query)[:40]
+        return execute(cursor, query, *arguments, **options)
+
+    def counting_wait(connection: Any, *arguments: Any, **options: Any) -> Any:
+        counted[current[0]] += 1
+        return wait(connection, *arguments, **options)
+
+    def counting_send(connection: Any, *arguments: Any, **options: Any) -> Any:
+        counted["valkey"] += 1
+        return send(connection, *arguments, **options)
+
+    psycopg.Cursor.execute = counting_execute  # type: ignore[method-assign]
+    psycopg.Connection.wait = counting_wait  # type: ignore[method-assign]
+    redis.connection.AbstractConnection.send_packed_command = counting_send  # type: ignore[method-assign]
+    try:
+        yield counted
+    finally:
+        psycopg.Cursor.execute = execute  # type: ignore[method-assign]
+        psycopg.Connection.wait = wait  # type: ignore[method-assign]
+        redis.connection.AbstractConnection.send_packed_command = send  # type: ignore[method-assign]
+
+
+def profile(inside: Inside, endpoint: str, *, requests: int) -> str:
+    """The functions that take the most, by their own time and by the time below them."""
+    bodies = inside.prepare(endpoint, requests)
+    profiler = cProfile.Profile(time.thread_time)
+    profiler.runcall(inside.run, endpoint, bodies)
+    text = io.StringIO()
+    statistics = pstats.Stats(profiler, stream=text).strip_dirs()
+    for order in ("tottime", "cumulative"):
+        statistics.sort_stats(order).print_stats(45)
+    return text.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.inside", description=__doc__.partition("\n")[0])
+    parser.add_argument("--batches", type=int, default=10, help=f"of {BATCH} requests each; default 10")
+    parser.add_argument("--profile", choices=ENDPOINTS, help="also print where this endpoint's time goes")
+    parser.add_argument("--requests", type=int, default=2_000, help="that are profiled; default 2,000")
+    options = parser.parse_args()
+    print(machine())
+    with Driver() as driver, Service(gateway_port=driver.gateway.port) as service:
+        inside = Inside(service)
+        for endpoint in ENDPOINTS:
+            inside.run(endpoint, inside.prepare(endpoint, WARM_REQUESTS))
+        costs = cpu_microseconds(inside, batches=options.batches)
+        rows = [
+            (endpoint, *(f"{value:.0f}" for value in (min(values), median(values), max(values))))
+            for endpoint, values in costs.items()
+        ]
+        print(table(("CPU us a request", "best batch", "median", "worst"), rows))
+        print()
+        print(describe_round_trips(round_trips(inside)))
+        if options.profile:
+            print()
+            print(profile(inside, options.profile, requests=options.requests))
+        from django.db import connections
+
+        connections.close_all()
+
+
+if __name__ == "__main__":
+    main()

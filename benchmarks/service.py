@@ -1,0 +1,194 @@
+"""The service as users run it, with servers and a database of its own, set up for measuring.
+
+Two web server processes of four threads, one worker process, the embedded PostgreSQL with its durability on and the
+embedded Valkey. Everything is on loopback, under ``var/benchmarks/``, and is gone at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+
+import psycopg
+
+from benchmarks import processes
+from benchmarks.driver import LOOPBACK
+from config.embedded import EmbeddedServers
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 60.0
+STOP_SECONDS = 10.0
+WEB_PROCESSES = 2
+BLOCKING_THREADS = 4
+WORKER_THREADS = 8
+BARE_DATABASE = "bare"
+GRANIAN = (
+    *("--interface", "wsgi", "--workers", str(WEB_PROCESSES), "--blocking-threads", str(BLOCKING_THREADS)),
+    *("--loop", "asyncio", "--http", "1", "--no-ws", "--backlog", "1024", "--log-level", "warning"),
+)
+# Recipients are new in every flow, so limits per recipient never bite; those per second and address would.
+LIMITS_OFF = ("requests_per_second=0", "creates_per_address=0", "traffic_guard=off", "challenge_mode=off")
+
+
+class Service:
+    """Use as a context. ``api_key`` and ``secret_key`` are those of its one project, whose SMS go to the gateway."""
+
+    def __init__(self, *, gateway_port: int, statement_timeout_ms: int = 10_000) -> None:
+        self.home = ROOT / "var" / "benchmarks" / str(os.getpid())
+        self.servers = EmbeddedServers(self.home, durable=True)
+        self.gateway_port = gateway_port
+        self.port = free_port()
+        self.bare_port = free_port()
+        self.environment = {
+            "WATCHWORD_HOME": str(self.home),
+            "EMBEDDED_DURABLE": "true",
+            "BASE_URL": f"http://{LOOPBACK}:{self.port}",
+            "ALLOWED_HOSTS": LOOPBACK,
+            "DATABASE_STATEMENT_TIMEOUT": str(statement_timeout_ms),
+            "LOG_LEVEL": "WARNING",
+        }
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Service:
+        try:
+            self.servers.start()
+            self._manage("migrate", "--verbosity", "0")
+            made = json.loads(self._manage("createproject", "Benchmark", "--json"))
+            self.project_id: int = made["project"]
+            self.api_key: str = made["api_key"]
+            self.secret_key: str = made["secret_key"]
+            self._manage("setproject", "Benchmark", *LIMITS_OFF)
+            url = f"url=http://{LOOPBACK}:{self.gateway_port}/send"
+            self._manage("addprovider", "Benchmark", "--channel", "sms", "--type", "http", "--name", "G", "--set", url)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name in list(self._running):
+            self.stop(name)
+        self.servers.release()
+        outside = (self.home / "postgres").resolve()  # where the data of a checkout that is closed to others lies
+        shutil.rmtree(outside, ignore_errors=True)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def start_web(self) -> None:
+        self._start("web", "-m", "granian", *GRANIAN, "--port", str(self.port), "config.wsgi:application")
+        wait_until_listening(self.port)
+
+    def start_bare(self) -> None:
+        """The bare views, on a copy of the database, so that no worker ever finds their messages."""
+        with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
+            name = connection.info.dbname
+        server = self.servers.database_url.replace(f"/{name}?", "/postgres?")
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {BARE_DATABASE} TEMPLATE {name}")
+        target = "benchmarks.bare.wsgi:application"
+        self._start("bare", "-m", "granian", *GRANIAN, "--port", str(self.bare_port), target)
+        wait_until_listening(self.bare_port)
+
+    def start_worker(self) -> None:
+        self._start("worker", "manage.py", "worker", "--threads", str(WORKER_THREADS))
+
+    def pause(self, name: str) -> None:
+        os.killpg(self._running[name].pid, signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        os.killpg(self._running[name].pid, signal.SIGCONT)
+
+    def stop(self, name: str) -> None:
+        process = self._running.pop(name)
+        os.killpg(process.pid, signal.SIGCONT)
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def trees(self) -> dict[str, int]:
+        """The root process of every part, by its name."""
+        parts = {name: process.pid for name, process in self._running.items()}
+        for name in ("postgres", "valkey"):
+            parts[name] = int((self.home / f"{name}.pid").read_text())
+        return parts
+
+    def meter(self) -> dict[str, float]:
+        """CPU seconds so far by part; ``driver`` is this process, ``machine`` everything that runs on it."""
+        return {
+            **processes.tree_cpu_seconds(self.trees()),
+            "driver": time.process_time(),
+            "machine": processes.machine_busy_seconds(),
+        }
+
+    def query(self, statement: str) -> list[tuple[object, ...]]:
+        with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
+            return connection.execute(statement.encode()).fetchall()
+
+    def _start(self, name: str, *arguments: str) -> None:
+        with (self.home / f"{name}.out").open("ab") as output:
+            self._running[name] = subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env={**os.environ, **self.environment, "BENCHMARK_PROJECT": str(self.project_id)},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise RuntimeError(f"manage.py {arguments[0]}: {done.stderr or done.stdout}")
+        return done.stdout
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until_listening(port: int) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((LOOPBACK, port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"Nothing listens at port {port} after {START_SECONDS:.0f} s.")
+
+
+def machine() -> str:
+    """One line on what the figures were taken on."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return (
+        f"{os.cpu_count()} x {model}, load {os.getloadavg()[0]:.1f} before; Python {platform.python_version()}, "
+        f"granian {version('granian')}, Django {version('django')}, psycopg {version('psycopg')}"
+    )

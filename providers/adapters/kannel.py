@@ -1,0 +1,203 @@
+"""An SMS gateway of your own: Kannel's ``sendsms``, with delivery reports (tried against Kannel 1.4.5).
+
+The request is a POST with ``X-Kannel-*`` headers, because a GET would leave password and code in access logs.
+Kannel itself still writes each text to the smsbox log and to its access log: raise ``log-level`` there.
+
+Kannel accepts what it then loses, so the adapter looks first: an empty text; more parts than the user's
+``max-messages`` (the rest is cut off); an ``smsc`` that does not exist (another or none is used, which only
+``check`` can see).
+
+The reply holds no id. A delivery report is a plain unsigned GET to the address we gave with the message; that one
+carries our id and a mark over it, made with a key derived from the password. So a password that changes makes the
+reports still under way unreadable. Reports come in any order.
+
+UNCONFIRMED: the reply 503, and the form of the reply text in reports other than of Kannel's own test SMSC; only
+``stat:``, ``err:`` and ``NACK/`` are taken from it, since operators like to quote the message there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import parse_qs, urlencode
+
+from providers import base, gsm
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http import HttpAnswer, classify_status, header_error
+
+ALL_REPORTS = "31"  # delivered 1, not delivered 2, queued 4, accepted 8, rejected 16
+MARK_LENGTH = 32
+KEY_ROUNDS = 100_000  # the mark stands in URLs, which are logged: guessing a weak password from it shall be dear
+
+_REPORTS = {
+    "1": ReceiptStatus.SUCCESS,
+    "2": ReceiptStatus.FAILED,
+    "4": ReceiptStatus.SENT,
+    "8": ReceiptStatus.SENT,
+    "16": ReceiptStatus.FAILED,
+}
+_ERRORS = {"2": "The operator could not deliver it.", "16": "The operator refused it."}
+_ACCEPTED = re.compile(r"([03]): ")  # accepted; queued, as no SMSC is connected
+_OUR_ID = re.compile(r"[0-9]{1,18}")
+_REASON = re.compile(r"\b(?:stat:([A-Z]{1,10})|err:([0-9A-Za-z]{1,8})|NACK/([0-9A-Fa-fx]{1,10}))")
+
+
+class Adapter(base.Adapter):
+    type = "kannel"
+    label = "Kannel"
+    channels = ("sms",)
+    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    declared = (
+        Setting(
+            "url",
+            "Address of sendsms",
+            SettingKind.URL,
+            required=True,
+            help="As in http://10.0.0.5:13013/cgi-bin/sendsms; without https in an allowed network only.",
+        ),
+        Setting("username", "User name", required=True),
+        Setting("password", "Password", SettingKind.SECRET, required=True),
+        Setting("sender", "Sender", help="Empty: the one that Kannel has for this user."),
+        Setting("smsc", "SMSC", help="Empty: Kannel chooses."),
+        Setting(
+            "max_messages",
+            "Parts of a text",
+            SettingKind.NUMBER,
+            default=1,
+            help="The user's max-messages in Kannel, which cuts off what is longer.",
+        ),
+        Setting("status_url", "Address of the status page", SettingKind.URL, help="As in http://10.0.0.5:13000/status.txt."),
+        Setting("status_password", "Password of the status page", SettingKind.SECRET),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        names = ("username", "password", "sender", "smsc")
+        errors = {name: "only ASCII can be sent" for name in names if header_error("X-Kannel", str(values[name]))}
+        if not 1 <= int(values["max_messages"]) <= 255:
+            errors["max_messages"] = "a number from 1 to 255 is expected"
+        if bool(values["status_url"]) != bool(values["status_password"]):
+            errors["status_password"] = "the status page's address and password go together"
+        if "?" in str(values["status_url"]):
+            errors["status_url"] = "the address is expected without a query"
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        parts, most = gsm.segments(message.text), int(self.settings["max_messages"])
+        if not message.text.strip():
+            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        if parts > most:
+            text = f"the text takes {parts} parts and Kannel's max-messages is set to {most}"
+            raise ProviderError(text, Outcome.NOT_APPLICABLE)
+        answer = self.http.request(
+            "POST", str(self.settings["url"]), headers=self._headers(message), content=message.text.encode()
+        )
+        return _read(answer, is_delivered=not message.hook_url)
+
+    def check(self) -> base.Health:
+        url = str(self.settings["status_url"])
+        if not url:
+            self.http.touch(str(self.settings["url"]))
+            return base.Health(True, "Kannel can be reached; without its status page it cannot be asked more.")
+        query = urlencode({"password": self.settings["status_password"]})
+        answer = self.http.request("GET", f"{url}?{query}")
+        if answer.status != 200:
+            raise classify_status(answer)
+        return _read_status(answer.text, str(self.settings["smsc"]))
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        query = _query(request)
+        identity, mark = query.get("id", ""), query.get("m", "")
+        is_ours = _OUR_ID.fullmatch(identity) and hmac.compare_digest(mark.encode(), self._mark(identity).encode())
+        if request.method != "GET" or not is_ours:
+            raise HookForged("the report does not carry our mark")
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        query = _query(request)
+        kind, identity = query.get("t", ""), query.get("id", "")
+        if kind not in _REPORTS or not _OUR_ID.fullmatch(identity):
+            raise HookUnreadable("the report names no message or no known kind")
+        reasons = ["".join(found) for found in _REASON.findall(query.get("a", ""))]
+        receipt = base.Receipt(
+            _REPORTS[kind],
+            message_id=int(identity),
+            error=_ERRORS.get(kind, ""),
+            provider_status=" ".join([kind, *reasons[:3]]),
+        )
+        return base.HookReply((receipt,))
+
+    def _headers(self, message: base.OutgoingMessage) -> dict[str, str]:
+        """With the charset in the content type; Kannel writes the text in the coding we name, GSM-7 if none."""
+        headers = {
+            "Content-Type": "text/plain; charset=UTF-8",
+            "X-Kannel-Username": str(self.settings["username"]),
+            "X-Kannel-Password": str(self.settings["password"]),
+            "X-Kannel-To": re.sub(r"[^0-9]", "", message.to),
+            "X-Kannel-Validity": str(max(1, math.ceil(message.expires_in / 60))),  # minutes
+            "X-Kannel-From": message.sender or str(self.settings["sender"]),
+            "X-Kannel-SMSC": str(self.settings["smsc"]),
+            "X-Kannel-Coding": "" if gsm.is_gsm7(message.text) else "2",
+        }
+        if message.hook_url:
+            headers |= {"X-Kannel-DLR-Mask": ALL_REPORTS, "X-Kannel-DLR-Url": self._report_url(message)}
+        return {name: value for name, value in headers.items() if value}
+
+    def _report_url(self, message: base.OutgoingMessage) -> str:
+        """Kannel fills in kind and reply, escaped for a URL. A percent sign of our own is doubled."""
+        own = f"{message.hook_url}?id={message.id}&m={self._mark(str(message.id))}"
+        return own.replace("%", "%%") + "&t=%d&a=%A&f=%F"
+
+    def _mark(self, identity: str) -> str:
+        key = _key(str(self.settings["password"]))
+        return hmac.new(key, identity.encode(), hashlib.sha256).hexdigest()[:MARK_LENGTH]
+
+
+@lru_cache(maxsize=64)
+def _key(password: str) -> bytes:
+    return hashlib.pbkdf2_hmac("sha256", password.encode(), b"watchword kannel reports", KEY_ROUNDS)
+
+
+def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
+    text = answer.text
+    accepted = _ACCEPTED.match(text)
+    if answer.status == 202 and accepted:
+        return base.Result(Outcome.ACCEPTED, provider_status=accepted.group(1), is_delivered=is_delivered)
+    status = str(answer.status)
+    if answer.status == 400 and "denied by" in text:
+        raise ProviderError("Kannel's lists or its form deny the number (HTTP 400)", Outcome.REFUSED, provider_status=status)
+    if answer.status == 400:
+        raise ProviderError("Kannel takes the request for misformed (HTTP 400)", Outcome.MISCONFIGURED, provider_status=status)
+    if answer.status == 403:
+        text = "Kannel does not accept user name and password, or not from this address (HTTP 403)"
+        raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
+    raise classify_status(answer)
+
+
+def _read_status(text: str, smsc: str) -> base.Health:
+    """The page in its plain form. A wrong password is told with status 200."""
+    if text.strip() == "Denied":
+        return base.Health(False, "Kannel does not accept the status page's password.")
+    running = re.search(r"^Status: ([a-z]{1,20})", text, re.MULTILINE)
+    if running is None:
+        return base.Health(False, "The status page is not the plain one of Kannel (status.txt).")
+    if running.group(1) != "running":
+        return base.Health(False, f"Kannel is not running but {running.group(1)}.")
+    links = re.findall(r"^\s+([^\s\[]+)\[[^\]]*\]\s.*\((online|[a-z-]+)", text, re.MULTILINE)
+    mine = [state for name, state in links if not smsc or name == smsc]
+    if smsc and not mine:
+        return base.Health(False, "Kannel runs, but has no SMSC of this name and would not say so when sending.")
+    return base.Health("online" in mine, f"Kannel runs; {mine.count('online')} of {len(mine)} SMSC links are online.")
+
+
+def _query(request: base.HookRequest) -> dict[str, str]:
+    """Of a name that stands there twice the first value counts; ours come before what the operator wrote."""
+    try:
+        found = parse_qs(request.query, keep_blank_values=True, max_num_fields=20)
+    except ValueError:
+        return {}
+    return {name: values[0] for name, values in found.items()}

@@ -1,0 +1,346 @@
+"""A Telegram bot of the owner's: free, for users who have started it.
+
+The token is a part of every URL. The outbound door names only hosts in its errors, and what Telegram says is quoted
+only where no message is concerned, with the token taken out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeGuard
+
+from providers import base
+from providers.base import Outcome, Setting, SettingKind
+from providers.errors import HookForged, HookUnreadable, NoAnswer, ProviderError
+from providers.http import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
+
+MAX_TEXT_LENGTH = 4096
+ALLOWED_UPDATES = ["message", "my_chat_member"]  # the setting sticks at Telegram, so it goes with every call
+POLL_LIMIT = 20  # a hundred long messages would not fit into the answer that the door reads
+MAX_POLL_SECONDS = 50  # Telegram waits no longer, whatever is asked
+QUOTE_LENGTH = 200
+
+_TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{10,100}")
+_USERNAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,31}")
+_PAYLOAD = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_START = re.compile(r"/start(?:@[A-Za-z0-9_]+)?(?:\s+(.*))?", re.DOTALL)
+_ACCOUNT = re.compile(r"[1-9][0-9]{0,18}")  # groups have negative numbers
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_PHONE = re.compile(r"\+?([0-9]{5,15})")
+_PHONE_SPACING = re.compile(r"[ ()-]")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+# What a description holds, in lower case, when the recipient is the matter. The words are not promised to be stable;
+# that of "initiate" is UNCONFIRMED.
+_ABOUT_THE_RECIPIENT = (
+    ("blocked by the user", "blocked", "the user has blocked the bot"),
+    ("deactivated", "deactivated", "the user's account is deleted"),
+    ("chat not found", "chat_not_found", "the user has not started the bot"),
+    ("initiate conversation", "not_started", "the user has not started the bot"),
+)
+
+
+class Adapter(base.Adapter):
+    type = "telegram_bot"
+    label = "Telegram bot"
+    channels = ("messenger_a",)
+    needs_start = True
+    declared = (
+        Setting("token", "Bot token", SettingKind.SECRET, required=True, help="From @BotFather, as in 123456:ABC-DEF."),
+        Setting("username", "User name of the bot", required=True, help="Without @. The start link is made of it."),
+        Setting(
+            "base_url",
+            "Base URL",
+            SettingKind.URL,
+            default="https://api.telegram.org",
+            help="Another one for a Bot API server of your own.",
+        ),
+        Setting(
+            "protect_content",
+            "Protect the message",
+            SettingKind.BOOLEAN,
+            default=True,
+            help="Telegram's apps then let nobody forward or save it.",
+        ),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        if not _TOKEN.fullmatch(str(values["token"])):
+            errors["token"] = "a token such as 123456:ABC-DEF is expected"
+        if not _USERNAME.fullmatch(str(values["username"])):
+            errors["username"] = "a user name without @ is expected: letters, digits and _"
+        if "?" in str(values["base_url"]):
+            errors["base_url"] = "the base URL has no query"
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        """Telegram tells nothing after its answer, so acceptance is the last that can be known.
+
+        Whether the apps let a protected message's copy button work is UNCONFIRMED; the code stands in the text too.
+        """
+        if message.account_id is None:
+            raise ProviderError("the user has not started the bot", Outcome.NOT_APPLICABLE)
+        if not 0 < len(message.text) <= MAX_TEXT_LENGTH:
+            raise ProviderError(f"only texts of 1 to {MAX_TEXT_LENGTH} characters fit", Outcome.NOT_APPLICABLE)
+        fields: dict[str, object] = {
+            "chat_id": _chat_id(message.account_id),
+            "text": message.text,
+            "protect_content": bool(self.settings["protect_content"]),
+        }
+        if message.code:
+            button = {"text": message.code, "copy_text": {"text": message.code}}
+            fields["reply_markup"] = {"inline_keyboard": [[button]]}
+        sent = _dict(self._call("sendMessage", fields))
+        chat_id, message_id = _dict(sent.get("chat")).get("id"), sent.get("message_id")
+        if not (_is_int(chat_id) and _is_int(message_id)):
+            raise ProviderError("the answer lacks the message's id", Outcome.UNKNOWN)
+        return base.Result.accepted(f"{chat_id}:{message_id}", is_delivered=True)
+
+    def prompt(self, account_id: str, text: str, *, contact_button: str = "") -> None:
+        markup: dict[str, object] = {"remove_keyboard": True}
+        if contact_button:
+            button = {"text": contact_button, "request_contact": True}
+            markup = {"keyboard": [[button]], "resize_keyboard": True, "one_time_keyboard": True}
+        self._call("sendMessage", {"chat_id": _chat_id(account_id), "text": text, "reply_markup": markup})
+
+    def link(self, payload: str) -> str:
+        """Raises ``ValueError`` for a payload that Telegram would not carry."""
+        start = f"https://t.me/{self.settings['username']}"
+        if not payload:
+            return start
+        if not _PAYLOAD.fullmatch(payload):
+            raise ValueError("a payload has 1 to 64 letters, digits, _ and -")
+        return f"{start}?start={payload}"
+
+    def check(self) -> base.Health:
+        found = _dict(self._call("getMe")).get("username")
+        username = found if isinstance(found, str) and _USERNAME.fullmatch(found) else "?"
+        if username.lower() != str(self.settings["username"]).lower():
+            return base.Health(False, f"The token belongs to @{username}, not to @{self.settings['username']}.")
+        return base.Health(True, f"The token belongs to @{username}. {self._hook_state()}")
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        """Telegram repeats the secret of :meth:`set_hook`; neither body nor time are signed, so a report is kept
+        from acting twice by its ``dedup_key`` alone.
+        """
+        given = request.headers.get("x-telegram-bot-api-secret-token", "")
+        if not hmac.compare_digest(self._hook_secret().encode(), given.encode("utf-8", "replace")):
+            raise HookForged("the secret token does not match")
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        """One update. One that does not concern us is answered with 200 too, or Telegram would repeat it."""
+        try:
+            update = json.loads(request.body)
+        except (ValueError, RecursionError):
+            raise HookUnreadable("the update is not JSON") from None
+        reply = _read_update(update)
+        if reply is None:
+            raise HookUnreadable("the update has no update_id")
+        return reply
+
+    def set_hook(self, url: str) -> None:
+        """Have Telegram send its updates to ``url``; those that wait are kept. To be called again whenever ``url`` or
+        the token change, since the secret that Telegram repeats to us is made of the token.
+        """
+        fields: dict[str, object] = {
+            "url": url,
+            "secret_token": self._hook_secret(),
+            "allowed_updates": ALLOWED_UPDATES,
+            "drop_pending_updates": False,
+        }
+        self._call("setWebhook", fields, hook_url=url)
+
+    def delete_hook(self) -> None:
+        """Stop the updates by webhook, so that :meth:`poll` may fetch them; those that wait are kept."""
+        self._call("deleteWebhook", {"drop_pending_updates": False})
+
+    def poll(self, offset: int, timeout: int) -> tuple[list[base.HookReply], int]:
+        """Fetch updates, for at most ``timeout`` seconds of waiting, and the offset for the next call.
+
+        Start with 0. An update is confirmed by the next call's offset, so act on all before calling again. Impossible
+        while a webhook is set.
+        """
+        seconds = max(0, min(timeout, MAX_POLL_SECONDS))
+        try:
+            updates = self._updates(offset, POLL_LIMIT, seconds)
+        except NoAnswer:
+            # Maybe more than the door reads: long messages of one user must not keep out all others.
+            updates = self._updates(offset, 1, 0)
+        replies = [reply for reply in map(_read_update, updates) if reply is not None]
+        ids = [int(reply.dedup_key) for reply in replies]
+        return replies, max(ids, default=offset - 1) + 1
+
+    def _updates(self, offset: int, limit: int, seconds: int) -> list[object]:
+        fields: dict[str, object] = {
+            "offset": offset,
+            "limit": limit,
+            "timeout": seconds,
+            "allowed_updates": ALLOWED_UPDATES,
+        }
+        found = self._call("getUpdates", fields, timeout=Timeouts(total=DEFAULT.total + seconds))
+        if not isinstance(found, list):
+            raise ProviderError("Telegram's answer makes no sense")
+        return found
+
+    def _hook_state(self) -> str:
+        hook = _dict(self._call("getWebhookInfo"))
+        if not hook.get("url"):
+            return "No webhook is set; its updates have to be polled."
+        state = "Its webhook is set."
+        waiting, said = hook.get("pending_update_count"), hook.get("last_error_message")
+        if _is_int(waiting) and waiting > 0:
+            state += f" Updates that wait: {waiting}."
+        if isinstance(said, str) and said:
+            # Telegram keeps it after the webhook has recovered, hence the time.
+            state += f" Its last error{_when(hook.get('last_error_date'))}: {self._quote(said, str(hook['url']))}"
+        return state
+
+    def _call(
+        self,
+        method: str,
+        fields: Mapping[str, object] | None = None,
+        *,
+        timeout: Timeouts = DEFAULT,
+        hook_url: str = "",
+    ) -> Any:
+        """The ``result`` of a Bot API method. ``hook_url`` is kept out of errors, as the token always is."""
+        url = f"{str(self.settings['base_url']).rstrip('/')}/bot{self.settings['token']}/{method}"
+        answer = self.http.request("POST", url, json=fields or {}, timeout=timeout)
+        try:
+            found = answer.json()
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or not isinstance(found.get("ok"), bool):
+            raise classify_status(answer)
+        if found["ok"]:
+            return found.get("result")
+        error = _refusal(answer, found)
+        description = found.get("description")
+        if method != "sendMessage" and isinstance(description, str):
+            # Of a message it could quote the text, and with it the code.
+            error.args = (f"{error}: {self._quote(description, hook_url)}",)
+        raise error
+
+    def _quote(self, text: str, hook_url: str) -> str:
+        """Telegram's words for the owner's eyes, without what is secret: the token, and the webhook's path."""
+        token = str(self.settings["token"])
+        for secret in (token, token.partition(":")[2], self._hook_secret(), hook_url, hook_url.rpartition("/")[2]):
+            text = text.replace(secret, "…") if secret else text
+        return _UNPRINTABLE.sub(" ", text)[:QUOTE_LENGTH]
+
+    def _hook_secret(self) -> str:
+        """Made of the token, so that there is nothing more to configure: 64 hexadecimal digits."""
+        token = str(self.settings["token"]).encode()
+        return hmac.new(token, b"watchword telegram webhook", hashlib.sha256).hexdigest()
+
+
+def _refusal(answer: HttpAnswer, found: Mapping[str, Any]) -> ProviderError:
+    """``"ok": false`` by the error's number and, where the recipient may be the matter, by its words."""
+    status, number = answer.status, found.get("error_code")
+    if _is_int(number) and 400 <= number < 600:
+        status = number
+    description = str(found.get("description")).lower()
+    if status in (400, 403):
+        for words, provider_status, sentence in _ABOUT_THE_RECIPIENT:
+            if words in description:
+                return ProviderError(sentence, Outcome.REFUSED, provider_status=provider_status)
+    if status == 403:  # with a right token it is always about the chat
+        return ProviderError("the bot may not write to this user", Outcome.REFUSED, provider_status="forbidden")
+    if status == 400:
+        return ProviderError("Telegram does not accept the request", Outcome.MISCONFIGURED, provider_status="400")
+    if status == 409:
+        sentence = "something else fetches this bot's updates: a webhook, or a second program"
+        return ProviderError(sentence, Outcome.MISCONFIGURED, provider_status="409")
+    error = classify_status(HttpAnswer(status, answer.headers, b""))
+    seconds = _dict(found.get("parameters")).get("retry_after")
+    if error.outcome is Outcome.RATE_LIMITED and _is_int(seconds) and seconds >= 0:
+        error.retry_after = float(min(seconds, MAX_RETRY_AFTER_SECONDS))
+    return error
+
+
+def _read_update(update: object) -> base.HookReply | None:
+    """None without an ``update_id``."""
+    found = _dict(update)
+    update_id = found.get("update_id")
+    if not _is_int(update_id):
+        return None
+    event = _read_message(_dict(found.get("message"))) or _read_membership(_dict(found.get("my_chat_member")))
+    return base.HookReply((event,) if event else (), dedup_key=str(update_id))
+
+
+def _read_message(message: Mapping[str, Any]) -> base.HookEvent | None:
+    """What a person says in a private chat; nothing else concerns us."""
+    sender = _dict(message.get("from"))
+    account_id = _private_chat(message)
+    if account_id is None or not _is_int(sender.get("id")) or sender.get("is_bot") is not False:
+        return None
+    language = _language(sender)
+    # Who forwards a message has not pressed Start, nor shared a contact that is still theirs.
+    is_forwarded = "forward_origin" in message or "forward_date" in message
+    contact = _dict(message.get("contact"))
+    phone = _phone(contact.get("phone_number"))
+    if phone:
+        user_id = contact.get("user_id")
+        is_own = _is_int(user_id) and user_id == sender["id"] and account_id == str(user_id) and not is_forwarded
+        return base.ContactShared(account_id, phone, is_own, language)
+    text = message.get("text")
+    start = _START.fullmatch(text) if isinstance(text, str) else None
+    if start and not is_forwarded:
+        payload = (start[1] or "").strip()
+        return base.BotStarted(account_id, payload if _PAYLOAD.fullmatch(payload) else "", language)
+    return base.BotMessage(account_id, language)
+
+
+def _read_membership(change: Mapping[str, Any]) -> base.HookEvent | None:
+    """In a private chat the bot's membership ends by a block and comes back by its end."""
+    account_id = _private_chat(change)
+    status = _dict(change.get("new_chat_member")).get("status")
+    if account_id is None or status not in ("kicked", "member"):
+        return None
+    return base.BotReachability(account_id, is_active=status == "member")
+
+
+def _private_chat(holder: Mapping[str, Any]) -> str | None:
+    chat = _dict(holder.get("chat"))
+    chat_id = chat.get("id")
+    return str(chat_id) if chat.get("type") == "private" and _is_int(chat_id) else None
+
+
+def _phone(value: object) -> str:
+    """With its leading plus, which Telegram may leave out; empty for what cannot be a number."""
+    found = _PHONE.fullmatch(_PHONE_SPACING.sub("", value)) if isinstance(value, str) else None
+    return f"+{found[1]}" if found else ""
+
+
+def _language(sender: Mapping[str, Any]) -> str:
+    code = sender.get("language_code")
+    return code if isinstance(code, str) and len(code) <= 35 and _LANGUAGE.fullmatch(code) else ""
+
+
+def _chat_id(account_id: str) -> int:
+    if not _ACCOUNT.fullmatch(account_id):
+        raise ProviderError("this is not the number of a private chat", Outcome.NOT_APPLICABLE)
+    return int(account_id)
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _when(moment: object) -> str:
+    """`` (2025-02-26 12:00 UTC)`` for Unix seconds; empty for nonsense."""
+    if not _is_int(moment) or not 0 <= moment < 2**33:
+        return ""
+    return f" ({datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC)"
+
+
+def _is_int(value: object) -> TypeGuard[int]:
+    """JSON's true is not a number, though Python's is."""
+    return isinstance(value, int) and not isinstance(value, bool)

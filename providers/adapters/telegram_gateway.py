@@ -1,0 +1,218 @@
+"""Telegram's Gateway: codes of digits to phone numbers, at a price for each delivered message.
+
+Telegram writes the text; we choose the digits. An answer is decided by its ``ok``, whatever the HTTP status: which
+status goes with ``"ok": false`` is UNCONFIRMED. Of the error words the vendor names only ACCESS_TOKEN_INVALID; the
+others are known from clients and are UNCONFIRMED, so that whole families are matched by how they begin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from providers import base
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
+
+MIN_TTL_SECONDS = 30
+MAX_TTL_SECONDS = 3600
+MAX_CALLBACK_BYTES = 256
+MAX_ID_LENGTH = 200
+FRESH_SECONDS = 300  # either way; the vendor gives no number
+
+_CODE = re.compile(r"[0-9]{4,8}")
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+_USERNAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,31}")
+_FLOOD_WAIT = re.compile(r"FLOOD_WAIT_([0-9]{1,9})")
+_ERROR = re.compile(r"[A-Z_]{1,64}")  # no digits: what is quoted must not hold a code
+_OUR_ID = re.compile(r"[0-9]{1,18}")
+_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+
+# By how the error begins, the first match counts.
+_ERRORS = (
+    ("ACCESS_TOKEN_", Outcome.MISCONFIGURED, "does not accept the token"),
+    ("BALANCE_NOT_ENOUGH", Outcome.OUT_OF_FUNDS, "reports that the balance is used up"),
+    ("PHONE_NUMBER_NOT_FOUND", Outcome.NO_ACCOUNT, "knows no account with this number"),
+    ("PHONE_NUMBER_", Outcome.REFUSED, "does not accept this number"),
+    ("SENDER_", Outcome.MISCONFIGURED, "does not accept the sender's channel"),
+    ("CODE_", Outcome.MISCONFIGURED, "does not accept the code's form"),
+    ("TTL_", Outcome.MISCONFIGURED, "does not accept the time to live"),
+    ("PAYLOAD_", Outcome.MISCONFIGURED, "does not accept the payload"),
+    ("CALLBACK_URL_", Outcome.MISCONFIGURED, "does not accept the callback URL"),
+    ("REQUEST_ID_", Outcome.MISCONFIGURED, "does not accept the request id"),
+    ("UNKNOWN_METHOD", Outcome.MISCONFIGURED, "does not know the method; is the base URL right?"),
+)
+
+_STATUSES = {
+    "sent": (ReceiptStatus.SENT, ""),
+    "delivered": (ReceiptStatus.SUCCESS, ""),
+    "read": (ReceiptStatus.SUCCESS, ""),
+    "expired": (ReceiptStatus.EXPIRED, "Telegram could not deliver it in time"),
+    "revoked": (ReceiptStatus.FAILED, "the message was revoked"),
+}
+
+
+class Adapter(base.Adapter):
+    type = "telegram_gateway"
+    label = "Telegram Gateway"
+    channels = ("messenger_a",)
+    declared = (
+        Setting("token", "Access token", SettingKind.SECRET, required=True),
+        Setting(
+            "sender_username",
+            "Sender's channel",
+            help="The user name of a verified channel of the token's account, without @. Empty: Telegram's own.",
+        ),
+        Setting("base_url", "Base URL", SettingKind.URL, default="https://gatewayapi.telegram.org/"),
+    )
+    # Telegram gives up when the ttl is over and reports that. Codes live ten minutes at most; five more are for the
+    # report, which is repeated with growing pauses until it is taken.
+    receipt_window_seconds = 900
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        if not _TOKEN.fullmatch(str(values["token"])):
+            errors["token"] = "the token holds a space or a character outside ASCII"
+        if values["sender_username"] and not _USERNAME.fullmatch(str(values["sender_username"])):
+            errors["sender_username"] = "a user name without @ is expected: letters, digits and _"
+        if "?" in str(values["base_url"]):
+            errors["base_url"] = "the base URL has no query"
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        if not _CODE.fullmatch(message.code):
+            raise ProviderError("only codes of 4 to 8 digits can be sent", Outcome.NOT_APPLICABLE)
+        if message.expires_in < MIN_TTL_SECONDS:
+            # With Telegram's smallest ttl it could arrive after its end.
+            raise ProviderError("the code ends in less than 30 seconds", Outcome.NOT_APPLICABLE)
+        fields: dict[str, object] = {
+            "phone_number": message.to,
+            "code": message.code,
+            "ttl": min(message.expires_in, MAX_TTL_SECONDS),
+            "payload": str(message.id),
+        }
+        if self.settings["sender_username"]:
+            fields["sender_username"] = self.settings["sender_username"]
+        reports_back = _is_callback(message.hook_url)
+        if reports_back:
+            fields["callback_url"] = message.hook_url
+        answer, found = self._ask("sendVerificationMessage", fields)
+        if found["ok"] is not True:
+            raise _refusal(found.get("error"))
+        return _accepted(answer, found.get("result"), reports_back=reports_back)
+
+    def check(self) -> base.Health:
+        """Ask for the status of a request that does not exist.
+
+        No method tells the balance, and ``checkSendAbility`` charges. ``checkVerificationStatus`` neither sends nor
+        is said to charge. That it answers REQUEST_ID_INVALID to a good token is known from a client's tests against
+        the real service; that it judges the token before the id is UNCONFIRMED.
+        """
+        _, found = self._ask("checkVerificationStatus", {"request_id": "0"})
+        error = found.get("error")
+        if found["ok"] is not True and error not in ("REQUEST_ID_INVALID", "REQUEST_ID_REQUIRED"):
+            raise _refusal(error)
+        return base.Health(True, "Telegram accepts the token. The balance cannot be asked without paying.")
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        """HMAC-SHA256 of time and body, its key the SHA-256 of the token.
+
+        Whether a repeated report carries a new time is UNCONFIRMED; one that does not is refused after 300 seconds.
+        """
+        timestamp = request.headers.get("x-request-timestamp", "")
+        given = request.headers.get("x-request-signature", "")
+        key = hashlib.sha256(str(self.settings["token"]).encode()).digest()
+        signed = timestamp.encode("utf-8", "replace") + b"\n" + request.body
+        expected = hmac.new(key, signed, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
+            raise HookForged("the signature does not hold")
+        if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > FRESH_SECONDS:
+            raise HookForged("the signature is too old or from the future")
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        """One RequestStatus. The answer is 200 to the letter: any other 2xx counts as a failure at Telegram."""
+        try:
+            report = json.loads(request.body)
+        except (ValueError, RecursionError):
+            raise HookUnreadable("the report is not JSON") from None
+        request_id = _request_id(report)
+        if request_id is None:
+            raise HookUnreadable("the report has no request_id")
+        word = _delivery_status(report)
+        if word not in _STATUSES:
+            return base.HookReply()
+        status, error = _STATUSES[word]
+        payload = report.get("payload")
+        is_ours = isinstance(payload, str) and _OUR_ID.fullmatch(payload)
+        receipt = base.Receipt(status, request_id, int(payload) if is_ours else None, error, word)
+        return base.HookReply((receipt,), dedup_key=f"{request_id}:{word}")
+
+    def _ask(self, method: str, fields: Mapping[str, object]) -> tuple[HttpAnswer, dict[str, Any]]:
+        """An answer and its JSON, whose ``ok`` is a boolean. Any other answer is judged by its HTTP status."""
+        answer = self.http.request(
+            "POST",
+            f"{str(self.settings['base_url']).rstrip('/')}/{method}",
+            headers={"Authorization": f"Bearer {self.settings['token']}"},
+            json=fields,
+        )
+        try:
+            found = answer.json()
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or not isinstance(found.get("ok"), bool):
+            raise classify_status(answer)
+        return answer, found
+
+
+def _accepted(answer: HttpAnswer, result: object, *, reports_back: bool) -> base.Result:
+    request_id = _request_id(result)
+    if request_id is None:
+        raise ProviderError("the answer lacks the request id", Outcome.UNKNOWN, provider_status=str(answer.status))
+    word = _delivery_status(result)
+    return base.Result(
+        Outcome.ACCEPTED,
+        request_id,
+        provider_status=word if word in _STATUSES else "",
+        is_delivered=not reports_back,
+    )
+
+
+def _refusal(error: object) -> ProviderError:
+    """A word that we do not know may hide a message under way, so the outcome is unknown: others are tried, and
+    this provider is not asked again for the same message.
+    """
+    text = error if isinstance(error, str) else ""
+    flood = _FLOOD_WAIT.fullmatch(text)
+    if flood:
+        seconds = min(float(flood[1]), MAX_RETRY_AFTER_SECONDS)
+        return ProviderError(
+            "Telegram asks to slow down", Outcome.RATE_LIMITED, provider_status="FLOOD_WAIT", retry_after=seconds
+        )
+    word = text if _ERROR.fullmatch(text) else ""
+    for start, outcome, sentence in _ERRORS:
+        if text.startswith(start):
+            return ProviderError(f"Telegram {sentence}", outcome, provider_status=word or start.rstrip("_"))
+    return ProviderError("Telegram refused with an error we do not know", Outcome.UNKNOWN, provider_status=word)
+
+
+def _is_callback(url: str | None) -> bool:
+    return url is not None and url.startswith("https://") and len(url.encode()) <= MAX_CALLBACK_BYTES
+
+
+def _request_id(status: object) -> str | None:
+    found = status.get("request_id") if isinstance(status, dict) else None
+    return found if isinstance(found, str) and 0 < len(found) <= MAX_ID_LENGTH else None
+
+
+def _delivery_status(status: object) -> str:
+    """Telegram's word for it; empty where there is none."""
+    delivery = status.get("delivery_status") if isinstance(status, dict) else None
+    word = delivery.get("status") if isinstance(delivery, dict) else None
+    return word if isinstance(word, str) else ""

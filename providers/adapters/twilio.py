@@ -1,0 +1,385 @@
+"""Twilio: a code as SMS (Messages) or spoken in a call (Calls).
+
+Receipts need two things: a webhook address that Twilio can reach (https, or inside the allowed networks), and the
+auth token, or the secret of a signing key, to verify what comes back. Where either is missing no receipt is asked
+for and acceptance is the last that is known. Test credentials send no receipts and cannot be checked.
+
+UNCONFIRMED: the numbers 21659 and 30004, which are read as the reference lists them; that the voices know every
+language of ours, so a language without a voice in ``SPOKEN`` or in the settings is left to Twilio's default one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from urllib.parse import parse_qs, urlsplit, urlunsplit
+from xml.sax.saxutils import escape, quoteattr
+
+from providers import base, guard, languages
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.errors import AddressBlocked, HookForged, HookUnreadable, ProviderError
+from providers.http import HttpAnswer, classify_status, retry_after_seconds
+
+MAX_BODY_LENGTH = 1600
+MAX_TWIML_LENGTH = 4000
+MAX_VALIDITY_SECONDS = 36_000
+MAX_FIELDS = 200
+
+# What <Say> calls the languages whose voices are known; the settings add to it.
+SPOKEN = {
+    "ar": "ar-AE",
+    "da": "da-DK",
+    "de": "de-DE",
+    "en": "en-US",
+    "es": "es-ES",
+    "fi": "fi-FI",
+    "fr": "fr-FR",
+    "hi": "hi-IN",
+    "it": "it-IT",
+    "ja": "ja-JP",
+    "ko": "ko-KR",
+    "nl": "nl-NL",
+    "no": "nb-NO",
+    "pl": "pl-PL",
+    "pt": "pt-PT",
+    "pt-br": "pt-BR",
+    "ru": "ru-RU",
+    "sv": "sv-SE",
+    "tr": "tr-TR",
+    "zh": "zh-CN",
+}
+
+_MISCONFIGURED = {
+    10001: "the account is not active",
+    20003: "the credentials are not accepted",
+    20404: "there is no such account or resource",
+    21210: "the sender's number is not verified",
+    21212: "the sender is not valid",
+    21215: "calls to this country are not enabled",
+    21408: "messages to this country are not enabled",
+    21606: "the sender is not a number of this account",
+    21608: "a trial account writes to verified numbers only",
+    21609: "the webhook address is not accepted",
+    21659: "the sender is not a number of this account",
+    30007: "the message was filtered",
+    30034: "the sender is not registered in the United States",
+}
+_REFUSED = {
+    21211: "the recipient's number is not valid",
+    21214: "the recipient cannot be reached",
+    21216: "the recipient is blocked",
+    21217: "the recipient's number is not valid",
+    21610: "the recipient has opted out",
+    21612: "there is no route to the recipient",
+    21614: "the recipient is no mobile number",
+    30004: "the message was blocked",
+    30005: "the recipient's number is unknown or no longer in use",
+    30006: "the recipient is a landline or its carrier cannot be reached",
+}
+_TEMPORARY = {
+    21611: "the sender's queue is full",
+    21730: "there is maintenance",
+    30001: "the queue overflowed",
+    30003: "the handset cannot be reached",
+    30008: "an unknown fault of the carrier",
+}
+_ERRORS: dict[int, tuple[Outcome, str]] = {
+    20429: (Outcome.RATE_LIMITED, "there are too many requests"),
+    **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
+    **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
+    **{code: (Outcome.TEMPORARY, words) for code, words in _TEMPORARY.items()},
+}
+OPTED_OUT = 21610
+
+_MESSAGE_STATUSES = {
+    "sent": ReceiptStatus.SENT,
+    "partially_delivered": ReceiptStatus.SENT,
+    "delivered": ReceiptStatus.SUCCESS,
+    "read": ReceiptStatus.SUCCESS,
+    "undelivered": ReceiptStatus.FAILED,
+    "failed": ReceiptStatus.FAILED,
+    "canceled": ReceiptStatus.FAILED,
+}
+_CALL_STATUSES = {
+    "ringing": ReceiptStatus.SENT,
+    "in-progress": ReceiptStatus.SUCCESS,
+    "completed": ReceiptStatus.SUCCESS,
+    "busy": ReceiptStatus.FAILED,
+    "no-answer": ReceiptStatus.FAILED,
+    "failed": ReceiptStatus.FAILED,
+    "canceled": ReceiptStatus.FAILED,
+}
+_WORDS = {
+    "busy": "the line was busy",
+    "no-answer": "nobody answered",
+    "canceled": "it was cancelled",
+    "undelivered": "it was not delivered",
+    "failed": "it could not be sent",
+}
+_SID = re.compile(r"(SM|MM|CA)[0-9a-fA-F]{32}")
+_OUR_ID = re.compile(r"[0-9]{1,18}")
+_PHONE = re.compile(r"\+[0-9]{6,15}")
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Adapter(base.Adapter):
+    type = "twilio"
+    label = "Twilio"
+    channels = ("sms", "voice")
+    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    declared = (
+        Setting("account_sid", "Account SID", required=True, help="AC and 32 characters."),
+        Setting("api_key_sid", "API key SID", help="SK and 32 characters. Empty: the auth token logs in."),
+        Setting("api_key_secret", "API key secret", SettingKind.SECRET),
+        Setting(
+            "auth_token",
+            "Auth token",
+            SettingKind.SECRET,
+            help="Verifies receipts, also where an API key sends. Without it there are none.",
+        ),
+        Setting(
+            "signing_key_secret",
+            "Secret of the webhook signing key",
+            SettingKind.SECRET,
+            help="Only where receipts are signed by HMAC_SHA256 with a key of their own.",
+        ),
+        Setting("from_number", "Sender", help="A number such as +14155552345; for SMS also a registered name."),
+        Setting("messaging_service_sid", "Messaging service SID", help="Sends SMS in the place of a sender."),
+        Setting(
+            "privacy",
+            "Keep no text and no number",
+            SettingKind.BOOLEAN,
+            default=False,
+            help="Asks Twilio to discard the text and to obscure the recipient (SMS).",
+        ),
+        Setting("say_voice", "Voice", help="As in Polly.Joanna. Empty: the language's own."),
+        Setting(
+            "say_languages",
+            "Languages of the voice",
+            SettingKind.MULTILINE,
+            help="Where they differ from ours, one a line, as in uz=ru-RU.",
+        ),
+        Setting("base_url", "Address of the API", SettingKind.URL, default="https://api.twilio.com"),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        for name, prefix in (("account_sid", "AC"), ("api_key_sid", "SK"), ("messaging_service_sid", "MG")):
+            if values[name] and not re.fullmatch(f"{prefix}[0-9A-Za-z]{{32}}", str(values[name])):
+                errors[name] = f"{prefix} and 32 characters are expected"
+        if bool(values["api_key_sid"]) != bool(values["api_key_secret"]):
+            errors["api_key_secret"] = "the API key's SID and secret go together"
+        elif not values["api_key_sid"] and not values["auth_token"]:
+            errors["auth_token"] = "an auth token or an API key is needed"
+        if not values["from_number"] and not values["messaging_service_sid"]:
+            errors["from_number"] = "a sender or a messaging service is needed"
+        if not languages.is_mapping(str(values["say_languages"])):
+            errors["say_languages"] = languages.WANTED
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        is_call = message.channel == "voice"
+        callback = self._callback(message)
+        form = self._call(message) if is_call else self._message(message)
+        if callback:
+            form["StatusCallback"] = callback
+        answer = self.http.request(
+            "POST", self._url("Calls.json" if is_call else "Messages.json"), form=form, auth=self._auth()
+        )
+        return _read(answer, is_delivered=not callback)
+
+    def check(self) -> base.Health:
+        answer = self.http.request("GET", self._url("Balance.json"), auth=self._auth())
+        data = _object(answer)
+        if answer.status != 200:
+            raise _explain(answer, data)
+        try:
+            amount = Decimal(str(data.get("balance")))
+        except InvalidOperation:
+            amount = Decimal("NaN")
+        currency = str(data.get("currency"))
+        if not amount.is_finite() or not re.fullmatch(r"[A-Z]{3}", currency):
+            return base.Health(False, "Twilio answered, but told no balance.")
+        balance = f"{amount:f} {currency}"
+        detail = f"Twilio accepts the credentials; the balance is {balance}."
+        return base.Health(amount > 0, detail, balance)
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        """Signed are our public URL with its query and every field, those included that we do not know."""
+        settings = request.headers.get("x-twilio-webhooks-signature-settings", "")
+        secret, digest = self._signing(settings)
+        if request.method != "POST" or not secret:
+            raise HookForged("the call cannot be verified")
+        given = request.headers.get("x-twilio-signature", "").encode()
+        fields = _signed_fields(request)
+        url = f"{request.url}?{request.query}" if request.query else request.url
+        signed = (hmac.new(secret, (variant + fields).encode(), digest).digest() for variant in _port_variants(url))
+        if not any([hmac.compare_digest(given, base64.b64encode(expected)) for expected in signed]):
+            raise HookForged("the signature does not hold")
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        fields = {name: values[-1] for name, values in _fields(request).items()}
+        sid = fields.get("CallSid") or fields.get("MessageSid") or fields.get("SmsSid") or ""
+        if not _SID.fullmatch(sid):
+            raise HookUnreadable("the call names no message")
+        is_call = "CallSid" in fields
+        word = fields.get("CallStatus" if is_call else "MessageStatus") or fields.get("SmsStatus", "")
+        status = (_CALL_STATUSES if is_call else _MESSAGE_STATUSES).get(word)
+        if status is None:
+            return base.HookReply()
+        if status is ReceiptStatus.SUCCESS and fields.get("AnsweredBy", "").startswith("machine"):
+            status = ReceiptStatus.SENT
+        code = _code(fields.get("ErrorCode"))
+        ours = parse_qs(request.query).get("id", [""])[0]
+        receipt = base.Receipt(
+            status,
+            provider_message_id=sid,
+            message_id=int(ours) if _OUR_ID.fullmatch(ours) else None,
+            error=_failure(word, code) if status is ReceiptStatus.FAILED else "",
+            provider_status=word if code is None else f"{word} {code}",
+            is_suppressed=code == OPTED_OUT,
+        )
+        return base.HookReply((receipt,))
+
+    def _message(self, message: base.OutgoingMessage) -> dict[str, object]:
+        if not message.text or len(message.text) > MAX_BODY_LENGTH:
+            raise ProviderError(f"a text has 1 to {MAX_BODY_LENGTH} characters", Outcome.NOT_APPLICABLE)
+        form: dict[str, object] = {"To": message.to, "Body": message.text}
+        service = str(self.settings["messaging_service_sid"])
+        if message.sender or not service:
+            form["From"] = message.sender or self.settings["from_number"]
+        else:
+            form["MessagingServiceSid"] = service
+        form["ValidityPeriod"] = min(max(message.expires_in, 1), MAX_VALIDITY_SECONDS)
+        if self.settings["privacy"]:
+            form |= {"ContentRetention": "discard", "AddressRetention": "obfuscate"}
+        return form
+
+    def _call(self, message: base.OutgoingMessage) -> dict[str, object]:
+        """A country's sender may be a name; a call needs a number."""
+        sender = message.sender if _PHONE.fullmatch(message.sender) else str(self.settings["from_number"])
+        if not _PHONE.fullmatch(sender):
+            raise ProviderError("a call needs a sender that is a phone number", Outcome.MISCONFIGURED)
+        twiml = self._twiml(message)
+        if len(twiml) > MAX_TWIML_LENGTH:
+            raise ProviderError("the text is too long to be spoken", Outcome.NOT_APPLICABLE)
+        return {"To": message.to, "From": sender, "Twiml": twiml, "StatusCallbackEvent": "completed"}
+
+    def _twiml(self, message: base.OutgoingMessage) -> str:
+        language = languages.choose(message.language, str(self.settings["say_languages"]), SPOKEN)
+        attributes = {"language": language, "voice": str(self.settings["say_voice"])}
+        tag = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items() if value)
+        said = f'<Pause length="1"/><Say{tag}>{escape(_NOT_XML.sub(" ", message.text))}</Say>'
+        return f"<Response>{said * 2}</Response>"
+
+    def _callback(self, message: base.OutgoingMessage) -> str:
+        """Where to report, empty where a report could not arrive or not be verified."""
+        can_verify = self.settings["auth_token"] or self.settings["signing_key_secret"]
+        if not message.hook_url or not can_verify:
+            return ""
+        try:
+            guard.judge_url(message.hook_url, self.http.allowed_networks)
+        except AddressBlocked:
+            return ""
+        return f"{message.hook_url}?id={message.id}"
+
+    def _url(self, path: str) -> str:
+        root = str(self.settings["base_url"]).rstrip("/")
+        return f"{root}/2010-04-01/Accounts/{self.settings['account_sid']}/{path}"
+
+    def _auth(self) -> tuple[str, str]:
+        if self.settings["api_key_sid"]:
+            return str(self.settings["api_key_sid"]), str(self.settings["api_key_secret"])
+        return str(self.settings["account_sid"]), str(self.settings["auth_token"])
+
+    def _signing(self, header: str) -> tuple[bytes, str]:
+        """The secret and the hash: without the newer header SHA-1 and the auth token, with it a key of its own."""
+        if not header:
+            return str(self.settings["auth_token"]).encode(), "sha1"
+        parts = dict(part.strip().partition("=")[::2] for part in header.split(","))
+        if parts.get("algorithm") != "HMAC_SHA256":
+            raise HookForged("the signature's algorithm is not known")
+        return str(self.settings["signing_key_secret"]).encode(), "sha256"
+
+
+def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
+    data = _object(answer)
+    if not 200 <= answer.status < 300:
+        raise _explain(answer, data)
+    sid, word = data.get("sid"), data.get("status")
+    if not isinstance(sid, str) or not _SID.fullmatch(sid):
+        raise classify_status(answer)
+    if word in ("failed", "undelivered", "canceled"):
+        code = _code(data.get("error_code"))
+        outcome = _ERRORS[code][0] if code in _ERRORS else Outcome.TEMPORARY
+        raise ProviderError(_failure(str(word), code), outcome, provider_status=str(code or word))
+    status = word if isinstance(word, str) else ""
+    return base.Result(Outcome.ACCEPTED, sid, provider_status=status[:50], is_delivered=is_delivered)
+
+
+def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
+    """By the error's number. Twilio's own sentences stay out, because they quote the recipient."""
+    code = _code(data.get("code"))
+    if code is None:
+        return classify_status(answer)
+    if code in _ERRORS:
+        outcome, words = _ERRORS[code]
+    else:
+        error = classify_status(answer)
+        outcome, words = error.outcome, str(error)
+    retry_after = retry_after_seconds(answer)
+    return ProviderError(f"Twilio: {words} (error {code})", outcome, provider_status=str(code), retry_after=retry_after)
+
+
+def _failure(word: str, code: int | None) -> str:
+    words = _ERRORS[code][1] if code in _ERRORS else _WORDS[word]
+    if code is None:
+        return f"Twilio: {words}"
+    return f"Twilio: {words} (error {code})"
+
+
+def _code(value: object) -> int | None:
+    return int(value) if isinstance(value, (int, str)) and re.fullmatch(r"[0-9]{1,6}", str(value)) else None
+
+
+def _object(answer: HttpAnswer) -> dict[str, Any]:
+    try:
+        data = answer.json()
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _fields(request: base.HookRequest) -> dict[str, list[str]]:
+    """The form's fields, the empty ones included, for they are signed too."""
+    try:
+        return parse_qs(request.body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise HookUnreadable("the body is not a form") from None
+
+
+def _signed_fields(request: base.HookRequest) -> str:
+    """Name and value of every field by name; of a repeated one each different value, sorted."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise HookForged("only forms are signed as we verify it")
+    try:
+        fields = _fields(request)
+    except HookUnreadable as error:
+        raise HookForged(str(error)) from None
+    return "".join(name + value for name in sorted(fields) for value in sorted(set(fields[name])))
+
+
+def _port_variants(url: str) -> list[str]:
+    """The URL without and with a port: which of the two Twilio signs has changed over time."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    bare = re.sub(r":[0-9]+$", "", host)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return [urlunsplit(parts._replace(netloc=netloc)) for netloc in (bare, f"{bare}:{port}")]

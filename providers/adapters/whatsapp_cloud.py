@@ -1,0 +1,355 @@
+"""WhatsApp by its Cloud API: an approved template of the category ``authentication`` with the code in it.
+
+Set the template's ``message_send_ttl_seconds`` to at most 180 when you create it: its default of 600 would
+deliver codes that are no longer valid. Acceptance says nothing about the recipient; that they have no WhatsApp
+arrives later, as a failed status with error 131026. So without an app secret, that is without status calls, we
+take acceptance for the end and never learn of it.
+
+The signature of a status call covers its body but no time: a repeated call is harmless, since a status that a
+message already has changes nothing.
+
+UNCONFIRMED: which HTTP status goes with which error, so the error's own number is read first; the numbers 100
+and 133000 to 133999, which are taken for configuration; ``message_status`` in the answer, which is only kept
+for the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from providers import base, languages
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http import HttpAnswer, classify_status, retry_after_seconds
+
+MAX_CODE_LENGTH = 15
+PAIR_PAUSE_SECONDS = 6.0  # one user can be written to about this often
+NO_ACCOUNT = 131026
+MAX_TITLE_LENGTH = 100
+
+_MISCONFIGURED = {
+    0: "the access token does not work",
+    3: "the access token lacks a permission",
+    10: "the access token lacks a permission",
+    100: "a parameter or the phone number id is wrong",
+    190: "the access token has expired or was revoked",
+    368: "the account is restricted",
+    130497: "the account may not write to this country",
+    131005: "access is denied",
+    131008: "a parameter is missing",
+    131009: "a parameter is wrong",
+    131030: "a test number may write to its listed recipients only",
+    131031: "the account is locked",
+    131037: "the display name is not approved",
+    131045: "the phone number is not registered (certificate)",
+    131047: "only a template may be sent",
+    131048: "the number has reached its spam limit",
+    131064: "the number has reached its limit after violations",
+    132000: "the template takes other parameters",
+    132001: "there is no such template in this language",
+    132005: "the template is too long",
+    132007: "the template violates a policy",
+    132008: "the template does not take this value",
+    132012: "the template wants parameters of another form",
+    132015: "the template is paused",
+    132016: "the template is disabled",
+    133016: "the number was registered too often",
+}
+_REFUSED = {
+    130472: "the recipient is in an experiment without such messages",
+    131021: "the recipient is the sender",
+    131049: "the message was withheld from this recipient",
+    131050: "the recipient wants no such messages",
+    131062: "the recipient is no phone number",
+}
+_RATE_LIMITED = {
+    4: "the app calls too often",
+    80007: "the account calls too often",
+    130429: "the number sends too fast",
+    131056: "this recipient was written to a moment ago",
+}
+_TEMPORARY = {
+    131000: "something went wrong there",
+    131016: "the service is not available",
+    131057: "the account is in maintenance",
+    135000: "something went wrong there",
+}
+_ERRORS: dict[int, tuple[Outcome, str]] = {
+    NO_ACCOUNT: (Outcome.NO_ACCOUNT, "the recipient cannot be reached on WhatsApp"),
+    131042: (Outcome.OUT_OF_FUNDS, "there is a problem with the payment"),
+    **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
+    **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
+    **{code: (Outcome.RATE_LIMITED, words) for code, words in _RATE_LIMITED.items()},
+    **{code: (Outcome.TEMPORARY, words) for code, words in _TEMPORARY.items()},
+}
+_ERROR_RANGES = (
+    (range(200, 300), "the access token lacks a permission"),
+    (range(132000, 133000), "the template does not work"),
+    (range(133000, 134000), "the number is not registered"),
+)
+
+_STATUSES = {
+    "sent": ReceiptStatus.SENT,
+    "delivered": ReceiptStatus.SUCCESS,
+    "read": ReceiptStatus.SUCCESS,  # may come without delivered
+    "played": ReceiptStatus.SUCCESS,
+    "failed": ReceiptStatus.FAILED,
+}
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_OUR_ID = re.compile(r"[0-9]{1,18}")
+
+
+class Adapter(base.Adapter):
+    type = "whatsapp_cloud"
+    label = "WhatsApp (Cloud API)"
+    channels = ("messenger_b",)
+    receipt_window_seconds = 240  # the template's 180 and a minute for the call
+    declared = (
+        Setting(
+            "access_token",
+            "Access token",
+            SettingKind.SECRET,
+            required=True,
+            help="Of a system user: a person's own token expires.",
+        ),
+        Setting("phone_number_id", "Phone number id", required=True, help="Digits; not the number itself."),
+        Setting(
+            "template_name",
+            "Template",
+            required=True,
+            help="Approved, of the category authentication; its message_send_ttl_seconds at most 180.",
+        ),
+        Setting(
+            "template_languages",
+            "Languages of the template",
+            SettingKind.MULTILINE,
+            help="Where they differ from ours, one a line, as in en=en_US.",
+        ),
+        Setting(
+            "template_language",
+            "Language for all others",
+            help="As in en_US. Empty: the message's own language.",
+        ),
+        Setting(
+            "app_secret",
+            "App secret",
+            SettingKind.SECRET,
+            help="Signs the status calls. Without it there are none, and acceptance counts as delivery.",
+        ),
+        Setting(
+            "verify_token",
+            "Verify token",
+            SettingKind.SECRET,
+            help="Any word of yours; enter the same one at Meta beside the webhook address.",
+        ),
+        Setting("api_version", "API version", default="v23.0"),
+        Setting("base_url", "Address of the API", SettingKind.URL, default="https://graph.facebook.com"),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        if not re.fullmatch(r"[0-9]{1,32}", str(values["phone_number_id"])):
+            errors["phone_number_id"] = "digits are expected"
+        if not re.fullmatch(r"v[0-9]{1,3}\.[0-9]{1,2}", str(values["api_version"])):
+            errors["api_version"] = "a version such as v23.0 is expected"
+        if not languages.is_mapping(str(values["template_languages"])):
+            errors["template_languages"] = languages.WANTED
+        if bool(values["app_secret"]) != bool(values["verify_token"]):
+            errors["verify_token"] = "app secret and verify token go together"
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        if len(message.code) > MAX_CODE_LENGTH:
+            text = f"a template takes a code of at most {MAX_CODE_LENGTH} characters"
+            raise ProviderError(text, Outcome.NOT_APPLICABLE)
+        answer = self.http.request("POST", self._url("/messages"), headers=self._headers(), json=self._body(message))
+        data = _object(answer)
+        if not 200 <= answer.status < 300:
+            raise _explain(answer, data)
+        sent = _first(data.get("messages"))
+        if not isinstance(sent.get("id"), str) or not sent["id"]:
+            raise classify_status(answer)
+        return base.Result(
+            Outcome.ACCEPTED,
+            sent["id"],
+            provider_status=str(sent.get("message_status", ""))[:MAX_TITLE_LENGTH],
+            is_delivered=not self.settings["app_secret"],
+        )
+
+    def check(self) -> base.Health:
+        """Asks for the number without naming fields, since their names are UNCONFIRMED; the template is not asked."""
+        answer = self.http.request("GET", self._url(), headers=self._headers())
+        data = _object(answer)
+        if answer.status != 200:
+            raise _explain(answer, data)
+        if str(data.get("id")) != self.settings["phone_number_id"]:
+            return base.Health(False, "The API answered, but not about this phone number.")
+        quality = str(data.get("quality_rating", ""))
+        told = f"; its quality is {quality.lower()}" if re.fullmatch(r"[A-Z_]{1,20}", quality) else ""
+        return base.Health(True, f"Token and phone number work{told}. The template cannot be asked about.")
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        """A GET is the hand-shake and shows the verify token; everything else is signed over the raw body."""
+        if request.method == "GET":
+            self._verify_handshake(_query(request))
+            return
+        secret = str(self.settings["app_secret"])
+        if not secret:
+            raise HookForged("no app secret is set")
+        given = request.headers.get("x-hub-signature-256", "").removeprefix("sha256=")
+        expected = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(given.encode(), expected.encode()):
+            raise HookForged("the signature does not hold")
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        if request.method == "GET":
+            challenge = _query(request).get("hub.challenge", "")
+            if not _CHALLENGE.fullmatch(challenge):
+                raise HookUnreadable("the hand-shake has no challenge")
+            return base.HookReply(body=challenge.encode())
+        try:
+            data = json.loads(request.body)
+        except (ValueError, RecursionError):
+            raise HookUnreadable("the body is not JSON") from None
+        if not isinstance(data, dict):
+            raise HookUnreadable("the body is not a JSON object")
+        found = (_receipt(status) for status in _statuses(data, str(self.settings["phone_number_id"])))
+        return base.HookReply(tuple(receipt for receipt in found if receipt is not None))
+
+    def _verify_handshake(self, query: Mapping[str, str]) -> None:
+        token = str(self.settings["verify_token"])
+        is_right = hmac.compare_digest(query.get("hub.verify_token", "").encode(), token.encode())
+        if not token or not is_right or query.get("hub.mode") != "subscribe":
+            raise HookForged("the hand-shake does not show the verify token")
+
+    def _url(self, path: str = "") -> str:
+        root = str(self.settings["base_url"]).rstrip("/")
+        return f"{root}/{self.settings['api_version']}/{self.settings['phone_number_id']}{path}"
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.settings['access_token']}"}
+
+    def _body(self, message: base.OutgoingMessage) -> dict[str, object]:
+        """The code stands there twice: in the text and in the button that copies it, which the platform calls url."""
+        code = [{"type": "text", "text": message.code}]
+        return {
+            "messaging_product": "whatsapp",
+            "recipient_type": "individual",
+            "to": re.sub(r"[^0-9]", "", message.to),
+            "type": "template",
+            "biz_opaque_callback_data": str(message.id),
+            "template": {
+                "name": self.settings["template_name"],
+                "language": {"code": self._language(message.language)},
+                "components": [
+                    {"type": "body", "parameters": code},
+                    {"type": "button", "sub_type": "url", "index": "0", "parameters": code},
+                ],
+            },
+        }
+
+    def _language(self, language: str) -> str:
+        listed = languages.choose(language, str(self.settings["template_languages"]))
+        return listed or str(self.settings["template_language"]) or language.replace("-", "_")
+
+
+def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
+    """By the error's number. The vendor's own sentences stay out, because they may quote the recipient."""
+    error = data.get("error")
+    code = _code(error)
+    if code is None or not isinstance(error, dict):
+        return classify_status(answer)
+    outcome, words = _find(code) or _default(answer, is_transient=error.get("is_transient") is True)
+    retry_after = retry_after_seconds(answer)
+    if code == 131056 and retry_after is None:
+        retry_after = PAIR_PAUSE_SECONDS
+    return ProviderError(f"WhatsApp: {words} (error {code})", outcome, provider_status=str(code), retry_after=retry_after)
+
+
+def _find(code: int) -> tuple[Outcome, str] | None:
+    ranged = ((Outcome.MISCONFIGURED, words) for numbers, words in _ERROR_RANGES if code in numbers)
+    return _ERRORS.get(code) or next(ranged, None)
+
+
+def _default(answer: HttpAnswer, *, is_transient: bool) -> tuple[Outcome, str]:
+    if is_transient and answer.status != 429:
+        return Outcome.TEMPORARY, "a passing fault"
+    error = classify_status(answer)
+    return error.outcome, str(error)
+
+
+def _code(error: object) -> int | None:
+    """The error's number, which has been seen as a string too."""
+    try:
+        return int(error["code"])  # type: ignore[index]
+    except (TypeError, ValueError, LookupError, OverflowError):
+        return None
+
+
+def _statuses(data: Mapping[str, Any], phone_number_id: str) -> Iterator[dict[str, Any]]:
+    """Every status of our number: one call may carry many, of several numbers, and other things beside."""
+    for entry in _objects(data.get("entry")):
+        for change in _objects(entry.get("changes")):
+            value = change.get("value")
+            if change.get("field") != "messages" or not isinstance(value, dict):
+                continue
+            metadata = value.get("metadata")
+            if isinstance(metadata, dict) and str(metadata.get("phone_number_id")) == phone_number_id:
+                yield from _objects(value.get("statuses"))
+
+
+def _receipt(status: Mapping[str, Any]) -> base.Receipt | None:
+    """None for a status we do not know or without an id; by id and never by phone, which may be missing."""
+    word, identity, ours = status.get("status"), status.get("id"), status.get("biz_opaque_callback_data")
+    if not isinstance(word, str) or word not in _STATUSES or not isinstance(identity, str) or not identity:
+        return None
+    error = _first(status.get("errors")) if word == "failed" else {}
+    code = _code(error)
+    return base.Receipt(
+        _STATUSES[word],
+        provider_message_id=identity,
+        message_id=int(ours) if isinstance(ours, str) and _OUR_ID.fullmatch(ours) else None,
+        error=_failure(code, error) if word == "failed" else "",
+        provider_status=word if code is None else str(code),
+        is_no_account=code == NO_ACCOUNT,
+    )
+
+
+def _failure(code: int | None, error: Mapping[str, Any]) -> str:
+    """In our words where we have them; else the vendor's title, which is short and names nobody."""
+    if code is None:
+        return "WhatsApp could not deliver it."
+    found = _find(code)
+    title = re.sub(r"[^ -~]", " ", str(error.get("title", "")))[:MAX_TITLE_LENGTH].strip()
+    return f"WhatsApp: {found[1] if found else title or 'not delivered'} (error {code})"
+
+
+def _object(answer: HttpAnswer) -> dict[str, Any]:
+    try:
+        data = answer.json()
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _first(value: object) -> dict[str, Any]:
+    return next(iter(_objects(value)), {})
+
+
+def _query(request: base.HookRequest) -> dict[str, str]:
+    try:
+        found = parse_qs(request.query, keep_blank_values=True, max_num_fields=20)
+    except ValueError:
+        return {}
+    return {name: values[0] for name, values in found.items()}

@@ -1,0 +1,181 @@
+"""The channels of a project, and as one session sees them."""
+
+import pytest
+
+from tests import clock, factories
+from tests.api.calls import WRONG, problem, wrong_fields
+from verification.models import Message
+
+pytestmark = pytest.mark.django_db
+
+PHONE = "+4915112345678"
+UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+
+@pytest.fixture
+def bot(project):
+    return project.provider("messenger_a", name="bot", type="collector_bot")
+
+
+@pytest.fixture
+def session_id(api):
+    return api.create().data["session_id"]
+
+
+def by_type(response):
+    return {channel["type"]: channel for channel in response.data}
+
+
+# --- the project's ---------------------------------------------------------------------------------------------------
+
+
+def test_without_a_session_they_are_the_projects_in_its_order(api, project):
+    project.channel("email", position=0)
+    project.channel("sms", position=1)
+    project.channel("voice", position=2)
+    assert [channel["type"] for channel in api.channels().data] == ["email", "sms", "voice"]
+
+
+def test_they_have_the_members_of_the_specification_and_no_others(api):
+    members = {"name", "type", "is_active", "timeout", "image_url", "link"}
+    assert all(set(channel) == members for channel in api.channels().data)
+
+
+def test_without_a_session_nothing_is_blocked(api, session_id):
+    assert {channel["timeout"] for channel in api.channels().data} == {0}
+
+
+def test_without_a_session_a_channel_is_active_if_it_needs_no_start(api, bot):
+    factories.subscribe(PHONE, bot)
+    channels = by_type(api.channels())
+    assert (channels["sms"]["is_active"], channels["messenger_a"]["is_active"]) == (True, False)
+
+
+def test_a_messenger_with_a_provider_that_needs_no_start_is_active(api, project, bot):
+    project.provider("messenger_a", name="gateway")
+    assert by_type(api.channels())["messenger_a"]["is_active"] is True
+
+
+def test_the_usual_names_and_icons_are_ours(api):
+    sms = by_type(api.channels())["sms"]
+    assert sms["name"] == "SMS"
+    assert sms["image_url"] == "http://testserver/static/verification/channels/sms.svg"
+
+
+def test_names_icons_and_links_can_be_the_owners(api, project):
+    owners = {"name": "Text", "image_url": "https://cdn.example/sms.png", "link": "https://shop.example/sms"}
+    project.channel("sms", **owners)
+    sms = by_type(api.channels())["sms"]
+    assert {name: sms[name] for name in owners} == owners
+
+
+def test_a_channel_without_a_link_points_to_the_site_and_else_to_us(api, project):
+    assert by_type(api.channels())["sms"]["link"] == "http://testserver"
+    project.set(site_url="https://shop.example")
+    assert by_type(api.channels())["sms"]["link"] == "https://shop.example"
+
+
+def test_the_link_of_a_bot_is_its_own(api, project, bot):
+    project.channel("messenger_a", link="https://shop.example/telegram")
+    assert by_type(api.channels())["messenger_a"]["link"] == "https://t.example/bot"
+
+
+def test_a_channel_that_can_send_nothing_is_not_listed(api, project):
+    project.channel("voice", is_active=False)
+    project.row.providers.filter(channel="email").update(is_enabled=False)
+    factories.forget()
+    assert list(by_type(api.channels())) == ["sms"]
+
+
+def test_an_empty_body_announced_as_anything_does_not_matter_to_a_get(api):
+    response = api.call("GET", "/session/channels", key=api.api_key, content_type="text/plain")
+    assert response.status_code == 200
+
+
+# --- a session's -----------------------------------------------------------------------------------------------------
+
+
+def test_a_phone_has_every_channel_but_email(api, session_id):
+    assert set(by_type(api.channels(session_id))) == {"sms", "voice"}
+
+
+def test_an_email_address_has_only_email(api):
+    session_id = api.create("jane@example.com").data["session_id"]
+    assert set(by_type(api.channels(session_id))) == {"email"}
+
+
+def test_the_block_is_told_in_whole_seconds_rounded_up(api, session_id):
+    clock.set_age(Message.objects.all(), 58.9)
+    channels = by_type(api.channels(session_id))
+    assert (channels["sms"]["timeout"], channels["voice"]["timeout"]) == (2, 0)
+
+
+def test_a_block_that_ran_down_is_0(api, session_id):
+    clock.set_age(Message.objects.all(), 60)
+    assert by_type(api.channels(session_id))["sms"]["timeout"] == 0
+
+
+def test_a_bot_is_active_once_the_user_has_started_it(api, bot, session_id):
+    assert by_type(api.channels(session_id))["messenger_a"]["is_active"] is False
+    factories.subscribe(PHONE, bot)
+    assert by_type(api.channels(session_id))["messenger_a"]["is_active"] is True
+
+
+def test_a_bot_that_the_user_has_blocked_is_not_active(api, bot, session_id):
+    factories.subscribe(PHONE, bot, is_active=False)
+    assert by_type(api.channels(session_id))["messenger_a"]["is_active"] is False
+
+
+def test_a_bot_started_by_another_recipient_is_not_active(api, bot, session_id):
+    factories.subscribe("+4915112345679", bot)
+    assert by_type(api.channels(session_id))["messenger_a"]["is_active"] is False
+
+
+def test_the_deep_link_is_the_sessions_own_and_tells_nothing_of_it(api, bot):
+    created = {channel["type"]: channel for channel in api.create().data["channels"]}["messenger_a"]["link"]
+    session_id = api.create().data["session_id"]
+    assert by_type(api.channels(session_id))["messenger_a"]["link"] == created
+    assert session_id not in created and PHONE[1:] not in created
+
+
+def test_the_deep_links_of_two_sessions_differ(api, bot):
+    sessions = [api.create(to).data["session_id"] for to in (PHONE, "+4915112345679")]
+    links = {by_type(api.channels(session_id))["messenger_a"]["link"] for session_id in sessions}
+    assert len(links) == 2
+
+
+# --- sessions that are not open --------------------------------------------------------------------------------------
+
+
+def test_an_unknown_session_is_not_found(api):
+    assert problem(api.channels(UNKNOWN)) == (404, "session_not_found")
+
+
+def test_a_verified_session_is_over(api, outbox, session_id):
+    api.check(session_id, outbox.code)
+    assert problem(api.channels(session_id)) == (409, "session_verified")
+
+
+def test_an_expired_session_is_over(api, session_id):
+    clock.forward(180)
+    assert problem(api.channels(session_id)) == (410, "session_expired")
+
+
+def test_a_locked_session_is_still_described(api, session_id):
+    for _ in range(5):
+        api.check(session_id, WRONG)
+    assert api.channels(session_id).status_code == 200
+
+
+@pytest.mark.parametrize("query", ["session_id=", "session_id=x", "session_id=01arz3ndektsv4rrffq69g5fav"])
+def test_what_is_no_ulid_is_a_wrong_field(api, query):
+    assert wrong_fields(api.call("GET", f"/session/channels?{query}", key=api.api_key)) == ["session_id"]
+
+
+def test_a_repeated_parameter_is_a_wrong_field(api, session_id):
+    query = f"session_id={session_id}&session_id={session_id}"
+    assert wrong_fields(api.call("GET", f"/session/channels?{query}", key=api.api_key)) == ["session_id"]
+
+
+def test_unknown_parameters_are_ignored(api):
+    assert api.call("GET", "/session/channels?format=xml&x=1", key=api.api_key).status_code == 200

@@ -1,0 +1,210 @@
+"""``up`` for real: processes, ports and locks, in a home of its own."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from tests.live import ROOT, free_port, wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("up")]
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR")
+
+
+class Up:
+    """One ``manage.py up`` and what it wrote."""
+
+    def __init__(self, home: Path, port: int, **variables: str) -> None:
+        self.home = home
+        self.port = port
+        self.output = home.parent / f"up-{port}-{os.urandom(2).hex()}.out"
+        environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+        environment |= {"WATCHWORD_HOME": str(home), "EMBEDDED_DURABLE": "false", **variables}
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "up", "--port", str(port), "--workers", "1"],
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def text(self) -> str:
+        return self.output.read_text()
+
+    def ready(self) -> Up:
+        wait_until(lambda: "is ready" in self.text() or self.process.poll() is not None, "it says that it is ready")
+        assert self.process.poll() is None, self.text()
+        return self
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(30)
+
+    def demo(self) -> dict:
+        return json.loads((self.home / "demo.json").read_text())
+
+    def post(self, path: str, body: dict, key: str) -> tuple[int, dict]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request("POST", path, json.dumps(body), {"content-type": "application/json", "x-api-key": key})
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Where PostgreSQL is made once; every test leaves it stopped."""
+    home = tmp_path_factory.mktemp("up") / "var"
+    yield home
+    shutil.rmtree((home / "postgres").resolve(), ignore_errors=True)  # outside where nobody else may enter
+
+
+@pytest.fixture
+def start(home):
+    """Starts any number of them; whatever is left at the end is stopped."""
+    started = []
+
+    def _start(*, home: Path = home, port: int = 0, **variables: str) -> Up:
+        started.append(Up(home, port or free_port(), **variables))
+        return started[-1]
+
+    yield _start
+    for up in started:
+        up.stop()
+
+
+@pytest.fixture
+def production(tmp_path):
+    """Both URLs set, to the servers of this test run."""
+    return {
+        "home": tmp_path / "var",
+        "DATABASE_URL": settings.EMBEDDED.database_url,
+        "REDIS_URL": settings.EMBEDDED.redis_url,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "ENCRYPTION_KEYS": base64.b64encode(settings.ENCRYPTION_KEYS[0]).decode(),
+        "ALLOWED_HOSTS": "127.0.0.1",
+    }
+
+
+def processes_of(home: Path) -> list[str]:
+    """The processes that carry this home in their environment or command line (Linux)."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            told = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+            if os.fsencode(home) in told:
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+def is_free(path: Path) -> bool:
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def pids_of_children(up: Up) -> list[int]:
+    found = subprocess.run(["pgrep", "-P", str(up.process.pid)], capture_output=True, text=True).stdout
+    return [int(line) for line in found.split()]
+
+
+def test_it_starts_everything_and_a_code_can_be_read_sent_and_verified(start):
+    up = start().ready()
+    demo = up.demo()
+    assert demo["api_key"] in up.text() and demo["admin_password"] in up.text()
+    assert (up.home / "demo.json").stat().st_mode & 0o777 == 0o600
+
+    status, session = up.post("/session/create", {"to": "ann@example.com"}, demo["api_key"])
+    assert status == 200
+    code = wait_until(lambda: re.search(r"code is (\d{6})", up.text()), "the code is printed")[1]
+    body = {"session_id": session["session_id"], "code": code}
+    token = up.post("/session/check", body, demo["api_key"])[1]["verify_token"]
+    assert up.post("/session/verify", {"verify_token": token}, demo["secret_key"])[1] == {"email": "ann@example.com"}
+
+    second = start()
+    assert second.process.wait(30) == 1
+    assert second.text() == (
+        f"watchword: Watchword already runs here (pid {up.process.pid}, http://127.0.0.1:{up.port}).\n"
+    )
+
+    assert up.stop() == 0
+    assert up.text().endswith("Stopped.\n")
+    assert processes_of(up.home) == []
+
+
+def test_it_survives_its_own_murder_and_shows_the_same_keys_again(start):
+    killed = start().ready()
+    children = pids_of_children(killed)
+    killed.stop(signal.SIGKILL)
+    again = start(port=killed.port).ready()
+    assert not set(children) & {int(folder.name) for folder in Path("/proc").glob("[0-9]*")}
+    assert again.demo() == killed.demo()
+    assert again.demo()["admin_password"] in again.text()
+    assert again.post("/session/create", {"to": "ann@example.com"}, again.demo()["api_key"])[0] == 200
+
+    # A child that dies comes back.
+    worker = next(pid for pid in pids_of_children(again) if b"manage.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: "The worker ended (killed by SIGKILL)" in again.text(), "the death is told")
+    wait_until(lambda: len(pids_of_children(again)) == 2, "the worker runs again")
+
+    # Ctrl-C reaches the whole group of the terminal; only `up` is in it.
+    os.killpg(again.process.pid, signal.SIGINT)
+    assert again.process.wait(30) == 0
+    assert processes_of(again.home) == []
+    assert is_free(again.home / "up.lock") and is_free(again.home / "up.children")
+
+
+def test_in_production_it_makes_no_demo(start, production):
+    up = start(**production).ready()
+    assert "manage.py createproject" in up.text()
+    assert up.post("/session/create", {"to": "ann@example.com"}, "ww_api_unknown")[0] == 401
+    assert up.stop() == 0
+    assert {path.name for path in up.home.iterdir()} == {"up.lock", "up.children"}
+
+
+def test_it_refuses_a_busy_port_before_anything_starts(start, production):
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        up = start(port=port, **production)
+        assert up.process.wait(30) == 1
+    said = rf"watchword: Cannot listen at 127\.0\.0\.1 port {port}: .* Choose another with --port\.\n"
+    assert re.fullmatch(said, up.text())
+
+
+def test_it_says_in_one_line_that_the_database_is_away(start, production):
+    production["DATABASE_URL"] = f"postgres://watchword@127.0.0.1:{free_port()}/watchword"
+    up = start(**production)
+    assert up.process.wait(30) == 1
+    assert re.fullmatch(r"Watchword is starting ...\nwatchword: The database is away: .*\n", up.text())
+
+
+@pytest.mark.parametrize("arguments", [("--port", "0"), ("--workers", "0"), ("--threads", "x"), ("--color",)])
+def test_it_refuses_wrong_arguments(arguments):
+    with pytest.raises(CommandError):
+        call_command("up", *arguments)

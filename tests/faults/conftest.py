@@ -1,0 +1,27 @@
+"""One live service for all tests that do not take it apart, and a shop for each file."""
+
+import pytest
+
+from tests.fakes.http_server import FakeHttpServer
+from tests.faults.shop import open_shop
+from tests.live import LiveService
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory):
+    live = LiveService(tmp_path_factory.mktemp("live"))
+    try:
+        yield live.start()
+    finally:
+        live.stop()
+
+
+@pytest.fixture(scope="module")
+def gateway():
+    with FakeHttpServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shop(service, gateway):
+    return open_shop(service, gateway)

@@ -1,0 +1,157 @@
+"""The line from web processes to workers: it wakes, it does not poll, and nothing depends on it."""
+
+import threading
+import time
+
+import pytest
+import redis
+
+from tests.faults.shop import recipient
+from tests.live import wait_until
+from verification import broker as our
+from verification.tasks import broker, deliver_message
+
+# --- the live service: an idle worker and a lost wake-up ----------------------------------------------------------
+
+
+@pytest.fixture
+def valkey(service):
+    with redis.Redis.from_url(service.servers.redis_url) as client:
+        yield client
+
+
+def calls(valkey):
+    """How often which command was executed so far."""
+    return {name.removeprefix("cmdstat_"): stat["calls"] for name, stat in valkey.info("commandstats").items()}
+
+
+@pytest.mark.live
+@pytest.mark.xdist_group("live")
+def test_an_idle_worker_waits_instead_of_polling(service, valkey):
+    seconds = 2
+    before = calls(valkey)
+    time.sleep(seconds)
+    after = calls(valkey)
+    assert 1 <= after["blpop"] - before.get("blpop", 0) <= seconds + 1
+    assert after["evalsha"] - before["evalsha"] <= 2 * (seconds + 1)
+    assert sum(after.values()) - sum(before.values()) < 30
+
+
+@pytest.mark.live
+@pytest.mark.xdist_group("live")
+def test_a_wake_up_that_is_lost_does_not_lose_the_message(shop, valkey):
+    lost = threading.Event()
+
+    def lose_everything():
+        while not lost.is_set():
+            valkey.flushall()
+
+    thief = threading.Thread(target=lose_everything)
+    thief.start()
+    try:
+        to = recipient()
+        assert shop.create(to)[0] == 200
+        wait_until(lambda: shop.messages_to(to) == ["success"], "the sweep sends it")
+    finally:
+        lost.set()
+        thief.join()
+    assert len(shop.sent_to(to)) == 1
+
+
+# --- the consumer by itself -----------------------------------------------------------------------------------------
+
+QUEUE = deliver_message.queue_name
+
+
+@pytest.fixture
+def consumer():
+    broker.client.flushall()
+    consumer = broker.consume(QUEUE, prefetch=2, timeout=1000)
+    yield consumer
+    broker.client.flushall()
+
+
+def next_in_background(consumer):
+    """A consumer that waits, and where what it is given arrives."""
+    given = []
+    waiting = threading.Thread(target=lambda: given.append(next(consumer)))
+    blocked = broker.client.info("clients")["blocked_clients"]
+    waiting.start()
+    wait_until(lambda: broker.client.info("clients")["blocked_clients"] > blocked, "the consumer waits")
+    return waiting, given
+
+
+def test_a_waiting_consumer_is_given_what_is_enqueued(consumer):
+    waiting, given = next_in_background(consumer)
+    deliver_message.send(7)
+    waiting.join()
+    assert [message.args for message in given] == [(7,)]
+
+
+def test_a_message_whose_wake_up_was_lost_is_fetched_all_the_same(consumer):
+    deliver_message.send(7)
+    broker.client.delete(f"{our.NAMESPACE}:wake:{QUEUE}")
+    assert next(consumer).args == (7,)
+
+
+def test_a_wake_up_whose_message_another_took_is_nothing(consumer):
+    broker.client.rpush(f"{our.NAMESPACE}:wake:{QUEUE}", b"1")
+    assert next(consumer) is None
+
+
+def test_a_consumer_takes_no_more_than_it_has_room_for(consumer):
+    for message_id in range(3):
+        deliver_message.send(message_id)
+    taken = [next(consumer), next(consumer)]
+    assert next(consumer) is None
+    consumer.ack(taken[0])
+    assert next(consumer).args == (2,)
+
+
+def test_no_more_wake_ups_are_remembered_than_are_of_use(consumer):
+    for message_id in range(our.WAKE_LIST_LENGTH + 10):
+        deliver_message.send(message_id)
+    assert broker.client.llen(f"{our.NAMESPACE}:wake:{QUEUE}") == our.WAKE_LIST_LENGTH
+
+
+def test_a_queue_that_nobody_reads_is_dropped_before_it_fills_the_memory(consumer, monkeypatch):
+    monkeypatch.setattr(our, "MAX_WAITING", 50)
+    for message_id in range(51):
+        deliver_message.send(message_id)
+    assert broker.client.llen(f"{our.NAMESPACE}:{QUEUE}") == 0
+    assert broker.client.hlen(f"{our.NAMESPACE}:{QUEUE}.msgs") == 0
+    deliver_message.send(52)
+    assert next(consumer).args == (52,)
+
+
+def test_nothing_is_left_of_what_was_acknowledged(consumer):
+    deliver_message.send(7)
+    consumer.ack(next(consumer))
+    assert broker.client.hlen(f"{our.NAMESPACE}:{QUEUE}.msgs") == 0
+
+
+@pytest.fixture
+def absent_broker(tmp_path, monkeypatch):
+    """A broker with nothing at its address. A consumer would pause before it asks again; here it does not."""
+    monkeypatch.setattr(our, "AWAY_SECONDS", 0)
+    client = redis.Redis.from_url(f"unix://{tmp_path}/nothing.sock")
+    absent = our.WakingBroker(client=client, patient_client=client, middleware=[])
+    absent.declare_queue(QUEUE)
+    return absent
+
+
+def test_a_consumer_waits_for_a_broker_that_is_away_and_says_so_once(absent_broker, caplog):
+    consumer = absent_broker.consume(QUEUE, prefetch=2, timeout=1000)
+    assert [next(consumer) for _ in range(3)] == [None, None, None]
+    assert [record.getMessage() for record in caplog.records if record.name == "verification.broker"] == [
+        "The broker is away; messages go out with the sweep."
+    ]
+
+
+def test_a_thread_is_not_held_up_by_what_cannot_be_acknowledged(absent_broker, consumer):
+    deliver_message.send(7)
+    message = next(consumer)
+    consumer.broker = absent_broker
+    consumer.ack(message)
+    consumer.requeue([message])
+    assert consumer.outstanding_message_count == 0

@@ -1,0 +1,250 @@
+"""What each error code means and what a client should do about it: for the page of errors and the API's description."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from verification.errors import CATALOGUE
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One code, explained. ``detail`` and ``extra`` are an example of what stands in the answer."""
+
+    meaning: str
+    remedy: str
+    detail: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+GUIDE: dict[str, Advice] = {
+    "parse_error": Advice(
+        "The body is not JSON as the service reads it: broken, empty, not an object, nested deeper than five levels, "
+        "or with a member name that appears twice.",
+        "Mend the code that builds the request. The same body will be refused again.",
+        "The body is not valid JSON (line 1, column 9).",
+    ),
+    "validation_error": Advice(
+        "The request was read, but at least one field is missing, of the wrong type or not acceptable. "
+        "Types are strict: a code is a string and never a number.",
+        "Read `errors`: it names every wrong field with a stable code and one sentence. "
+        "Where the field is `to`, tell the user that the number or address looks wrong.",
+        "Wrong: to.",
+        {"errors": [{"field": "to", "code": "invalid", "detail": "This phone number does not exist."}]},
+    ),
+    "invalid_code": Advice(
+        "The code is not the one that was sent. The try is counted.",
+        "Let the user type it again and say how many tries remain: `attempts_left`. At 0 the session is locked; "
+        "offer to start again.",
+        "The code is wrong.",
+        {"attempts_left": 4},
+    ),
+    "host_not_allowed": Advice(
+        "The request came under a host name that this installation does not serve.",
+        "Use the address that the operator gave you. As the operator, add the name to `ALLOWED_HOSTS`.",
+        "This host name is not served here.",
+    ),
+    "missing_api_key": Advice(
+        "There is no `x-api-key` header.",
+        "Send the key in that header with every request. The key is looked at before anything else.",
+        "Send your key in the x-api-key header.",
+    ),
+    "invalid_api_key": Advice(
+        "The key is unknown, expired or revoked, or its project is switched off. The answer is the same for all of "
+        "these.",
+        "Check that the whole key was copied. If it was, issue a new one. Do not retry with the same key.",
+        "The key is unknown, expired or revoked.",
+    ),
+    "wrong_key_kind": Advice(
+        "An API key was used where a secret key belongs, or the other way round.",
+        "The five session endpoints of the user's side take an API key (`ww_api_…`); session/verify and the manual "
+        "endpoints take a secret key (`ww_secret_…`), and only from your server.",
+        "This endpoint takes a secret key, and only from your server.",
+    ),
+    "challenge_required": Advice(
+        "A bot-protection challenge would have to be solved first. This version has no challenges and does not "
+        "answer with this code; its meaning is reserved.",
+        "Nothing to do in this version.",
+        "A challenge must be solved first.",
+    ),
+    "challenge_failed": Advice(
+        "A bot-protection challenge was not passed. This version has no challenges and does not answer with this "
+        "code; its meaning is reserved.",
+        "Nothing to do in this version.",
+        "The challenge was not passed.",
+    ),
+    "recipient_not_allowed": Advice(
+        "The address is well formed, but nothing is sent to it: for example a premium-rate number, or a landline "
+        "where only SMS is offered. The answer does not say which rule it was.",
+        "Ask the user for another number or address. Retrying does not help.",
+        "Nothing can be sent to this recipient.",
+    ),
+    "not_found": Advice(
+        "There is no endpoint at this address.",
+        "Check the path. There is no version segment in it, and a slash at the end makes no difference.",
+        "There is nothing at this address.",
+    ),
+    "session_not_found": Advice(
+        "No session of your project has this id. A session of another project looks the same.",
+        "Create a new session. If this happens often, check that one environment's key is not used with another's "
+        "sessions.",
+        "There is no session with this id.",
+    ),
+    "message_not_found": Advice(
+        "No manual send of your project has this id. Messages that belong to a session cannot be read here.",
+        "Use the `message_id` exactly as manual/send returned it, with a key of the same project.",
+        "There is no message with this id.",
+    ),
+    "verify_token_not_found": Advice(
+        "The token was never issued to your project.",
+        "Do not let the user in. Treat it as a failed login; somebody may be trying tokens of their own making.",
+        "There is no verify token with this value.",
+    ),
+    "method_not_allowed": Advice(
+        "The endpoint exists but not for this method. The `Allow` header lists the right one.",
+        "Use the method in the documentation.",
+        "DELETE is not served here.",
+    ),
+    "channel_not_available": Advice(
+        "The project has no such channel for this kind of recipient: it is not set up, it is switched off, or an "
+        "e-mail address was asked to be reached by SMS.",
+        "Offer only what session/channels or the `channels` of session/create list.",
+        "The project has no such channel for this kind of recipient.",
+    ),
+    "channel_not_active": Advice(
+        "The channel is a messenger bot, and the user has not started it, so it may not write to them.",
+        "Show `link`, which opens the bot, or offer another channel.",
+        "The user has not started this messenger's bot.",
+        {"link": "https://messenger.example/bot"},
+    ),
+    "session_verified": Advice(
+        "The session's code was already entered correctly. Each session can be used once.",
+        "Go on with the verify token you received. If it was lost, create a new session.",
+        "The session's code was already used.",
+    ),
+    "idempotency_conflict": Advice(
+        "The `Idempotency-Key` was used in the last 24 hours with another body or under another secret key, or the "
+        "first request with it is still at work after five seconds.",
+        "Use a new key for every new message, and the same key only to repeat exactly the same request.",
+        "This Idempotency-Key was used with another body or another key.",
+    ),
+    "session_expired": Advice(
+        "The session's three minutes are over.",
+        "Create a new session; a new code goes out.",
+        "The session is over. Create a new one.",
+    ),
+    "verify_token_expired": Advice(
+        "The verify token's 60 seconds are over, or it was redeemed before. It works once.",
+        "Do not let the user in on it. Have them verify again, and redeem the token as soon as your server gets it.",
+        "The verify token is over or was used before.",
+    ),
+    "body_too_large": Advice(
+        "The request body is larger than 16 KiB.",
+        "No request of this API needs as much. Send only the documented fields.",
+        "The body is larger than 16384 bytes.",
+    ),
+    "unsupported_media_type": Advice(
+        "The body is not announced as `application/json` in UTF-8, or it is compressed.",
+        "Send `Content-Type: application/json` and an uncompressed body.",
+        "The Content-Type must be application/json.",
+    ),
+    "channel_timeout": Advice(
+        "A code went to this recipient over this channel within the last 60 seconds.",
+        "Disable the button for `retry_after` seconds, or offer another channel. The code on its way stays valid.",
+        "A code was sent over this channel within the last 60 seconds.",
+        {"retry_after": 42},
+    ),
+    "too_many_attempts": Advice(
+        "Too many wrong codes. Without `retry_after` only this session is locked; with it, the recipient is, across "
+        "all their sessions.",
+        "Without `retry_after`, create a new session. With it, tell the user when to come back; no code goes out "
+        "until then.",
+        "There were too many wrong codes for this recipient.",
+        {"retry_after": 540},
+    ),
+    "too_many_sends": Advice(
+        "Too many messages went to this recipient. Without `retry_after` it is this session's limit of five sends.",
+        "With `retry_after`, wait that long. Without it, the last code is still valid until the session ends.",
+        "Too many codes were sent to this recipient.",
+        {"retry_after": 300},
+    ),
+    "rate_limited": Advice(
+        "More requests than the limit allows: per client address, per project and second, per unknown key, or the "
+        "channel's budget for the day is used up. `detail` says which.",
+        "Wait for `retry_after` where it is given. A server that calls for many users should be listed among the "
+        "project's server addresses.",
+        "The project's limit of requests in a second is reached.",
+        {"retry_after": 1},
+    ),
+    "internal_error": Advice(
+        "The service has a fault.",
+        "Retry once. If it stays, give the operator the `request_id`, which finds the fault in the log.",
+        "Something went wrong on our side; the request_id finds it in our log.",
+    ),
+    "service_unavailable": Advice(
+        "The database is away or busy for a moment. Nothing was accepted.",
+        "Retry after `retry_after` seconds; nothing is done twice.",
+        "The database is away; nothing was accepted.",
+        {"retry_after": 1},
+    ),
+    "challenge_unavailable": Advice(
+        "The bot-protection provider does not answer. This version has no challenges and does not answer with this "
+        "code; its meaning is reserved.",
+        "Nothing to do in this version.",
+        "The challenge provider does not answer.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEntry:
+    """A row of the page of errors."""
+
+    code: str
+    status: int
+    title: str
+    meaning: str
+    remedy: str
+    members: tuple[str, ...]
+
+    @property
+    def meaning_html(self) -> SafeString:
+        return _with_code(self.meaning)
+
+    @property
+    def remedy_html(self) -> SafeString:
+        return _with_code(self.remedy)
+
+
+def _with_code(text: str) -> SafeString:
+    """What stands in backticks becomes a code element."""
+    return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))
+
+
+def entries() -> list[ErrorEntry]:
+    """Every code of the catalogue in its order, which is by status."""
+    return [
+        ErrorEntry(code, status, title, GUIDE[code].meaning, GUIDE[code].remedy, tuple(GUIDE[code].extra))
+        for code, (status, title) in CATALOGUE.items()
+    ]
+
+
+def example(code: str, base_url: str) -> dict[str, Any]:
+    """The problem document of this code as it might be answered."""
+    status, title = CATALOGUE[code]
+    advice = GUIDE[code]
+    return {
+        "type": f"{base_url}/docs/errors/#{code}",
+        "title": title,
+        "status": status,
+        "code": code,
+        "detail": advice.detail,
+        "request_id": "5f0c6f0e4c9d4f7e9a63c1f2d8b7e014",
+        **advice.extra,
+    }
