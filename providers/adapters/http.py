@@ -2,22 +2,27 @@
 
 Values are put into the owner's templates in one pass over a fixed list of placeholders, each written so that
 it cannot end the place it stands in: a JSON string, a form field, a part of the URL, a header.
+
+Receipts come one to a call, by GET, as a form or as JSON. What is not in the body is looked for in the query, so
+that ``{hook_url}?id={message_id}`` serves a gateway that lets us choose the address but not the fields. They are
+told apart by the gateway's id where its answer gave one, else by our own.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 from providers import base
-from providers.base import Outcome, Setting, SettingKind
-from providers.errors import ProviderError
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import HttpAnswer, classify_status, header_error
 
-_PLACEHOLDER = re.compile(r"\{(to|to_digits|code|text|message_id|channel|language|subject|project)\}")
+_PLACEHOLDER = re.compile(r"\{(to|to_digits|code|text|message_id|channel|language|subject|project|hook_url)\}")
 _STATUSES = re.compile(r"([1-5](xx|[0-9]{2}))( *, *[1-5](xx|[0-9]{2}))*")
 _CONTENT_TYPES = {
     "json": "application/json",
@@ -25,6 +30,16 @@ _CONTENT_TYPES = {
     "text": "text/plain; charset=utf-8",
 }
 MAX_ID_LENGTH = 200
+MAX_WORD_LENGTH = 50
+MAX_FIELDS = 200
+_OUR_ID = re.compile(r"[0-9]{1,18}")
+
+# The settings that list the gateway's words, by what each means. Other words tell nothing and are passed over.
+_WORD_SETTINGS = {
+    "receipt_success": ReceiptStatus.SUCCESS,
+    "receipt_failed": ReceiptStatus.FAILED,
+    "receipt_sent": ReceiptStatus.SENT,
+}
 
 Escape = Callable[[str], str]
 
@@ -54,6 +69,7 @@ _SAMPLE = base.OutgoingMessage(
     language="en",
     expires_in=60,
     subject='"',
+    hook_url="https://codes.example/hooks/1/2",
 )
 
 
@@ -61,14 +77,15 @@ class Adapter(base.Adapter):
     type = "http"
     label = "HTTP gateway (any)"
     channels = base.CHANNELS
+    receipt_window_seconds = 600  # where receipts are set up
     declared = (
         Setting(
             "url",
             "URL",
             SettingKind.URL,
             required=True,
-            help="May hold {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language}, {subject}"
-            " and {project}.",
+            help="May hold {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language}, {subject},"
+            " {project} and {hook_url}, where receipts are taken.",
         ),
         Setting(
             "method",
@@ -106,6 +123,29 @@ class Adapter(base.Adapter):
             "Where the JSON answer holds the gateway's id",
             help="Names and positions joined by dots, as in messages.0.id.",
         ),
+        Setting(
+            "has_receipts",
+            "The gateway reports what became of a message",
+            SettingKind.BOOLEAN,
+            default=False,
+            help="To {hook_url}, by GET, as a form or as JSON. Without it acceptance counts as delivery.",
+        ),
+        Setting(
+            "receipt_id_field",
+            "Where a receipt holds the id",
+            help="A field, or a path as above. It is the gateway's id if its answer holds one, else {message_id}.",
+        ),
+        Setting("receipt_status_field", "Where a receipt holds the status", help="A field, or a path as above."),
+        Setting("receipt_success", "Statuses that mean delivered", help="Separated by commas, as in delivered, read."),
+        Setting("receipt_failed", "Statuses that mean not delivered"),
+        Setting("receipt_sent", "Statuses that mean on its way"),
+        Setting(
+            "receipt_secret",
+            "Secret of the receipts",
+            SettingKind.SECRET,
+            help="Expected in a header. Empty: the secret in the webhook address is all there is.",
+        ),
+        Setting("receipt_secret_header", "Header with that secret", default="X-Receipt-Secret"),
     )
 
     @classmethod
@@ -126,7 +166,7 @@ class Adapter(base.Adapter):
             errors["headers"] = problem
         if values["password"] and not values["username"]:
             errors["username"] = "a password needs a user name"
-        return errors
+        return errors | _receipt_errors(values)
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         headers = self._headers(message)
@@ -147,6 +187,38 @@ class Adapter(base.Adapter):
         """There is no question that every gateway answers, so only the way to it is tried."""
         self.http.touch(_render(str(self.settings["url"]), _SAMPLE, _in_url))
         return base.Health(True, "The gateway's host can be reached; without sending nothing more can be asked.")
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        if not self.settings["has_receipts"] or request.method not in ("GET", "POST"):
+            raise HookForged("no receipts are set up")
+        expected = str(self.settings["receipt_secret"]).encode()
+        given = request.headers.get(str(self.settings["receipt_secret_header"]).lower(), "").encode()
+        if expected and not hmac.compare_digest(given, expected):
+            raise HookForged("the receipt does not carry the secret")
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        places = [_body_of(request), _fields(request.query)]
+        identity = _look_up(places, str(self.settings["receipt_id_field"]))
+        word = _look_up(places, str(self.settings["receipt_status_field"]))
+        if identity is None or word is None:
+            raise HookUnreadable("the receipt lacks its id or its status")
+        status = self._receipt_words().get(word.lower())
+        if status is None:
+            return base.HookReply()
+        is_theirs = bool(self.settings["message_id_path"])
+        if not is_theirs and not _OUR_ID.fullmatch(identity):
+            raise HookUnreadable("the receipt's id is not one of ours")
+        receipt = base.Receipt(
+            status,
+            provider_message_id=identity if is_theirs else None,
+            message_id=None if is_theirs else int(identity),
+            error="The gateway reports that it was not delivered." if status is ReceiptStatus.FAILED else "",
+            provider_status=word[:MAX_WORD_LENGTH],
+        )
+        return base.HookReply((receipt,))
+
+    def _receipt_words(self) -> dict[str, ReceiptStatus]:
+        return {word: status for name, status in _WORD_SETTINGS.items() for word in _words(self.settings[name])}
 
     def _headers(self, message: base.OutgoingMessage) -> dict[str, str]:
         return {name: _render(value, message, _as_is) for name, value in _header_lines(str(self.settings["headers"]))}
@@ -171,7 +243,6 @@ class Adapter(base.Adapter):
         return "&".join(f"{name}={_in_url(str(value))}" for name, value in fields.items())
 
     def _read(self, answer: HttpAnswer) -> base.Result:
-        """No receipts are configured here, so acceptance is the last that can be known."""
         if not _is_success(answer.status, str(self.settings["success_status"])):
             raise classify_status(answer)
         status = str(answer.status)
@@ -184,7 +255,9 @@ class Adapter(base.Adapter):
             found = _find(answer, path)
             if found is None:
                 raise ProviderError("the answer lacks the gateway's id", Outcome.UNKNOWN, provider_status=status)
-        return base.Result(Outcome.ACCEPTED, found, provider_status=status, is_delivered=True)
+        return base.Result(
+            Outcome.ACCEPTED, found, provider_status=status, is_delivered=not self.settings["has_receipts"]
+        )
 
 
 def _render(template: str, message: base.OutgoingMessage, escape: Escape) -> str:
@@ -198,6 +271,7 @@ def _render(template: str, message: base.OutgoingMessage, escape: Escape) -> str
         "language": message.language,
         "subject": message.subject,
         "project": message.project,
+        "hook_url": message.hook_url or "",
     }
     return _PLACEHOLDER.sub(lambda match: escape(values[match.group(1)]), template)
 
@@ -231,7 +305,14 @@ def _is_success(status: int, wanted: str) -> bool:
 def _find(answer: HttpAnswer, path: str) -> str | None:
     """The gateway's id at a dotted path of its JSON, None where there is none."""
     try:
-        value: Any = answer.json()
+        return _dig(answer.json(), path)
+    except ValueError:
+        return None
+
+
+def _dig(value: Any, path: str) -> str | None:
+    """The text or number at a dotted path, None where there is none."""
+    try:
         for step in path.split("."):
             value = value[int(step)] if isinstance(value, list) else value[step]
     except (ValueError, LookupError, TypeError):
@@ -239,3 +320,58 @@ def _find(answer: HttpAnswer, path: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         return None
     return str(value)[:MAX_ID_LENGTH]
+
+
+def _receipt_errors(values: Mapping[str, base.Value]) -> dict[str, str]:
+    errors = {}
+    problem = header_error(str(values["receipt_secret_header"]), "")
+    if problem:
+        errors["receipt_secret_header"] = problem
+    if not values["has_receipts"]:
+        return errors
+    for name in ("receipt_id_field", "receipt_status_field", "receipt_success"):
+        if not values[name]:
+            errors[name] = "receipts need this setting"
+    taken: set[str] = set()
+    for name in _WORD_SETTINGS:
+        words = set(_words(values[name]))
+        if words & taken:
+            errors[name] = "a status stands in two lists"
+        taken |= words
+    return errors
+
+
+def _words(value: base.Value) -> list[str]:
+    return [word.strip().lower() for word in str(value).split(",") if word.strip()]
+
+
+def _body_of(request: base.HookRequest) -> object:
+    """The JSON or the form of a POST; nothing for a GET."""
+    if request.method != "POST":
+        return {}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        if kind == "application/json" or kind.endswith("+json"):
+            return json.loads(request.body)
+        return _fields(request.body.decode())
+    except (ValueError, RecursionError):
+        raise HookUnreadable("the body is neither JSON nor a form") from None
+
+
+def _fields(text: str) -> dict[str, str]:
+    """Of a name that stands there twice the first value counts."""
+    try:
+        found = parse_qs(text, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise HookUnreadable("there are too many fields") from None
+    return {name: values[0] for name, values in found.items()}
+
+
+def _look_up(places: list[object], path: str) -> str | None:
+    """The first place that has it; a form's field may have dots in its name."""
+    for place in places:
+        named = place.get(path) if isinstance(place, dict) else None
+        found = named if isinstance(named, str) and named else _dig(place, path)
+        if found is not None:
+            return found[:MAX_ID_LENGTH].strip()
+    return None

@@ -71,7 +71,9 @@ class Adapter(base.Adapter):
             default=1,
             help="The user's max-messages in Kannel, which cuts off what is longer.",
         ),
-        Setting("status_url", "Address of the status page", SettingKind.URL, help="As in http://10.0.0.5:13000/status.txt."),
+        Setting(
+            "status_url", "Address of the status page", SettingKind.URL, help="As in http://10.0.0.5:13000/status.txt."
+        ),
         Setting("status_password", "Password of the status page", SettingKind.SECRET),
     )
 
@@ -169,9 +171,13 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
         return base.Result(Outcome.ACCEPTED, provider_status=accepted.group(1), is_delivered=is_delivered)
     status = str(answer.status)
     if answer.status == 400 and "denied by" in text:
-        raise ProviderError("Kannel's lists or its form deny the number (HTTP 400)", Outcome.REFUSED, provider_status=status)
+        raise ProviderError(
+            "Kannel's lists or its form deny the number (HTTP 400)", Outcome.REFUSED, provider_status=status
+        )
     if answer.status == 400:
-        raise ProviderError("Kannel takes the request for misformed (HTTP 400)", Outcome.MISCONFIGURED, provider_status=status)
+        raise ProviderError(
+            "Kannel takes the request for misformed (HTTP 400)", Outcome.MISCONFIGURED, provider_status=status
+        )
     if answer.status == 403:
         text = "Kannel does not accept user name and password, or not from this address (HTTP 403)"
         raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
@@ -181,13 +187,13 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 def _read_status(text: str, smsc: str) -> base.Health:
     """The page in its plain form. A wrong password is told with status 200."""
     if text.strip() == "Denied":
-        return base.Health(False, "Kannel does not accept the status page's password.")
+        return base.Health(False, "Kannel does not accept the status page's password, or not from this address.")
     running = re.search(r"^Status: ([a-z]{1,20})", text, re.MULTILINE)
     if running is None:
         return base.Health(False, "The status page is not the plain one of Kannel (status.txt).")
     if running.group(1) != "running":
         return base.Health(False, f"Kannel is not running but {running.group(1)}.")
-    links = re.findall(r"^\s+([^\s\[]+)\[[^\]]*\]\s.*\((online|[a-z-]+)", text, re.MULTILINE)
+    links = re.findall(r"^\s+([^\s\[]+)\[[^\]]*\][^(\n]*\(([a-z-]+)", text, re.MULTILINE)
     mine = [state for name, state in links if not smsc or name == smsc]
     if smsc and not mine:
         return base.Health(False, "Kannel runs, but has no SMSC of this name and would not say so when sending.")

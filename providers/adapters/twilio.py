@@ -11,7 +11,6 @@ language of ours, so a language without a voice in ``SPOKEN`` or in the settings
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 import re
 from collections.abc import Mapping
@@ -220,7 +219,7 @@ class Adapter(base.Adapter):
         fields = _signed_fields(request)
         url = f"{request.url}?{request.query}" if request.query else request.url
         signed = (hmac.new(secret, (variant + fields).encode(), digest).digest() for variant in _port_variants(url))
-        if not any([hmac.compare_digest(given, base64.b64encode(expected)) for expected in signed]):
+        if not any(hmac.compare_digest(given, base64.b64encode(expected)) for expected in signed):
             raise HookForged("the signature does not hold")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:

@@ -270,7 +270,9 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
     retry_after = retry_after_seconds(answer)
     if code == 131056 and retry_after is None:
         retry_after = PAIR_PAUSE_SECONDS
-    return ProviderError(f"WhatsApp: {words} (error {code})", outcome, provider_status=str(code), retry_after=retry_after)
+    return ProviderError(
+        f"WhatsApp: {words} (error {code})", outcome, provider_status=str(code), retry_after=retry_after
+    )
 
 
 def _find(code: int) -> tuple[Outcome, str] | None:

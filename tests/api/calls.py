@@ -2,6 +2,19 @@
 
 import json
 
+ENDPOINTS = (  # method, path, kind of key
+    ("POST", "/session/create", "api"),
+    ("POST", "/session/send", "api"),
+    ("GET", "/session/channels", "api"),
+    ("POST", "/session/check", "api"),
+    ("GET", "/session/settings", "api"),
+    ("POST", "/session/verify", "secret"),
+    ("POST", "/manual/send", "secret"),
+    ("GET", "/manual/message/1", "secret"),
+    ("GET", "/manual/channels", "secret"),
+)
+POSTS = tuple(endpoint for endpoint in ENDPOINTS if endpoint[0] == "POST")
+
 WRONG = "nope"  # spends an attempt and is no code of any project
 
 
@@ -21,6 +34,9 @@ class Api:
         self.client = client
         self.api_key = api_key
         self.secret_key = secret_key
+
+    def key(self, kind):
+        return self.api_key if kind == "api" else self.secret_key
 
     def call(self, method, path, body=None, *, key="", headers=None, raw=None, content_type="application/json"):
         headers = {**({"x-api-key": key} if key else {}), **(headers or {})}

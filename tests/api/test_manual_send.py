@@ -249,7 +249,7 @@ def test_unknown_and_foreign_providers_are_told_the_same(api, project):
     assert foreign.data["errors"] == unknown.data["errors"]
 
 
-# --- the callback's address (the guard: tests/providers/test_guard.py) -------------------------------------------------
+# --- the callback's address (the guard: tests/providers/test_guard.py) -----------------------------------------------
 
 
 def test_the_callback_url_is_kept_with_the_message(api):
@@ -277,9 +277,15 @@ def test_the_callback_url_is_kept_with_the_message(api):
         "https://shop.example.com/\n",
     ],
 )
-def test_a_callback_url_that_is_no_public_https_address_is_a_wrong_field(api, url):
+def test_a_callback_url_that_is_no_public_https_address_is_a_wrong_field(api, settings, url):
+    settings.OUTBOUND_ALLOWED_NETWORKS = []
     assert wrong_fields(api.manual_send(callback_url=url)) == ["callback_url"]
     assert not Message.objects.exists()
+
+
+def test_a_callback_url_may_lead_to_an_allowed_network(api, settings):
+    settings.OUTBOUND_ALLOWED_NETWORKS = ["10.1.0.0/16"]
+    assert api.manual_send(callback_url="http://10.1.2.3:8080/hook").status_code == 200
 
 
 # --- test logins -----------------------------------------------------------------------------------------------------
@@ -315,7 +321,7 @@ def test_the_message_of_a_test_login_keeps_no_code(api, project):
     assert Message.objects.get().code_encrypted is None
 
 
-# --- time --------------------------------------------------------------------------------------------------------------
+# --- time ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_message_that_is_ten_minutes_old_is_not_sent(api, outbox):

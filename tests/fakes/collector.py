@@ -39,10 +39,19 @@ class BotAdapter(Adapter):
         return f"https://t.example/bot?start={payload}" if payload else "https://t.example/bot"
 
 
+class FaultyBotAdapter(BotAdapter):
+    """Fails in a way that nobody foresaw, with a secret in its text."""
+
+    type = "collector_faulty"
+
+    def link(self, payload):
+        raise RuntimeError("p4ssw0rd")
+
+
 def install():
     found, _ = registry._scan()
-    found.setdefault(Adapter.type, Adapter)
-    found.setdefault(BotAdapter.type, BotAdapter)
+    for adapter in (Adapter, BotAdapter, FaultyBotAdapter):
+        found.setdefault(adapter.type, adapter)
 
 
 class Outbox:
@@ -78,5 +87,3 @@ class Outbox:
 
     def answer(self, name, *answers):
         ANSWERS[name].extend(answers)
-
-

@@ -69,9 +69,7 @@ class Kannel:
     def __enter__(self) -> Kannel:
         configuration = self.folder / "kannel.conf"
         configuration.write_text(
-            CONFIGURATION.format(
-                **self.ports, username=USERNAME, password=PASSWORD, status_password=STATUS_PASSWORD
-            )
+            CONFIGURATION.format(**self.ports, username=USERNAME, password=PASSWORD, status_password=STATUS_PASSWORD)
         )
         try:
             self._start("bearerbox", _box("bearerbox"), str(configuration))

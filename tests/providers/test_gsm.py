@@ -11,7 +11,9 @@ def test_the_table_has_its_127_characters_and_its_ten_extensions():
     assert not gsm.BASIC & gsm.EXTENSION
 
 
-@pytest.mark.parametrize("text", ["", "Your code is 4711", "@£$ ÄÖÜäöüß Çà", "Σ ΔΦ", "€ ^{}\\[~]|\f", "a\r\nb", "o'zbek"])
+@pytest.mark.parametrize(
+    "text", ["", "Your code is 4711", "@£$ ÄÖÜäöüß Çà", "Σ ΔΦ", "€ ^{}\\[~]|\f", "a\r\nb", "o'zbek"]
+)
 def test_it_knows_what_the_alphabet_can_write(text):
     assert is_gsm7(text)
 

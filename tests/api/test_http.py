@@ -1,0 +1,311 @@
+"""What holds for every endpoint: methods, bodies, headers, and one shape for every failure."""
+
+import json
+import re
+
+import pytest
+
+from tests import factories
+from tests.api.calls import ENDPOINTS, POSTS, problem
+from tests.fakes.outage import database_away
+from verification.models import Message, Session
+
+pytestmark = pytest.mark.django_db
+
+every_endpoint = pytest.mark.parametrize(("method", "path", "kind"), ENDPOINTS)
+every_post = pytest.mark.parametrize(("method", "path", "kind"), POSTS)
+
+
+# --- the shape of a failure --------------------------------------------------------------------------------------------
+
+
+@every_endpoint
+def test_a_failure_is_a_problem_document(api, method, path, kind):
+    response = api.call(method, path)
+    assert response["Content-Type"] == "application/problem+json"
+    assert {"type", "title", "status", "code", "detail", "request_id"} <= set(response.data)
+    assert response.data["status"] == response.status_code == 401
+
+
+def test_the_type_is_the_address_of_the_codes_documentation(api):
+    assert api.check("01ARZ3NDEKTSV4RRFFQ69G5FAV", "1").data["type"].startswith("http://testserver/docs/")
+    assert api.check("01ARZ3NDEKTSV4RRFFQ69G5FAV", "1").data["type"].endswith("session_not_found")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nowhere",
+        "/session",
+        "/session/",
+        "/session/nowhere",
+        "/session/create/x",
+        "/session/create//",
+        "/session//create",
+        "/Session/create",
+        "/manual/",
+        "/session/create.json",
+        "/session/%00",
+        "/sessi%C3%B6n/create",
+        "/%FF",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_unknown_path_is_a_problem(api, method, path):
+    response = api.call(method, path, key=api.api_key)
+    assert problem(response) == (404, "not_found")
+    assert response["Content-Type"] == "application/problem+json"
+
+
+def test_all_wrong_fields_are_told_at_once(api):
+    response = api.call("POST", "/manual/send", {"to": 1, "channel": "x", "code": "1"}, key=api.secret_key)
+    assert [error["field"] for error in response.data["errors"]] == ["to", "channel", "code"]
+    assert all(set(error) == {"field", "code", "detail"} for error in response.data["errors"])
+
+
+def test_a_wrong_value_is_not_repeated(api):
+    response = api.call("POST", "/session/create", {"to": "<script>secret"}, key=api.api_key)
+    assert "script" not in response.content.decode()
+
+
+def test_an_unforeseen_exception_is_a_problem_without_details(api, project, caplog):
+    project.provider("messenger_a", name="bot", type="collector_faulty")
+    response = api.channels()
+    assert problem(response) == (500, "internal_error")
+    assert response["Content-Type"] == "application/problem+json"
+    assert "p4ssw0rd" not in response.content.decode() + caplog.text
+    assert response.data["request_id"] in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_key_known", [True, False])
+def test_with_the_database_away_nothing_is_accepted(api, is_key_known):
+    assert api.channels().status_code == 200
+    if not is_key_known:
+        factories.forget()
+    with database_away():
+        response = api.create()
+    assert problem(response) == (503, "service_unavailable")
+    assert response["Retry-After"] == str(response.data["retry_after"])
+    assert not Session.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_once_the_database_is_back_the_next_request_is_answered(api):
+    with database_away():
+        api.create()
+    assert api.create().status_code == 200
+
+
+# --- methods -----------------------------------------------------------------------------------------------------------
+
+
+@every_endpoint
+def test_another_method_is_refused_and_the_right_one_told(api, method, path, kind):
+    for other in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"} - {method}:
+        response = api.call(other, path, {}, key=api.key(kind))
+        assert problem(response) == (405, "method_not_allowed")
+        assert method in response["Allow"].split(", ")
+
+
+@every_endpoint
+def test_options_is_refused_and_not_told(api, method, path, kind):
+    response = api.call("OPTIONS", path, key=api.key(kind))
+    assert problem(response) == (405, "method_not_allowed")
+    assert "OPTIONS" not in response["Allow"]
+
+
+def test_the_method_cannot_be_overridden(api):
+    headers = {"x-http-method-override": "GET"}
+    response = api.call("POST", "/session/channels", {"_method": "GET"}, key=api.api_key, headers=headers)
+    assert problem(response) == (405, "method_not_allowed")
+
+
+# --- the key comes first -----------------------------------------------------------------------------------------------
+
+
+@every_endpoint
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param({"method": "DELETE"}, id="method"),
+        pytest.param({"method": "OPTIONS"}, id="options"),
+        pytest.param({"content_type": "text/plain", "raw": "x"}, id="content type"),
+        pytest.param({"raw": "{"}, id="malformed"),
+        pytest.param({"raw": '{"a": "' + "x" * 20_000 + '"}'}, id="too large"),
+    ],
+)
+def test_without_a_key_nothing_else_is_looked_at(api, method, path, kind, request_):
+    response = api.call(**{"method": method, "path": path, **request_})
+    assert problem(response) == (401, "missing_api_key")
+
+
+# --- bodies ------------------------------------------------------------------------------------------------------------
+
+
+def large_body(size):
+    body = '{"to": "+4915112345678", "x": "'
+    return body + "x" * (size - len(body) - 2) + '"}'
+
+
+@every_post
+def test_a_body_over_16_kib_is_too_large(api, method, path, kind):
+    response = api.call(method, path, key=api.key(kind), raw=large_body(16 * 1024 + 1))
+    assert problem(response) == (413, "body_too_large")
+
+
+def test_a_body_of_16_kib_is_read(api):
+    assert api.call("POST", "/session/create", key=api.api_key, raw=large_body(16 * 1024)).status_code == 200
+
+
+@every_post
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/plain",
+        "text/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/merge-patch+json",
+        "application/jsonp",
+        "json",
+        "*/*",
+        "application/json; charset=latin-1",
+        "application/json; charset=utf-16",
+        "application/json; charset=",
+    ],
+)
+def test_another_content_type_is_refused(api, method, path, kind, content_type):
+    response = api.call(method, path, key=api.key(kind), raw='{"to": "+4915112345678"}', content_type=content_type)
+    assert problem(response) == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"]
+)
+def test_json_in_utf8_is_read(api, content_type):
+    raw = json.dumps({"to": "+4915112345678"})
+    assert api.call("POST", "/session/create", key=api.api_key, raw=raw, content_type=content_type).status_code == 200
+
+
+def test_a_compressed_body_is_refused(api):
+    headers = {"content-encoding": "gzip"}
+    response = api.call("POST", "/session/create", {"to": "+4915112345678"}, key=api.api_key, headers=headers)
+    assert problem(response) == (415, "unsupported_media_type")
+
+
+@every_post
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "",
+        " ",
+        "{",
+        "[]",
+        "null",
+        '"text"',
+        "1",
+        '[{"to": "+4915112345678"}]',
+        "to=%2B4915112345678",
+        '{"to": "+4915112345678",}',
+        "{'to': '+4915112345678'}",
+        '{"to": "+4915112345678", "to": "+4915112345679"}',
+        '{"x": NaN}',
+        '{"x": Infinity}',
+        '{"x": 1e999}',
+        '{"x": "\\ud800"}',
+        '{"x": "\\u0000"}',
+        '{"x": {"x": {"x": {"x": {"x": 1}}}}}',
+        "[" * 2000,
+        '{"x":' * 2000,
+        b'{"to": "\xff"}',
+        '{"x": 1}'.encode("utf-16"),
+        b'\xef\xbb\xbf{"x": 1}',
+    ],
+)
+def test_an_unreadable_body_is_refused(api, method, path, kind, raw):
+    response = api.call(method, path, key=api.key(kind), raw=raw)
+    expected = (415, "unsupported_media_type") if raw == "" else (400, "parse_error")  # an empty one has no type here
+    assert problem(response) == expected
+    assert not Message.objects.exists()
+
+
+def test_the_query_is_no_part_of_the_body(api):
+    response = api.call("POST", "/session/create?to=%2B4915112345678", {}, key=api.api_key)
+    assert problem(response) == (400, "validation_error")
+
+
+# --- answers -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("headers", [{"accept": "text/html"}, {"accept": "application/xml;q=1"}, {"accept": "x"}])
+@pytest.mark.parametrize("query", ["", "?format=api", "?format=xml"])
+def test_whatever_is_asked_for_the_answer_is_json(api, headers, query):
+    response = api.call("GET", f"/session/settings{query}", key=api.api_key, headers=headers)
+    assert (response.status_code, response["Content-Type"]) == (200, "application/json")
+
+
+@every_endpoint
+def test_no_answer_may_be_stored(api, method, path, kind):
+    for key in ("", api.key(kind)):
+        response = api.call(method, path, {} if method == "POST" else None, key=key)
+        assert response["Cache-Control"] == "no-store"
+        assert "ETag" not in response
+
+
+def test_an_unknown_session_path_may_not_be_stored_either(api):
+    assert api.call("GET", "/session/nowhere")["Cache-Control"] == "no-store"
+
+
+@every_endpoint
+def test_a_trailing_slash_makes_no_difference(api, method, path, kind):
+    body = {} if method == "POST" else None
+    without, with_slash = (api.call(method, path + end, body, key=api.key(kind)) for end in ("", "/"))
+    assert without.status_code not in (301, 302, 308)
+    for answer in (without, with_slash):
+        if "request_id" in answer.data:
+            del answer.data["request_id"]
+    assert (with_slash.status_code, with_slash.data) == (without.status_code, without.data)
+
+
+@every_endpoint
+def test_no_answer_sets_a_cookie(api, method, path, kind):
+    assert not api.call(method, path, {} if method == "POST" else None, key=api.key(kind)).cookies
+
+
+# --- hosts and request ids -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["evil.example", "testserver.evil.example", "", "testserver:99999999", "a b"])
+def test_a_host_that_is_not_served_is_refused(api, host):
+    response = api.call("GET", "/session/settings", key=api.api_key, headers={"host": host})
+    assert problem(response) == (400, "host_not_allowed")
+    assert response["Content-Type"] == "application/problem+json"
+
+
+def test_the_forwarded_host_counts_for_nothing(api):
+    headers = {"x-forwarded-host": "evil.example"}
+    assert api.call("GET", "/session/settings", key=api.api_key, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("request_id", ["a", "A-b_c.9", "x" * 64])
+def test_a_well_formed_request_id_is_echoed(api, request_id):
+    response = api.call("GET", "/session/settings", headers={"x-request-id": request_id})
+    assert response["X-Request-Id"] == response.data["request_id"] == request_id
+
+
+@pytest.mark.parametrize("request_id", ["", " ", "x" * 65, "a b", "a/b", "a\nb", "ä", "a,b", "<a>"])
+def test_any_other_request_id_is_replaced(api, request_id):
+    response = api.call("GET", "/session/settings", headers={"x-request-id": request_id})
+    assert response["X-Request-Id"] == response.data["request_id"] != request_id
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", response["X-Request-Id"])
+
+
+def test_every_request_has_an_id_of_its_own(api):
+    assert api.settings()["X-Request-Id"] != api.settings()["X-Request-Id"]
+
+
+def test_a_success_carries_the_id_in_its_header_alone(api):
+    response = api.settings(headers={"x-request-id": "abc"})
+    assert response["X-Request-Id"] == "abc"
+    assert "request_id" not in response.data
