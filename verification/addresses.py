@@ -279,3 +279,13 @@ def warm() -> None:
             example = phonenumbers.example_number_for_type(region, number_type)
             if example is not None:
                 _parse_number(_e164(example))
+
+
+def country_of(text: str) -> str:
+    """The ISO region of a canonical number, empty where it has none and for an e-mail address."""
+    if not text.startswith("+"):
+        return ""
+    try:
+        return phonenumbers.region_code_for_number(phonenumbers.parse(text)) or ""
+    except phonenumbers.NumberParseException:  # a test login's number need not exist
+        return ""

@@ -9,6 +9,7 @@ import logging
 import signal
 import threading
 import time
+from collections.abc import Callable
 from concurrent import futures
 from queue import SimpleQueue
 from typing import Any
@@ -17,18 +18,20 @@ import dramatiq
 from django.db import close_old_connections, connections
 
 from verification import addresses
-from verification.services import dispatch, sweeping
+from verification.services import callbacks, dispatch, fallback, sweeping
 from verification.services.rendering import languages
 from verification.tasks import broker
 
 log = logging.getLogger(__name__)
 
-SWEEP_SECONDS = 1.0
-MAX_PAUSE_SECONDS = 5.0  # between two tries of a sweep that fails
+ROUND_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
 IDLE_SECONDS = 1.0  # a message due for this long was forgotten by its wake-up
 WIPE_SECONDS = 30.0
 STOP_SECONDS = 10.0  # longer than a provider call may take
 SWEEP_THREADS = 8
+CALLBACK_THREADS = 8
+FALLBACK_BATCH = 50
 
 
 def run(*, threads: int) -> None:
@@ -40,68 +43,109 @@ def run(*, threads: int) -> None:
     addresses.warm()
     languages()
     worker = dramatiq.Worker(broker, worker_threads=threads, worker_timeout=1000)
-    sweeper = Sweeper(stopping)
+    polling = pollers(stopping)
     worker.start()
-    sweeper.start()
+    for poller in polling:
+        poller.start()
     log.info("The worker is ready with %s threads.", threads)
     signals.get()
     log.info("The worker is stopping.")
     stopping.set()
     worker.stop(timeout=int(STOP_SECONDS * 1000))
-    sweeper.join(STOP_SECONDS)
+    for poller in polling:
+        poller.join(STOP_SECONDS)
     connections.close_all()
 
 
-class Sweeper(threading.Thread):
-    """Every second: expire what is over, deliver what is due and forgotten, the freshest first."""
+class Poller(threading.Thread):
+    """Claims rows that are due and works on them in threads of its own.
 
-    def __init__(self, stopping: threading.Event) -> None:
-        super().__init__(name="sweeper", daemon=True)
+    ``claim`` is asked for at most so many rows as there are free threads; ``work`` gets one row; ``tidy`` runs before
+    each round.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stopping: threading.Event,
+        *,
+        claim: Callable[[int], list[Any]],
+        work: Callable[[Any], object],
+        tidy: Callable[[], None] = lambda: None,
+        threads: int,
+    ) -> None:
+        super().__init__(name=name, daemon=True)
         self.stopping = stopping
-        self.pool = futures.ThreadPoolExecutor(SWEEP_THREADS, thread_name_prefix="sweep")
+        self.claim, self.work, self.tidy, self.threads = claim, work, tidy, threads
+        self.pool = futures.ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.in_hand: set[futures.Future[None]] = set()
-        self.expire_at = self.wipe_at = time.monotonic()
 
     def run(self) -> None:
         pause = 0.0
         while not self.stopping.wait(pause):
             try:
-                pause = 0.0 if self._sweep() else SWEEP_SECONDS
+                pause = 0.0 if self._round() else ROUND_SECONDS
             except Exception as error:  # the database may be away, or not migrated yet
-                pause = min(max(SWEEP_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
-                log.error("The sweep failed: %s. The next try is in %.0f s.", type(error).__name__, pause)
+                pause = min(max(ROUND_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
+                log.error("%s failed: %s. The next try is in %.0f s.", self.name, type(error).__name__, pause)
             finally:
                 close_old_connections()
         self.pool.shutdown(wait=True)
         connections.close_all()
 
-    def _sweep(self) -> bool:
+    def _round(self) -> bool:
         """Whether there may be more to do at once."""
-        self._tidy()
+        self.tidy()
         _, self.in_hand = futures.wait(self.in_hand, timeout=0)
-        room = SWEEP_THREADS - len(self.in_hand)
+        room = self.threads - len(self.in_hand)
         if not room:
-            futures.wait(self.in_hand, timeout=SWEEP_SECONDS, return_when=futures.FIRST_COMPLETED)
+            futures.wait(self.in_hand, timeout=ROUND_SECONDS, return_when=futures.FIRST_COMPLETED)
             return True
-        claimed = dispatch.claim_due(limit=room, idle_seconds=IDLE_SECONDS)
-        self.in_hand.update(self.pool.submit(_deliver, message) for message in claimed)
+        claimed = self.claim(room)
+        self.in_hand.update(self.pool.submit(self._work, row) for row in claimed)
         return len(claimed) == room
 
-    def _tidy(self) -> None:
-        """Now and then, also while there is much to deliver."""
+    def _work(self, row: Any) -> None:
+        try:
+            self.work(row)
+        except Exception as error:  # its lease ends and it is claimed again
+            log.error("%s: %s failed with %s", self.name, row[0], type(error).__name__)
+        finally:
+            close_old_connections()
+
+
+class Tidying:
+    """What the sweep does besides delivering, now and then, also while there is much to deliver."""
+
+    def __init__(self) -> None:
+        self.expire_at = self.wipe_at = 0.0
+
+    def __call__(self) -> None:
         now = time.monotonic()
         if now >= self.expire_at:
             sweeping.expire_messages()
-            self.expire_at = now + SWEEP_SECONDS
+            self.expire_at = now + ROUND_SECONDS
         if now >= self.wipe_at:
             sweeping.wipe_codes()
             self.wipe_at = now + WIPE_SECONDS
+        fallback.send_fallbacks(limit=FALLBACK_BATCH)
 
 
-def _deliver(message: Any) -> None:
-    try:
-        dispatch.deliver_claimed(message)
-    except Exception as error:  # its lease ends and it is claimed again
-        log.error("message %s: delivery failed with %s", message.id, type(error).__name__)
-    finally:
-        close_old_connections()
+def pollers(stopping: threading.Event) -> list[Poller]:
+    """The sweep, and the callbacks, which have threads of their own so that they cannot slow down a message."""
+    sweep = Poller(
+        "the sweep",
+        stopping,
+        claim=lambda room: dispatch.claim_due(limit=room, idle_seconds=IDLE_SECONDS),
+        work=dispatch.deliver_claimed,
+        tidy=Tidying(),
+        threads=SWEEP_THREADS,
+    )
+    calls = Poller(
+        "callbacks",
+        stopping,
+        claim=lambda room: callbacks.claim_due(limit=room),
+        work=callbacks.deliver,
+        threads=CALLBACK_THREADS,
+    )
+    return [sweep, calls]

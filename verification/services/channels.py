@@ -24,13 +24,13 @@ class SessionChannel:
 
 
 def session_channel(
-    channel: ChannelConfig, *, blocks: Mapping[str, int], active_bots: Collection[str], link_payload: str
+    channel: ChannelConfig, *, blocks: Mapping[str, int], active: Collection[str], link_payload: str
 ) -> SessionChannel:
-    """``blocks`` are the seconds left by channel; ``active_bots`` the bot channels that the recipient has started."""
+    """``blocks`` are the seconds left by channel; ``active`` the messengers that reach the recipient now."""
     return SessionChannel(
         name=channel.name,
         type=channel.type,
-        is_active=not channel.is_bot or channel.type in active_bots,
+        is_active=not channel.is_messenger or channel.type in active,
         timeout=blocks.get(channel.type, 0),
         image_url=channel.image_url,
         link=bot_link(channel, link_payload) or channel.link,
@@ -41,18 +41,16 @@ def session_channels(
     channels: Iterable[ChannelConfig],
     *,
     blocks: Mapping[str, int],
-    active_bots: Collection[str],
+    active: Collection[str],
     link_payload: str,
 ) -> list[SessionChannel]:
-    return [
-        session_channel(channel, blocks=blocks, active_bots=active_bots, link_payload=link_payload)
-        for channel in channels
-    ]
+    return [session_channel(channel, blocks=blocks, active=active, link_payload=link_payload) for channel in channels]
 
 
 def project_channels(project: ProjectConfig) -> list[SessionChannel]:
     """The project's channels with no session in sight: ``is_active`` says whether one needs no start."""
-    return session_channels(project.channels.values(), blocks={}, active_bots=(), link_payload="")
+    without_start = [channel.type for channel in project.channels.values() if not channel.is_bot]
+    return session_channels(project.channels.values(), blocks={}, active=without_start, link_payload="")
 
 
 def usable_channels(
@@ -77,7 +75,5 @@ def usable_channels(
 
 
 def bot_link(channel: ChannelConfig, link_payload: str) -> str:
-    """The deep link into the channel's bot that starts it with this payload; empty for a channel without a bot."""
-    if not channel.is_bot:
-        return ""
-    return adapter_for(channel.providers[0].id).link(link_payload)
+    """The deep link that starts the channel's first bot with this payload; empty for a channel without a bot."""
+    return adapter_for(channel.bots[0]).link(link_payload) if channel.bots else ""

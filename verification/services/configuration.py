@@ -10,9 +10,11 @@ from django.conf import settings
 from django.templatetags.static import static
 
 from providers import registry
+from verification import sql
 from verification.addresses import AddressKind
 from verification.models import ChannelType
 
+MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
 CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
 
 
@@ -22,6 +24,10 @@ class ProviderConfig:
     type: str
     name: str
     is_system: bool
+
+    @property
+    def is_bot(self) -> bool:
+        return registry.adapter_class(self.type).needs_start
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,25 @@ class ChannelConfig:
     providers: tuple[ProviderConfig, ...]
 
     @cached_property
+    def bots(self) -> list[int]:
+        """The ids of its providers that reach only users who have started them."""
+        return [provider.id for provider in self.providers if provider.is_bot]
+
+    @cached_property
     def is_bot(self) -> bool:
-        """Whether it reaches only users who have started a bot: none of its providers needs no start."""
-        return all(registry.adapter_class(provider.type).needs_start for provider in self.providers)
+        """Whether nobody is reached over it without having started a bot."""
+        return len(self.bots) == len(self.providers)
+
+    @cached_property
+    def is_messenger(self) -> bool:
+        """Whether the recipient may have no account there, or have to start a bot first."""
+        return self.type in MESSENGERS
+
+    @cached_property
+    def reach(self) -> dict[str, list[int]]:
+        """Its providers, as the SQL functions ask for those of a messenger."""
+        direct = [provider.id for provider in self.providers if not provider.is_bot]
+        return {"bots": self.bots, "direct": direct}
 
 
 class ProjectConfig:
@@ -70,6 +92,7 @@ class ProjectConfig:
         self.requests_per_second: int = row["requests_per_second"]
         self.server_addresses = frozenset(row["server_addresses"])
         self.test_logins: dict[str, str] = row["test_logins"]
+        self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
         self._default_channels = {
             AddressKind.PHONE: row["default_phone_channel"],
             AddressKind.EMAIL: row["default_email_channel"],
@@ -91,6 +114,10 @@ class ProjectConfig:
         default = self._default_channels[kind]
         return sorted(self.channels_for(kind), key=lambda channel: channel.type != default)
 
+    def messengers_for(self, kind: AddressKind) -> dict[str, dict[str, list[int]]]:
+        """The messengers for this kind of recipient with their providers, as the SQL functions ask for them."""
+        return {channel.type: channel.reach for channel in self.channels_for(kind) if channel.is_messenger}
+
     def _channel(self, row: dict[str, Any]) -> ChannelConfig:
         channel_type = row["type"]
         return ChannelConfig(
@@ -105,3 +132,9 @@ class ProjectConfig:
                 if item["type"] in registry.all_types()
             ),
         )
+
+
+def load_project(project_id: int) -> ProjectConfig | None:
+    """An enabled project's configuration as it stands now."""
+    row = sql.call("load_project", project=project_id)
+    return ProjectConfig(row.project) if row else None

@@ -5,20 +5,22 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
 
 from providers.base import Outcome, OutgoingMessage, Result
 from providers.errors import ProviderError
 from verification import sql
+from verification.addresses import country_of
 from verification.crypto import DecryptionFailed, decrypt
 from verification.models import MessageStatus
 from verification.services.messages import message_code_place, session_code_place
 from verification.services.providers import LiveProvider
 from verification.services.rendering import render_message
-from verification.services.routing import providers_for
+from verification.services.routing import is_aside, is_due_for_probe, providers_for
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ LEASES_TO_LOSE = 1  # a worker that died with a message is forgiven once
 ERROR_MAX_LENGTH = 500
 
 RETRYABLE = frozenset({Outcome.TEMPORARY, Outcome.RATE_LIMITED})
+FAULTS = frozenset({Outcome.TEMPORARY, Outcome.UNKNOWN, Outcome.MISCONFIGURED, Outcome.OUT_OF_FUNDS})
 ABOUT_THE_RECIPIENT = frozenset({Outcome.REFUSED, Outcome.NO_ACCOUNT})
 
 
@@ -83,6 +86,7 @@ class _Offer:
         self.message = message
         self.started_at = time.monotonic()
         self.answer = _Answer(is_unknown=bool(message.unknown_at))
+        self.faults: list[tuple[LiveProvider, Result]] = []
 
     def run(self) -> None:
         message = self.message
@@ -92,24 +96,48 @@ class _Offer:
             log.error("message %s: its code cannot be decrypted; is a key missing?", message.id)
             _finish(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
             return
+        try:
+            self._ask_in_turn(message, outgoing)
+        finally:
+            # After the attempts are on record, which the judgement counts.
+            for provider, result in self.faults:
+                _note_fault(provider, result)
+
+    def _ask_in_turn(self, message: Any, outgoing: OutgoingMessage) -> None:
         for provider in providers_for(
             project_id=message.project_id,
             channel=message.channel,
+            address=message.address,
             pinned_id=message.pinned_provider_id,
-            unknown_at=message.unknown_at,
+            left_out={*message.unknown_at, *message.no_account_at},
+            accounts=message.accounts,
         ):
+            if not self._may_ask(provider):
+                continue
             if self._elapsed() > OFFER_SECONDS or self._lives_seconds() <= 0:
                 self.answer.is_retryable = True
                 break
-            if self._is_settled_by(provider, outgoing):
+            if self._is_settled_by(provider, _addressed(outgoing, provider, message)):
                 return
         self._conclude()
+
+    def _may_ask(self, provider: LiveProvider) -> bool:
+        """False for a provider that is set aside; of those whose time aside is over, one message is the probe."""
+        now = timezone.now()
+        if not is_aside(provider, now) and (
+            not is_due_for_probe(provider, now) or sql.call("take_probe", provider=provider.id).take_probe
+        ):
+            return True
+        self.answer.error = "The provider keeps failing and is set aside for a while."
+        self.answer.is_retryable = True
+        return False
 
     def _is_settled_by(self, provider: LiveProvider, outgoing: OutgoingMessage) -> bool:
         """Ask one provider. True if that decided the message."""
         asked_at = time.monotonic()
         result = _ask(provider, outgoing)
         attempt = _attempt(provider, result, latency=time.monotonic() - asked_at)
+        self._judge(provider, result)
         if result.outcome is Outcome.ACCEPTED:
             status = MessageStatus.SUCCESS if result.is_delivered else MessageStatus.SENT
             window = provider.adapter.receipt_window_seconds or UNCONFIRMED_SECONDS
@@ -128,6 +156,16 @@ class _Offer:
         _finish(self.message, None, **attempt)
         self._note(result)
         return False
+
+    def _judge(self, provider: LiveProvider, result: Result) -> None:
+        """What the answer says about the provider, or about the recipient's having an account there."""
+        if result.outcome is Outcome.NO_ACCOUNT:
+            sql.call("note_no_account", recipient=self.message.recipient_id, provider=provider.id)
+        elif result.outcome in FAULTS or (result.outcome is Outcome.RATE_LIMITED and result.retry_after):
+            self.faults.append((provider, result))
+        elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:
+            sql.call("note_provider_success", provider=provider.id)
+            log.info("%s works again.", provider.name)
 
     def _note(self, result: Result) -> None:
         self.answer.error = result.error or "The provider did not accept it."
@@ -180,6 +218,20 @@ def _compose(message: Any) -> OutgoingMessage:
         language=message.language,
         expires_in=math.ceil(message.lives_seconds),
         project=message.project_name,
+        country=country_of(message.address),
+    )
+
+
+def _addressed(outgoing: OutgoingMessage, provider: LiveProvider, message: Any) -> OutgoingMessage:
+    """The message as this provider gets it: with its hook, its account for the user, its sender for the country."""
+    rule = provider.sender_for(message.address)
+    return replace(
+        outgoing,
+        hook_url=provider.hook_url,
+        account_id=message.accounts.get(str(provider.id)),
+        sender=rule.sender if rule else "",
+        dlt_entity_id=rule.dlt_entity_id if rule else "",
+        dlt_template_id=rule.dlt_template_id if rule else "",
     )
 
 
@@ -198,6 +250,18 @@ def _ask(provider: LiveProvider, outgoing: OutgoingMessage) -> Result:
         # is kept.
         log.error("message %s: the adapter of %s failed with %s", outgoing.id, provider.name, type(error).__name__)
         return Result(Outcome.UNKNOWN, error=f"The adapter failed ({type(error).__name__}).")
+
+
+def _note_fault(provider: LiveProvider, result: Result) -> None:
+    is_set_aside = sql.call(
+        "note_provider_failure",
+        provider=provider.id,
+        reason=result.error,
+        wait_seconds=result.retry_after if result.outcome is Outcome.RATE_LIMITED else None,
+        is_probe=provider.open_until is not None,
+    ).note_provider_failure
+    if is_set_aside:
+        log.warning("%s is set aside for a while: %s", provider.name, result.error)
 
 
 def _attempt(provider: LiveProvider, result: Result, *, latency: float) -> dict[str, Any]:

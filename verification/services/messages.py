@@ -12,7 +12,6 @@ from verification.models import Message
 from verification.services import limits, outbox
 from verification.services.channels import usable_channels
 from verification.services.configuration import ChannelConfig, ProjectConfig
-from verification.services.providers import adapter_for
 
 MANUAL_SECONDS = 600  # the time to live of a manual send
 
@@ -59,7 +58,7 @@ def send_message(
         project=project.id,
         address=address.text,
         channel=channel.type,
-        bots=_bots(channel, provider_id),
+        messengers=sql.json(_messenger(channel, provider_id)),
         language=project.language,
         code_encrypted=encrypt(code, place=message_code_place(message_id)),
         callback_url=callback_url,
@@ -105,8 +104,10 @@ def _require_provider(channel: ChannelConfig, provider_id: int | None) -> None:
         raise FieldsInvalid(FieldError("provider_id", "unknown", "The channel has no enabled provider with this id."))
 
 
-def _bots(channel: ChannelConfig, provider_id: int | None) -> list[str]:
-    """The channel itself where only a bot can carry the message, so that the user must have started it."""
-    if provider_id is not None:
-        return [channel.type] if adapter_for(provider_id).needs_start else []
-    return [channel.type] if channel.is_bot else []
+def _messenger(channel: ChannelConfig, provider_id: int | None) -> dict[str, dict[str, list[int]]]:
+    """What has to reach the recipient: for a messenger its providers, or the one asked for; else nothing."""
+    if not channel.is_messenger:
+        return {}
+    if provider_id is None:
+        return {channel.type: channel.reach}
+    return {channel.type: {kind: [provider_id] if provider_id in ids else [] for kind, ids in channel.reach.items()}}

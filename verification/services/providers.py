@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +20,7 @@ from providers.errors import ProviderError, SettingsInvalid
 from providers.http import HttpDoor
 from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
-from verification.models import Channel, ChannelType, Project, Provider
+from verification.models import Channel, ChannelType, Project, Provider, SenderRule
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.configuration import CACHE_SECONDS
 from verification.services.memory import ProviderMemory
@@ -27,12 +28,33 @@ from verification.services.memory import ProviderMemory
 
 @dataclass(frozen=True, slots=True)
 class LiveProvider:
-    """An enabled provider with its adapter, ready to send."""
+    """An enabled provider with its adapter, ready to send, and what decides its turn.
+
+    ``open_until`` is the end of its time aside while its circuit breaker is open; past it, one probe is let through.
+    """
 
     id: int
     name: str
     adapter: Adapter
     hook_url: str
+    is_system: bool
+    priority: int
+    weight: int
+    only_prefixes: tuple[str, ...]
+    except_prefixes: tuple[str, ...]
+    senders: dict[str, SenderRule]
+    open_until: datetime | None
+
+    def serves(self, address: str) -> bool:
+        """Whether its prefixes let it serve this number. E-mail addresses have none."""
+        if self.only_prefixes and not address.startswith(self.only_prefixes):
+            return False
+        return not address.startswith(self.except_prefixes)
+
+    def sender_for(self, address: str) -> SenderRule | None:
+        """The rule of the longest prefix that the number begins with."""
+        matching = [prefix for prefix in self.senders if address.startswith(prefix)]
+        return self.senders[max(matching, key=len)] if matching else None
 
 
 def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
@@ -42,9 +64,12 @@ def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
     """
     cached = _live.get((project_id, channel))
     if cached is None or time.monotonic() - cached[0] > CACHE_SECONDS:
-        rows = Provider.objects.filter(
-            Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True
-        ).order_by(F("project_id").asc(nulls_last=True), "priority", "id")
+        rows = (
+            Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
+            .select_related("breaker")
+            .prefetch_related("sender_rules")
+            .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
+        )
         cached = time.monotonic(), [_live_provider(row) for row in rows if is_known(row.type)]
         _live[project_id, channel] = cached
     return cached[1]
@@ -52,7 +77,7 @@ def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
 
 def adapter_for(provider_id: int) -> Adapter:
     """The adapter of one provider as it is configured now. Raises ``Provider.DoesNotExist``."""
-    return _adapter(Provider.objects.get(pk=provider_id))
+    return adapter_of(Provider.objects.get(pk=provider_id))
 
 
 def is_known(provider_type: str) -> bool:
@@ -125,7 +150,7 @@ def hook_url(provider: Provider) -> str:
 def check_provider(provider: Provider) -> Health:
     """Ask the provider whether its settings work; nothing is sent. Never raises."""
     try:
-        return _adapter(provider).check()
+        return adapter_of(provider).check()
     except (ProviderError, SettingsInvalid) as error:
         return Health(False, str(error))
     except registry.UnknownAdapter:
@@ -141,10 +166,23 @@ _live: dict[tuple[int, str], tuple[float, list[LiveProvider]]] = {}
 
 
 def _live_provider(row: Provider) -> LiveProvider:
-    return LiveProvider(row.pk, row.name, _adapter(row), hook_url(row))
+    breaker = getattr(row, "breaker", None)
+    return LiveProvider(
+        id=row.pk,
+        name=row.name,
+        adapter=adapter_of(row),
+        hook_url=hook_url(row),
+        is_system=row.is_system,
+        priority=row.priority,
+        weight=row.weight,
+        only_prefixes=tuple(row.only_prefixes),
+        except_prefixes=tuple(row.except_prefixes),
+        senders={rule.prefix: rule for rule in row.sender_rules.all()},
+        open_until=breaker.open_until if breaker else None,
+    )
 
 
-def _adapter(row: Provider) -> Adapter:
+def adapter_of(row: Provider) -> Adapter:
     return registry.build(
         row.type, {**row.settings, **stored_secrets(row)}, http=http_door(), memory=ProviderMemory(row.pk)
     )

@@ -53,7 +53,7 @@ def best_language(accept_language: str, offered: Sequence[str]) -> str | None:
 
 def render_message(*, channel: str, language: str, code: str, project: str, minutes: int) -> Rendered:
     """The message in ``language``, or the nearest there is a text in. ``minutes`` is the rest of the code's life."""
-    texts = _texts_for(language)
+    texts = texts_for(language)
     values = {"code": code, "project": project, "minutes": str(minutes)}
     if channel == ChannelType.EMAIL:
         subject = fill(texts["email_subject"], values)
@@ -94,7 +94,8 @@ def _ranges(header: str) -> list[str]:
     return [name for _, name in sorted(found, key=lambda item: -item[0])]
 
 
-def _texts_for(language: str) -> dict[str, str]:
+def texts_for(language: str) -> dict[str, str]:
+    """The built-in texts in the nearest language there is."""
     everything = _texts()
     return everything.get(language) or everything.get(language.partition("-")[0]) or everything[FALLBACK_LANGUAGE]
 

@@ -101,7 +101,7 @@ def create_session(
         channels=session_channels(
             project.channels_for(address.kind),
             blocks=row.blocks,
-            active_bots=row.active,
+            active=row.active,
             link_payload=row.link_payload,
         ),
     )
@@ -133,12 +133,13 @@ def _open(
         send=send,
         type=channel_type,
         channels=[channel.type for channel in channels],
-        bots=_bots(project, address.kind),
+        messengers=sql.json(project.messengers_for(address.kind)),
         message=codes.generate_message_id(),
         draws_new_code=project.new_code_on_send,
         send_limits=project.send_limits,
         wrong_limits=project.wrong_limits,
         budgets=sql.json(project.budgets),
+        waits=sql.json(project.fallback),
     )
 
 
@@ -156,7 +157,7 @@ def resend_code(*, project: ProjectConfig, session_id: str, channel_type: str) -
     return SentCode(
         session_id=session.id,
         expires_at=row.expires_at,
-        channel=session_channel(channel, blocks=row.blocks, active_bots=row.active, link_payload=session.link_payload),
+        channel=session_channel(channel, blocks=row.blocks, active=row.active, link_payload=session.link_payload),
     )
 
 
@@ -167,9 +168,9 @@ def describe_channels(*, project: ProjectConfig, session_id: str) -> list[Sessio
     view = sql.call(
         "view_channels",
         recipient=session.recipient_id,
-        bots=_bots(project, session.kind),
+        messengers=sql.json(project.messengers_for(session.kind)),
     )
-    return session_channels(channels, blocks=view.blocks, active_bots=view.active, link_payload=session.link_payload)
+    return session_channels(channels, blocks=view.blocks, active=view.active, link_payload=session.link_payload)
 
 
 def describe_settings(*, project: ProjectConfig, session_id: str | None, accept_language: str) -> SessionSettings:
@@ -276,10 +277,6 @@ def _find_live(project: ProjectConfig, session_id: str) -> FoundSession:
     return session
 
 
-def _bots(project: ProjectConfig, kind: AddressKind) -> list[str]:
-    return [channel.type for channel in project.channels_for(kind) if channel.is_bot]
-
-
 def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
     """Queue the code over ``channel`` and wake a worker, or raise the refusal."""
     new = None
@@ -290,7 +287,7 @@ def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
         project=project.id,
         session=session.id,
         channel=channel.type,
-        bots=_bots(project, session.kind),
+        messengers=sql.json(project.messengers_for(session.kind)),
         message=codes.generate_message_id(),
         code_digest=new and new.digest,
         code_encrypted=new and new.encrypted,
@@ -298,6 +295,7 @@ def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
         send_limits=project.send_limits,
         wrong_limits=project.wrong_limits,
         budget=channel.daily_budget,
+        waits=sql.json(project.fallback),
     )
     if row.outcome == "channel_not_active":
         raise Refusal(

@@ -37,9 +37,7 @@ def _execute(function: str, arguments: dict[str, Any]) -> psycopg.Cursor[Any]:
     _drop_dead_connection()
     connection.ensure_connection()
     with connection.wrap_database_errors:
-        return _cursor(connection.connection).execute(
-            _statement(function, tuple(arguments)), tuple(arguments.values())
-        )
+        return _cursor(connection.connection).execute(_statement(function, tuple(arguments)), tuple(arguments.values()))
 
 
 _cursors: weakref.WeakKeyDictionary[psycopg.Connection[Any], psycopg.Cursor[Any]] = weakref.WeakKeyDictionary()

@@ -3,16 +3,18 @@
 --
 -- A claim is a lease: `due_at` moves to its end, and a worker that dies with it loses the message to the next one.
 -- Rows that another worker is just taking are skipped. What comes back is all that sending needs, `is_over` true
--- where the code is no longer valid and must not be sent, and `unknown_at` the providers whose outcome for this
--- message is not known, which are never asked again (but for a lease that died with its worker, which is tried once
--- more, also at the same provider).
+-- where the code is no longer valid and must not be sent; `unknown_at` the providers whose outcome for this message is
+-- not known, which are never asked again (but for a lease that died with its worker, which is tried once more, also at
+-- the same provider); and, for messengers, `accounts` the recipient's accounts by bot, and `no_account_at` the providers
+-- that said within the last day that there is none.
 CREATE OR REPLACE FUNCTION claim_messages(
     p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision
 )
 RETURNS TABLE (
     id bigint, project_id bigint, project_name text, channel text, address text, language text, claims integer,
     lost_leases integer, session_id text, session_code bytea, manual_code bytea, pinned_provider_id bigint,
-    is_pinned boolean, lives_seconds double precision, is_over boolean, unknown_at bigint[], recipient_id bigint
+    is_pinned boolean, lives_seconds double precision, is_over boolean, unknown_at bigint[],
+    recipient_id bigint, accounts jsonb, no_account_at bigint[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
@@ -55,6 +57,17 @@ BEGIN
             SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
             WHERE m.claims > 1 AND attempt.message_id = m.id AND attempt.outcome = 'unknown'
         ),
-        m.recipient_id;
+        m.recipient_id,
+        (
+            SELECT coalesce(jsonb_object_agg(subscription.provider_id, subscription.account_id), '{}')
+            FROM verification_subscription AS subscription
+            WHERE m.channel LIKE 'messenger%' AND subscription.recipient_id = m.recipient_id AND subscription.is_active
+        ),
+        ARRAY(
+            SELECT noted.provider_id FROM verification_noaccount AS noted
+            WHERE m.channel LIKE 'messenger%'
+              AND noted.recipient_id = m.recipient_id
+              AND noted.noted_at > v_now - interval '24 hours'
+        );
 END
 $$;

@@ -52,16 +52,34 @@ BEGIN
 END
 $$;
 
--- The bot channels on which the recipient is active: bound by proof, and not blocked since.
-CREATE OR REPLACE FUNCTION active_bots(p_recipient bigint, p_bots text[])
+-- The messengers over which the recipient can be reached now. p_messengers names, for each messenger of the project, its
+-- enabled providers: {"messenger_a": {"bots": [3], "direct": [5]}}. A bot reaches those who were bound to it by proof and
+-- have not blocked it; a direct provider everybody, but for a day after it said that they have no account.
+CREATE OR REPLACE FUNCTION active_messengers(p_recipient bigint, p_messengers jsonb)
 RETURNS text[] LANGUAGE sql STABLE AS $$
     SELECT ARRAY(
-        SELECT DISTINCT provider.channel::text
-        FROM verification_subscription AS subscription
-        JOIN verification_provider AS provider ON provider.id = subscription.provider_id
-        WHERE subscription.recipient_id = p_recipient
-          AND subscription.is_active
-          AND provider.is_enabled
-          AND provider.channel = ANY (p_bots)
+        SELECT messenger FROM jsonb_each(p_messengers) AS offered (messenger, providers)
+        WHERE EXISTS (
+            SELECT FROM verification_subscription AS subscription
+            WHERE subscription.recipient_id = p_recipient
+              AND subscription.is_active
+              AND providers -> 'bots' @> to_jsonb(subscription.provider_id)
+        ) OR EXISTS (
+            SELECT FROM jsonb_array_elements_text(providers -> 'direct') AS direct (id)
+            WHERE NOT EXISTS (
+                SELECT FROM verification_noaccount AS noted
+                WHERE noted.recipient_id = p_recipient
+                  AND noted.provider_id = direct.id::bigint
+                  AND noted.noted_at > now() - interval '24 hours'
+            )
+        )
+    )
+$$;
+
+-- The channels over which nothing goes to the recipient: after a hard bounce, a complaint or an opt-out.
+CREATE OR REPLACE FUNCTION suppressed_channels(p_recipient bigint)
+RETURNS text[] LANGUAGE sql STABLE AS $$
+    SELECT ARRAY(
+        SELECT channel::text FROM verification_suppression WHERE recipient_id = p_recipient AND lifted_at IS NULL
     )
 $$;

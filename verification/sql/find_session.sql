@@ -11,8 +11,8 @@ RETURNS TABLE (
     WHERE s.id = p_session AND s.project_id = p_project
 $$;
 
--- What a recipient's channels look like now: the blocks that run, and the bots they have started.
-CREATE OR REPLACE FUNCTION view_channels(p_recipient bigint, p_bots text[], OUT blocks jsonb, OUT active text[])
+-- What a recipient's channels look like now: the blocks that run, and the messengers that reach them.
+CREATE OR REPLACE FUNCTION view_channels(p_recipient bigint, p_messengers jsonb, OUT blocks jsonb, OUT active text[])
 LANGUAGE sql STABLE AS $$
-    SELECT channel_blocks(p_recipient, clock_timestamp()), active_bots(p_recipient, p_bots)
+    SELECT channel_blocks(p_recipient, clock_timestamp()), active_messengers(p_recipient, p_messengers)
 $$;

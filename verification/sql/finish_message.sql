@@ -44,7 +44,13 @@ BEGIN
         finished_at = CASE WHEN v_final THEN v_now END,
         provider_id = coalesce(p_provider, m.provider_id),
         provider_message_id = coalesce(p_provider_message_id, m.provider_message_id),
-        code_encrypted = CASE WHEN v_final THEN NULL ELSE m.code_encrypted END
+        code_encrypted = CASE WHEN v_final THEN NULL ELSE m.code_encrypted END,
+        -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
+        fallback_at = CASE
+            WHEN p_status = 'success' THEN NULL
+            WHEN p_status = 'failed' AND m.fallback_at IS NOT NULL THEN v_now
+            ELSE m.fallback_at
+        END
     WHERE m.id = p_message
       AND m.finished_at IS NULL
       AND (p_claims IS NULL OR p_claims = m.claims OR p_outcome = 'accepted')
@@ -54,6 +60,10 @@ BEGIN
         RETURN false;
     END IF;
 
+    IF v_final AND v_message.callback_url <> '' THEN
+        INSERT INTO verification_callback (message_id, project_id, url, tries)
+        VALUES (p_message, v_message.project_id, v_message.callback_url, 0);
+    END IF;
     IF p_status IN ('sent', 'success') THEN
         UPDATE verification_recipient SET reached_channel = v_message.channel
         WHERE id = v_message.recipient_id AND reached_channel <> v_message.channel;

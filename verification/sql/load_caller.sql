@@ -1,5 +1,5 @@
 -- A project as the services need it: its row, its live channels in order with their enabled providers (the project's
--- own before the system's), and its live test logins.
+-- own before the system's), its order of fall-back, and its live test logins.
 CREATE OR REPLACE FUNCTION describe_project(p_project verification_project)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT to_jsonb(p_project) || jsonb_build_object(
@@ -18,6 +18,10 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
             )) ORDER BY channel.position, channel.id), '[]')
             FROM verification_channel AS channel
             WHERE channel.project_id = p_project.id AND channel.is_active
+        ),
+        'fallback', (
+            SELECT coalesce(jsonb_agg(jsonb_build_array(step.channel, step.wait_seconds) ORDER BY step.position, step.id), '[]')
+            FROM verification_fallbackstep AS step WHERE step.project_id = p_project.id
         ),
         'test_logins', (
             SELECT coalesce(jsonb_object_agg(login.to, login.code), '{}')
@@ -41,4 +45,11 @@ LANGUAGE sql STABLE AS $$
       AND key.revoked_at IS NULL
       AND (key.expires_at IS NULL OR key.expires_at > now())
       AND project.is_enabled
+$$;
+
+-- An enabled project by its id, for whatever happens without a caller.
+CREATE OR REPLACE FUNCTION load_project(p_project bigint)
+RETURNS TABLE (project jsonb) LANGUAGE sql STABLE AS $$
+    SELECT describe_project(project) FROM verification_project AS project
+    WHERE project.id = p_project AND project.is_enabled
 $$;

@@ -6,18 +6,20 @@
 --
 -- p_type      the channel asked for, or null to choose
 -- p_channels  what the project can send over to this kind of recipient, in the order of preference
--- p_bots      those of them that reach only users who have started a bot
+-- p_messengers  the messengers among the project's channels, as in active_messengers
 -- p_budgets   {"sms": messages a day} where the owner set one
+-- p_waits     the project's order of fall-back, as in queue_message
 --
--- Outcome: 'opened' (also for a session returned as it stands), 'too_many_attempts', 'too_many_sends',
+-- Outcome: 'opened' (also for a session returned as it stands), 'too_many_attempts', 'too_many_sends', 'suppressed',
 -- 'over_budget', or 'renew': the open session is due for a send and its project draws a new code for each, which
 -- the caller makes for the session's id and sends by send_code.
 CREATE OR REPLACE FUNCTION open_session(
     p_project bigint, p_address text, p_session text, p_code_digest bytea, p_code_encrypted bytea,
     p_code_length integer, p_code_digits boolean, p_code_letters boolean, p_attempts_max integer,
     p_link_payload text, p_lives_seconds integer, p_language text, p_default_language text, p_is_test boolean,
-    p_is_challenged boolean, p_send boolean, p_type text, p_channels text[], p_bots text[], p_message bigint,
+    p_is_challenged boolean, p_send boolean, p_type text, p_channels text[], p_messengers jsonb, p_message bigint,
     p_draws_new_code boolean, p_send_limits integer[], p_wrong_limits integer[], p_budgets jsonb,
+    p_waits jsonb,
     OUT outcome text, OUT retry_after integer, OUT session_id text, OUT expires_at timestamptz, OUT sent_to text,
     OUT message_id bigint, OUT blocks jsonb, OUT active text[], OUT link_payload text
 ) LANGUAGE plpgsql AS $$
@@ -26,6 +28,7 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_session verification_session;
     v_is_returned boolean;
+    v_suppressed text[];
     v_channel text;
 BEGIN
     SELECT * INTO v_session FROM verification_session AS s WHERE s.recipient_id = v_recipient.id AND s.is_open;
@@ -64,7 +67,8 @@ BEGIN
     END IF;
 
     blocks := channel_blocks(v_recipient.id, v_now);
-    active := CASE WHEN p_bots = '{}' THEN '{}' ELSE active_bots(v_recipient.id, p_bots) END;
+    active := CASE WHEN p_messengers = '{}' THEN '{}' ELSE active_messengers(v_recipient.id, p_messengers) END;
+    v_suppressed := CASE WHEN v_session.is_test THEN '{}' ELSE suppressed_channels(v_recipient.id) END;
 
     v_channel := p_type;
     IF v_channel IS NULL THEN
@@ -73,13 +77,20 @@ BEGIN
         FROM unnest(
             coalesce(nullif(v_recipient.verified_channel, ''), v_recipient.reached_channel) || p_channels
         ) WITH ORDINALITY AS preference (candidate, place)
-        WHERE candidate = ANY (p_channels) AND (candidate <> ALL (p_bots) OR candidate = ANY (active))
+        WHERE candidate = ANY (p_channels)
+          AND candidate <> ALL (v_suppressed)
+          AND (NOT p_messengers ? candidate OR candidate = ANY (active))
         ORDER BY place LIMIT 1;
     END IF;
 
-    IF p_send AND (v_channel IS NULL OR (v_channel = ANY (p_bots) AND v_channel <> ALL (active))) THEN
-        -- Only a bot that the user has yet to start: the code waits for that.
-        UPDATE verification_session SET awaited_channel = coalesce(v_channel, p_channels[1]) WHERE id = v_session.id;
+    IF p_send AND v_channel IS NULL THEN
+        -- What is left is a messenger that the user has yet to start, unless they have opted out of everything.
+        SELECT candidate INTO v_channel FROM unnest(p_channels) AS candidate WHERE candidate <> ALL (v_suppressed) LIMIT 1;
+        v_channel := coalesce(v_channel, p_channels[1]);
+    END IF;
+    IF p_send AND p_messengers ? v_channel AND v_channel <> ALL (active) THEN
+        -- The code waits for the user to start the messenger's bot.
+        UPDATE verification_session SET awaited_channel = v_channel WHERE id = v_session.id;
     ELSIF p_send AND NOT blocks ? v_channel THEN
         IF v_is_returned AND p_draws_new_code AND NOT v_session.is_test THEN
             outcome := 'renew';
@@ -90,7 +101,7 @@ BEGIN
         SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
         FROM queue_message(
             p_message, p_project, v_recipient.id, v_session.id, v_channel, v_session.language, v_session.expires_at,
-            NULL, '', NULL, v_session.is_test, p_send_limits, (p_budgets ->> v_channel)::integer, v_now
+            NULL, '', NULL, v_session.is_test, p_send_limits, (p_budgets ->> v_channel)::integer, p_waits, v_now
         ) AS queued;
         IF outcome <> 'queued' THEN
             -- Nothing was sent, so nothing stays written.

@@ -4,20 +4,28 @@
 -- `p_limits` = {10 minutes, hour, day}, and last, by one conditional update, the channel's budget of the day.
 -- A test login's messages are final at once, count in nothing and reach nobody.
 --
--- Outcome: 'queued', 'too_many_sends' (retry_after is null when waiting does not help) or 'over_budget'.
+-- p_waits is the project's order of fall-back as {channel: seconds}; where there is one, the message notes when the next
+-- channel is due.
+--
+-- Outcome: 'queued', 'suppressed', 'too_many_sends' (retry_after is null when waiting does not help) or 'over_budget'.
 CREATE OR REPLACE FUNCTION queue_message(
     p_message bigint, p_project bigint, p_recipient bigint, p_session text, p_channel text, p_language text,
     p_expires_at timestamptz, p_code_encrypted bytea, p_callback_url text, p_provider bigint,
-    p_is_test boolean, p_limits integer[], p_budget integer, p_now timestamptz,
+    p_is_test boolean, p_limits integer[], p_budget integer, p_waits jsonb, p_now timestamptz,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_session_sends constant integer := 5;
+    v_usual_wait constant integer := 30;  -- seconds, for a channel that the order of fall-back does not name
     v_today constant date := (p_now AT TIME ZONE 'UTC')::date;
     v_moments timestamptz[];
 BEGIN
     outcome := 'queued';
     IF NOT p_is_test THEN
+        IF p_channel = ANY (suppressed_channels(p_recipient)) THEN
+            outcome := 'suppressed';
+            RETURN;
+        END IF;
         IF p_session IS NOT NULL AND v_session_sends <= (
             SELECT count(*) FROM verification_message WHERE session_id = p_session AND is_counted
         ) THEN
@@ -57,13 +65,20 @@ BEGIN
 
     INSERT INTO verification_message (
         id, project_id, recipient_id, session_id, channel, language, status, is_test, is_counted, code_encrypted,
-        callback_url, pinned_provider_id, claims, lost_leases, created_at, due_at, expires_at, finished_at
+        callback_url, pinned_provider_id, claims, lost_leases, created_at, due_at, expires_at, finished_at, fallback_at
     ) VALUES (
         p_message, p_project, p_recipient, p_session, p_channel, p_language,
         CASE WHEN p_is_test THEN 'success' ELSE 'queued' END, p_is_test, NOT p_is_test,
         CASE WHEN p_is_test THEN NULL ELSE p_code_encrypted END, p_callback_url, p_provider, 0, 0, p_now, p_now,
-        p_expires_at, CASE WHEN p_is_test THEN p_now END
+        p_expires_at, CASE WHEN p_is_test THEN p_now END,
+        CASE WHEN p_waits <> '{}' AND NOT p_is_test THEN
+            p_now + make_interval(secs => coalesce((p_waits ->> p_channel)::integer, v_usual_wait))
+        END
     );
+    IF p_is_test AND p_callback_url <> '' THEN
+        INSERT INTO verification_callback (message_id, project_id, url, tries)
+        VALUES (p_message, p_project, p_callback_url, 0);
+    END IF;
 END
 $$;
 
@@ -87,10 +102,11 @@ BEGIN
 END
 $$;
 
--- Write the message of a manual send, under the recipient's lock. p_bots names the channel if only a bot can carry the
--- message. Outcome: as queue_message, or 'channel_not_active'.
+-- Write the message of a manual send, under the recipient's lock. p_messengers is as in active_messengers, of
+-- the channel and provider asked for, and empty for any other channel. Outcome: as queue_message, or
+-- 'channel_not_active'.
 CREATE OR REPLACE FUNCTION queue_manual_message(
-    p_message bigint, p_project bigint, p_address text, p_channel text, p_bots text[], p_language text,
+    p_message bigint, p_project bigint, p_address text, p_channel text, p_messengers jsonb, p_language text,
     p_code_encrypted bytea, p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean, p_limits integer[],
     p_budget integer,
     OUT outcome text, OUT retry_after integer
@@ -99,7 +115,7 @@ DECLARE
     v_recipient verification_recipient := lock_recipient(p_project, p_address);
     v_now timestamptz := clock_timestamp();
 BEGIN
-    IF NOT p_is_test AND p_bots <> '{}' AND active_bots(v_recipient.id, p_bots) = '{}' THEN
+    IF NOT p_is_test AND p_messengers <> '{}' AND active_messengers(v_recipient.id, p_messengers) = '{}' THEN
         outcome := 'channel_not_active';
         RETURN;
     END IF;
@@ -107,7 +123,7 @@ BEGIN
     FROM queue_message(
         p_message, p_project, v_recipient.id, NULL, p_channel,
         coalesce(nullif(v_recipient.language, ''), p_language), v_now + make_interval(secs => p_lives_seconds),
-        p_code_encrypted, p_callback_url, p_provider, p_is_test, p_limits, p_budget, v_now
+        p_code_encrypted, p_callback_url, p_provider, p_is_test, p_limits, p_budget, '{}', v_now
     ) AS queued;
 END
 $$;

@@ -1,0 +1,64 @@
+"""Where providers report back: ``/hooks/<provider uuid>/<secret>``."""
+
+from __future__ import annotations
+
+import logging
+from typing import ClassVar
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from rest_framework.views import APIView
+
+from providers.base import HookRequest
+from providers.errors import HookForged, HookUnreadable
+from verification.api.client import client_address
+from verification.api.parsing import BodyTooLarge
+from verification.services import receipts
+
+log = logging.getLogger(__name__)
+
+MAX_HOOK_BYTES = 64 * 1024  # vendors batch their receipts; none known sends more
+
+
+class ProviderHookView(APIView):
+    """A wrong path is 404, a forged call 401, an unreadable one 400; whatever is genuine is answered 200.
+
+    Signatures are computed over our configured public address, never over what the caller says the host is.
+    """
+
+    is_server_only: ClassVar[bool] = True
+    authentication_classes = ()
+    schema = None
+
+    def get(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
+        return self._answer(request, provider_uuid, secret)
+
+    def post(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
+        return self._answer(request, provider_uuid, secret)
+
+    def _answer(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
+        provider = receipts.find_provider(provider_uuid, secret)
+        raw: HttpRequest = request._request  # type: ignore[attr-defined]
+        body = raw.read(MAX_HOOK_BYTES + 1)
+        if len(body) > MAX_HOOK_BYTES:
+            raise BodyTooLarge(f"The body is larger than {MAX_HOOK_BYTES} bytes.")
+        try:
+            reply = receipts.take_in(provider, _hook_request(raw, body))
+        except HookForged:
+            log.warning("A forged call for %s from %s was refused.", provider.name, client_address(raw))
+            return HttpResponse(status=401)
+        except HookUnreadable as error:
+            log.warning("A call of %s makes no sense: %s", provider.name, error)
+            return HttpResponse(status=400)
+        return HttpResponse(reply.body, status=reply.status, content_type=reply.content_type)
+
+
+def _hook_request(request: HttpRequest, body: bytes) -> HookRequest:
+    return HookRequest(
+        method=request.method or "",
+        url=settings.BASE_URL + request.path,
+        query=request.META.get("QUERY_STRING", ""),
+        headers={name.lower(): value for name, value in request.headers.items()},
+        body=body,
+        remote_address=client_address(request),
+    )

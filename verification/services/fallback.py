@@ -1,0 +1,40 @@
+"""When a code does not arrive: the same code over the project's next channel."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from verification import sql
+from verification.errors import Refusal
+from verification.services import sessions
+from verification.services.configuration import ProjectConfig, load_project
+
+log = logging.getLogger(__name__)
+
+
+def send_fallbacks(*, limit: int) -> int:
+    """Send up to ``limit`` codes that are overdue over the next channel. Returns how many were taken up."""
+    due = sql.call_many("claim_fallbacks", limit=limit)
+    for row in due:
+        project = load_project(row.project_id)
+        if project is not None:
+            advance(project, row.session_id, used=row.channels)
+    return len(due)
+
+
+def advance(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:
+    """Send the session's code over the first channel of the order that it has not gone over and that takes it now.
+
+    Limits, blocks and suppressions hold as for a re-send. Returns the channel, or None where none is left.
+    """
+    for channel_type in project.fallback:
+        if channel_type in used or channel_type not in project.channels:
+            continue
+        try:
+            sessions.resend_code(project=project, session_id=session_id, channel_type=channel_type)
+        except Refusal as refusal:
+            log.info("project %s: no fall-back to %s: %s", project.id, channel_type, refusal.problem_code)
+            continue
+        return channel_type
+    return None

@@ -1,0 +1,94 @@
+"""What providers report back: receipts, and what users do in a messenger's bot."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import time
+import uuid
+from typing import Any
+
+from providers import registry
+from providers.base import HookEvent, HookReply, HookRequest, Receipt
+from verification import sql
+from verification.errors import Refusal
+from verification.models import Message, Provider, Suppression
+from verification.services import subscriptions
+from verification.services.providers import adapter_of
+
+log = logging.getLogger(__name__)
+
+OVERTAKEN_SECONDS = 0.5  # a receipt may overtake our own note of the acceptance; then it is looked at once more
+
+
+def find_provider(provider_uuid: str, secret: str) -> Provider:
+    """The provider of a hook's path. Raises ``not_found``: a wrong secret and an unknown id look alike."""
+    try:
+        provider = Provider.objects.get(uuid=uuid.UUID(provider_uuid))
+    except (ValueError, Provider.DoesNotExist):
+        provider = None
+    expected = provider.hook_secret if provider else "unknown"
+    if not hmac.compare_digest(expected.encode(), secret.encode()) or provider is None:
+        raise Refusal("not_found", "There is nothing at this address.")
+    return provider
+
+
+def take_in(provider: Provider, request: HookRequest) -> HookReply:
+    """Verify and read a provider's call, act on what it says, and return what to answer.
+
+    Raises :class:`providers.errors.HookForged` and :class:`providers.errors.HookUnreadable`; then nothing happened.
+    """
+    try:
+        adapter = adapter_of(provider)
+    except registry.UnknownAdapter:
+        raise Refusal("not_found", "There is nothing at this address.") from None
+    adapter.verify_hook(request)
+    reply = adapter.parse_hook(request)
+    for event in reply.events:
+        act_on(provider, event)
+    return reply
+
+
+def act_on(provider: Provider, event: HookEvent) -> None:
+    if isinstance(event, Receipt):
+        record_receipt(provider, event)
+    else:
+        subscriptions.act_on(provider, event)
+
+
+def record_receipt(provider: Provider, receipt: Receipt) -> None:
+    """Move the message forward. A receipt for a message that we do not know changes nothing and is no error."""
+    row = _record(provider, receipt)
+    if row.message_id is None:
+        time.sleep(OVERTAKEN_SECONDS)
+        row = _record(provider, receipt)
+    if row.message_id is None:
+        log.info("A receipt of %s is for no message of ours.", provider.name)
+        return
+    message = Message.objects.get(pk=row.message_id)
+    if receipt.is_suppressed:
+        suppress(message, reason=receipt.error or "The provider reports that nothing more may be sent there.")
+    if receipt.is_no_account:
+        sql.call("note_no_account", recipient=message.recipient_id, provider=provider.pk)
+
+
+def suppress(message: Message, *, reason: str) -> None:
+    """Nothing more goes to the message's recipient over its channel, until the owner lifts it."""
+    Suppression.objects.get_or_create(
+        recipient_id=message.recipient_id,
+        channel=message.channel,
+        lifted_at=None,
+        defaults={"project_id": message.project_id, "reason": reason[:200]},
+    )
+
+
+def _record(provider: Provider, receipt: Receipt) -> Any:
+    return sql.call(
+        "record_receipt",
+        provider=provider.pk,
+        provider_message_id=receipt.provider_message_id,
+        message=receipt.message_id,
+        status=receipt.status.value,
+        error=receipt.error[:500],
+        provider_status=receipt.provider_status,
+    )

@@ -1,0 +1,152 @@
+"""Who is behind a bot's chat: bound by proof only, never by a link alone.
+
+A user opens the deep link of a session, which carries a one-time payload. That tells us which session they come from,
+not who they are. They prove their number by sharing their own contact, for which the messenger vouches; only then is
+the chat bound to the recipient, and the waiting code goes out.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+from django.utils import timezone
+
+from providers.base import BotMessage, BotReachability, BotStarted, ContactShared, HookEvent
+from providers.errors import ProviderError
+from verification.addresses import AddressInvalid, parse_address
+from verification.errors import Refusal
+from verification.models import BotChat, Provider, Recipient, Session, Subscription
+from verification.services import sessions
+from verification.services.bot_texts import bot_text
+from verification.services.configuration import load_project
+from verification.services.providers import adapter_of
+
+log = logging.getLogger(__name__)
+
+
+def act_on(provider: Provider, event: HookEvent) -> None:
+    """Act on what a bot's user did. The same event twice does nothing the second time."""
+    match event:
+        case BotStarted():
+            start(provider, event)
+        case ContactShared():
+            share_contact(provider, event)
+        case BotReachability():
+            Subscription.objects.filter(provider=provider, account_id=event.account_id).update(
+                is_active=event.is_active
+            )
+        case BotMessage():
+            _say(provider, event.account_id, "help", event.language)
+
+
+def start(provider: Provider, event: BotStarted) -> None:
+    """The user pressed Start. Someone bound before gets the waiting code at once; others are asked for their number."""
+    session = _session_of_link(provider, event.payload)
+    BotChat.objects.update_or_create(
+        provider=provider,
+        account_id=event.account_id,
+        defaults={"session": session, "language": event.language, "started_at": timezone.now()},
+    )
+    if session is None:
+        _say(provider, event.account_id, "stale" if event.payload else "help", event.language)
+        return
+    bound = Subscription.objects.filter(
+        provider=provider, account_id=event.account_id, recipient_id=session.recipient_id
+    )
+    if bound.update(is_active=True):
+        _send_waiting_code(provider, session)
+    else:
+        _ask_for_contact(provider, event.account_id, event.language)
+
+
+def share_contact(provider: Provider, event: ContactShared) -> None:
+    """The user shared a contact. It binds only when it is their own number and the session's."""
+    chat = BotChat.objects.filter(provider=provider, account_id=event.account_id).select_related("session").first()
+    language = event.language or (chat.language if chat else "")
+    if not event.is_own:
+        _ask_for_contact(provider, event.account_id, language, text="not_own")
+        return
+    session = chat.session if chat else None
+    if session is None or not _is_open(session):
+        _say(provider, event.account_id, "stale", language)
+        return
+    if _canonical(event.phone) != session.recipient.address:
+        _say(provider, event.account_id, "other_number", language)
+        return
+    for replaced in bind(provider, session.recipient, event.account_id, language):
+        _say(provider, replaced, "moved", language)
+    _say(provider, event.account_id, "bound", language)
+    _send_waiting_code(provider, session)
+
+
+@transaction.atomic
+def bind(provider: Provider, recipient: Recipient, account_id: str, language: str) -> list[str]:
+    """Bind a proved account to the recipient. An account has one recipient and a recipient one account: earlier
+    bindings of either end. Returns the accounts that lost the recipient, who are to be told."""
+    Recipient.objects.select_for_update(no_key=True).get(pk=recipient.pk)
+    replaced = list(
+        Subscription.objects.filter(provider=provider, recipient=recipient, is_active=True)
+        .exclude(account_id=account_id)
+        .values_list("account_id", flat=True)
+    )
+    Subscription.objects.filter(provider=provider, account_id=account_id).exclude(recipient=recipient).update(
+        is_active=False
+    )
+    Subscription.objects.update_or_create(
+        provider=provider,
+        recipient=recipient,
+        defaults={"account_id": account_id, "is_active": True, "bound_at": timezone.now()},
+    )
+    BotChat.objects.filter(provider=provider, account_id=account_id).update(session=None)  # the payload is used up
+    if language and not recipient.language:
+        Recipient.objects.filter(pk=recipient.pk, language="").update(language=language)
+    return replaced
+
+
+def _session_of_link(provider: Provider, payload: str) -> Session | None:
+    """The open session whose link carries this payload, in a project that this provider serves."""
+    if not payload:
+        return None
+    found = Session.objects.filter(link_payload=payload, is_open=True).select_related("recipient")
+    if provider.project_id is not None:
+        found = found.filter(project_id=provider.project_id)
+    session = found.first()
+    return session if session and _is_open(session) else None
+
+
+def _is_open(session: Session) -> bool:
+    return session.is_open and session.expires_at > timezone.now() and session.attempts < session.attempts_max
+
+
+def _canonical(phone: str) -> str:
+    try:
+        return parse_address(phone).text
+    except AddressInvalid:
+        return ""
+
+
+def _send_waiting_code(provider: Provider, session: Session) -> None:
+    """Send the code if it waits for this messenger. Limits hold: then the user is told nothing and asks again."""
+    project = load_project(session.project_id)
+    if project is None or provider.channel not in project.channels:
+        return
+    session.refresh_from_db(fields=("awaited_channel",))
+    if session.awaited_channel != provider.channel:
+        return
+    try:
+        sessions.resend_code(project=project, session_id=session.pk, channel_type=provider.channel)
+    except Refusal as refusal:
+        log.info("session of project %s: the waiting code was not sent: %s", project.id, refusal.problem_code)
+
+
+def _ask_for_contact(provider: Provider, account_id: str, language: str, *, text: str = "share") -> None:
+    _say(provider, account_id, text, language, button=bot_text("button", language))
+
+
+def _say(provider: Provider, account_id: str, text: str, language: str, *, button: str = "") -> None:
+    """Say one of our texts in the chat. What cannot be said is logged and no reason to fail."""
+    try:
+        adapter_of(provider).prompt(account_id, bot_text(text, language), contact_button=button)
+    except ProviderError as error:
+        log.warning("%s could not answer in a chat: %s", provider.name, error)

@@ -1,0 +1,69 @@
+-- Note that a provider failed, and set it aside if it keeps failing: after five failures in a row, or when half of at
+-- least twenty calls of the last minute failed. p_wait_seconds is a provider's own word on when to come back, which
+-- opens at once. A probe that fails opens for twice as long as before, from 15 seconds up to five minutes.
+-- What concerns the recipient or the message alone is no failure of the provider's and is not noted here.
+-- Returns whether it was set aside.
+CREATE OR REPLACE FUNCTION note_provider_failure(
+    p_provider bigint, p_reason text, p_wait_seconds double precision, p_is_probe boolean
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_in_a_row constant integer := 5;
+    v_calls_to_judge constant integer := 20;
+    v_first_seconds constant integer := 15;
+    v_longest_seconds constant integer := 300;
+    v_now timestamptz := clock_timestamp();
+    v_faults boolean[];
+BEGIN
+    IF p_is_probe THEN
+        UPDATE verification_circuitbreaker SET
+            openings = openings + 1,
+            open_until = v_now + make_interval(secs => least(v_first_seconds * 2 ^ openings, v_longest_seconds)),
+            reason = left(p_reason, 200)
+        WHERE provider_id = p_provider AND open_until IS NOT NULL;
+        RETURN FOUND;
+    END IF;
+    IF p_wait_seconds IS NULL THEN
+        v_faults := ARRAY(
+            SELECT outcome IN ('temporary', 'unknown', 'misconfigured', 'out_of_funds')
+            FROM verification_deliveryattempt
+            WHERE provider_id = p_provider AND created_at > v_now - interval '1 minute' AND outcome <> 'not_applicable'
+            ORDER BY created_at DESC LIMIT 200
+        );
+        IF (cardinality(v_faults) < v_in_a_row OR false = ANY (v_faults[:v_in_a_row]))
+            AND (cardinality(v_faults) < v_calls_to_judge
+                 OR 2 * cardinality(array_positions(v_faults, true)) < cardinality(v_faults))
+        THEN
+            RETURN false;
+        END IF;
+    END IF;
+    INSERT INTO verification_circuitbreaker AS breaker (provider_id, opened_at, open_until, openings, reason)
+    VALUES (
+        p_provider, v_now,
+        v_now + make_interval(secs => least(coalesce(p_wait_seconds, v_first_seconds), v_longest_seconds)), 1,
+        left(p_reason, 200)
+    )
+    ON CONFLICT (provider_id) DO UPDATE SET
+        opened_at = excluded.opened_at, open_until = excluded.open_until, openings = 1, reason = excluded.reason
+    WHERE breaker.open_until IS NULL;
+    RETURN FOUND;
+END
+$$;
+
+-- Close a provider's breaker: it works again.
+CREATE OR REPLACE FUNCTION note_provider_success(p_provider bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE verification_circuitbreaker SET opened_at = NULL, open_until = NULL, openings = 0, reason = ''
+    WHERE provider_id = p_provider AND open_until IS NOT NULL;
+    RETURN FOUND;
+END
+$$;
+
+-- Whether this call may be the probe of a provider whose time aside is over: of all workers one gets it, and the next
+-- chance comes when its call must have ended.
+CREATE OR REPLACE FUNCTION take_probe(p_provider bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE verification_circuitbreaker SET open_until = clock_timestamp() + interval '10 seconds'
+    WHERE provider_id = p_provider AND open_until <= clock_timestamp();
+    RETURN FOUND;
+END
+$$;

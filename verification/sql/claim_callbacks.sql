@@ -1,0 +1,34 @@
+-- Take up to p_limit callbacks whose next try is due, at most p_per_project of any one project, so that a customer whose
+-- server is slow holds up nobody else's. `due_at` moves to the end of a lease.
+CREATE OR REPLACE FUNCTION claim_callbacks(p_limit integer, p_per_project integer, p_lease_seconds integer)
+RETURNS TABLE (
+    message_id bigint, project_id bigint, url text, tries integer, channel text, status text, error text,
+    finished_at timestamptz
+) LANGUAGE plpgsql AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_ids bigint[];
+BEGIN
+    v_ids := ARRAY(
+        SELECT due.message_id FROM (
+            SELECT c.message_id, row_number() OVER (PARTITION BY c.project_id ORDER BY c.due_at) AS place, c.due_at
+            FROM verification_callback AS c
+            WHERE c.due_at <= v_now
+        ) AS due
+        WHERE due.place <= p_per_project
+        ORDER BY due.due_at LIMIT p_limit
+    );
+    v_ids := ARRAY(
+        SELECT c.message_id FROM verification_callback AS c
+        WHERE c.message_id = ANY (v_ids) AND c.due_at <= v_now
+        FOR UPDATE SKIP LOCKED
+    );
+    RETURN QUERY
+    UPDATE verification_callback AS c
+    SET tries = c.tries + 1, due_at = v_now + make_interval(secs => p_lease_seconds)
+    FROM verification_message AS m
+    WHERE c.message_id = ANY (v_ids) AND m.id = c.message_id
+    RETURNING c.message_id, c.project_id, c.url::text, c.tries::integer, m.channel::text, m.status::text, m.error::text,
+              m.finished_at;
+END
+$$;
