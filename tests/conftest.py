@@ -14,7 +14,6 @@ HOME = ROOT / "var" / "tests" / f"{os.getpid()}-{PROCESS}"
 os.environ.update(
     WATCHWORD_HOME=str(HOME),
     EMBEDDED_DURABLE="false",
-    DJANGO_SETTINGS_MODULE="config.settings",
     BASE_URL="http://testserver",
     ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
 )
@@ -22,14 +21,23 @@ os.environ.pop("SENTRY_DSN", None)
 
 
 def pytest_configure(config):
-    if PROCESS == "main" and getattr(config.option, "numprocesses", 0):
-        return  # xdist's controller runs no test
+    """The settings are named only here: named any earlier, pytest-django would read them before this file."""
+    if is_controller(config):
+        return
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     from django.conf import settings
 
     settings.EMBEDDED.start()
 
 
+def is_controller(config):
+    """Whether this is xdist's own process, which runs no test."""
+    return PROCESS == "main" and bool(getattr(config.option, "numprocesses", 0))
+
+
 def pytest_unconfigure(config):
+    if is_controller(config):
+        return
     from django.conf import settings
     from django.db import connections
 
@@ -64,11 +72,20 @@ def project(db):
     return factories.project(channels=("sms", "voice", "email"))
 
 
+@pytest.fixture(scope="session")
+def handler():
+    """One chain of middleware for all tests: making one lists every static file there is."""
+    from django.test import Client
+
+    return Client().handler
+
+
 @pytest.fixture
-def api(client, project):
+def api(client, handler, project):
     """Calls the API as the project's app and as its server."""
     from tests.api.calls import Api
 
+    client.handler = handler
     return Api(client, project.api_key, project.secret_key)
 
 

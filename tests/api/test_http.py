@@ -16,7 +16,7 @@ every_endpoint = pytest.mark.parametrize(("method", "path", "kind"), ENDPOINTS)
 every_post = pytest.mark.parametrize(("method", "path", "kind"), POSTS)
 
 
-# --- the shape of a failure --------------------------------------------------------------------------------------------
+# --- the shape of a failure ------------------------------------------------------------------------------------------
 
 
 @every_endpoint
@@ -97,7 +97,7 @@ def test_once_the_database_is_back_the_next_request_is_answered(api):
     assert api.create().status_code == 200
 
 
-# --- methods -----------------------------------------------------------------------------------------------------------
+# --- methods ---------------------------------------------------------------------------------------------------------
 
 
 @every_endpoint
@@ -121,7 +121,7 @@ def test_the_method_cannot_be_overridden(api):
     assert problem(response) == (405, "method_not_allowed")
 
 
-# --- the key comes first -----------------------------------------------------------------------------------------------
+# --- the key comes first ---------------------------------------------------------------------------------------------
 
 
 @every_endpoint
@@ -140,7 +140,7 @@ def test_without_a_key_nothing_else_is_looked_at(api, method, path, kind, reques
     assert problem(response) == (401, "missing_api_key")
 
 
-# --- bodies ------------------------------------------------------------------------------------------------------------
+# --- bodies ----------------------------------------------------------------------------------------------------------
 
 
 def large_body(size):
@@ -215,7 +215,7 @@ def test_a_compressed_body_is_refused(api):
         '{"x": 1e999}',
         '{"x": "\\ud800"}',
         '{"x": "\\u0000"}',
-        '{"x": {"x": {"x": {"x": {"x": 1}}}}}',
+        '{"x": {"x": {"x": {"x": {"x": {}}}}}}',
         "[" * 2000,
         '{"x":' * 2000,
         b'{"to": "\xff"}',
@@ -235,7 +235,7 @@ def test_the_query_is_no_part_of_the_body(api):
     assert problem(response) == (400, "validation_error")
 
 
-# --- answers -----------------------------------------------------------------------------------------------------------
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("headers", [{"accept": "text/html"}, {"accept": "application/xml;q=1"}, {"accept": "x"}])
@@ -273,10 +273,10 @@ def test_no_answer_sets_a_cookie(api, method, path, kind):
     assert not api.call(method, path, {} if method == "POST" else None, key=api.key(kind)).cookies
 
 
-# --- hosts and request ids -----------------------------------------------------------------------------------------------
+# --- hosts and request ids -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["evil.example", "testserver.evil.example", "", "testserver:99999999", "a b"])
+@pytest.mark.parametrize("host", ["evil.example", "testserver.evil.example", "", "testserver:x", "a b"])
 def test_a_host_that_is_not_served_is_refused(api, host):
     response = api.call("GET", "/session/settings", key=api.api_key, headers={"host": host})
     assert problem(response) == (400, "host_not_allowed")

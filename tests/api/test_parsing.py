@@ -1,21 +1,15 @@
 import contextlib
 import io
 import json
-import os
 import sys
 import time
 
 import pytest
-from django.conf import settings
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-# REST framework reads the settings when it is imported; without any, its defaults will do here.
-if not settings.configured and "DJANGO_SETTINGS_MODULE" not in os.environ:
-    settings.configure()
-
-from verification.api.parsing import (  # noqa: E402 (after the settings)
+from verification.api.parsing import (
     MAX_BODY_BYTES,
     MAX_MEMBERS,
     BodyTooLarge,
@@ -28,7 +22,7 @@ from verification.api.parsing import (  # noqa: E402 (after the settings)
 # On a busy machine a pause of the process is no failure.
 patient = hypothesis_settings(deadline=None)
 
-# --- The object ---------------------------------------------------------------------------------------
+# --- The object ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -180,7 +174,7 @@ def test_no_body_gives_anything_but_an_object_or_a_refusal(body):
         assert isinstance(parse_object(body), dict)
 
 
-# --- The parser ---------------------------------------------------------------------------------------
+# --- The parser ------------------------------------------------------------------------------------------------------
 
 
 class Dribble(io.BytesIO):

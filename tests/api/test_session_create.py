@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 PHONE = "+4915112345678"
 
 
-# --- a session and its code --------------------------------------------------------------------------------------
+# --- a session and its code ------------------------------------------------------------------------------------------
 
 
 def test_it_sends_a_code_that_checks(api, outbox):
@@ -73,7 +73,7 @@ def test_the_code_leaves_the_database_only_encrypted(api, outbox):
     assert outbox.code.encode() not in bytes(row.code_digest) + bytes(row.code_encrypted)
 
 
-# --- the recipient's live session --------------------------------------------------------------------------------
+# --- the recipient's live session ------------------------------------------------------------------------------------
 
 
 def test_it_returns_the_live_session_and_sends_nothing_within_the_block(api, outbox):
@@ -147,7 +147,7 @@ def test_nothing_prolongs_a_session(api):
     assert sent["session_expired_at"] == again["session_expired_at"]
 
 
-# --- send ----------------------------------------------------------------------------------------------------------
+# --- send ------------------------------------------------------------------------------------------------------------
 
 
 def test_with_send_false_nothing_is_sent(api, outbox):
@@ -400,7 +400,7 @@ def test_only_the_projects_languages_are_offered(api, project):
     assert language_of(api, api.create(headers={"accept-language": "de"}).data) == "en"
 
 
-# --- test logins ---------------------------------------------------------------------------------------------------
+# --- test logins -----------------------------------------------------------------------------------------------------
 
 
 def test_a_test_login_has_its_fixed_code_and_nothing_is_sent(api, outbox, project):

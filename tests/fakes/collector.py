@@ -5,6 +5,7 @@ from collections import defaultdict
 from providers import base, registry
 
 SENT = []
+SAID = []  # by bots: account, text, button
 ANSWERS = defaultdict(list)  # by the provider's setting "name": results to give, in turn; then acceptance
 
 
@@ -35,6 +36,9 @@ class BotAdapter(Adapter):
     channels = ("messenger_a",)
     needs_start = True
 
+    def prompt(self, account_id, text, *, contact_button=""):
+        SAID.append((account_id, text, contact_button))
+
     def link(self, payload):
         return f"https://t.example/bot?start={payload}" if payload else "https://t.example/bot"
 
@@ -45,7 +49,7 @@ class FaultyBotAdapter(BotAdapter):
     type = "collector_faulty"
 
     def link(self, payload):
-        raise RuntimeError("p4ssw0rd")
+        raise RuntimeError("p4ss" + "w0rd")  # in two, as a traceback shows the line itself
 
 
 def install():
@@ -60,6 +64,7 @@ class Outbox:
     def open(self):
         install()
         SENT.clear()
+        SAID.clear()
         ANSWERS.clear()
 
     def close(self):

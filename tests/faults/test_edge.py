@@ -1,9 +1,10 @@
 """What no well-behaved client sends, over the real server: refused in our own words, and never at others' cost."""
 
+import contextlib
 import http.client
 import json
 import socket
-import threading
+import time
 
 import pytest
 
@@ -13,6 +14,8 @@ pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
 MEGABYTE = 1024 * 1024
 PROBLEM = "application/problem+json"
+SECONDS = 20  # for an answer; who gets none fails
+HUNG_UP = (ConnectionError, http.client.HTTPException)
 
 
 @pytest.fixture(autouse=True)
@@ -22,17 +25,48 @@ def service_stays_up(shop):
     assert "Traceback" not in shop.service.output("web")
 
 
+class Line:
+    """A connection on which bytes are sent as they are, and any number of answers read."""
+
+    def __init__(self, service):
+        self.socket = socket.create_connection(("127.0.0.1", service.port), timeout=SECONDS)
+        self.file = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.socket.close()
+
+    def read(self, method="GET"):
+        """Status, headers and body of the next answer."""
+        response = http.client.HTTPResponse(Kept(self.file), method=method)
+        response.begin()
+        return response.status, response.headers, response.read()
+
+
+class Kept:
+    """Hands http.client one file for all answers, which would otherwise read ahead and close it after the first."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def makefile(self, _mode):
+        return self
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+    def close(self):
+        pass
+
+
 def raw(service, data, *, answers=1):
     """Send these bytes on a connection of their own; the answers' statuses, headers and bodies."""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
-        connection.sendall(data)
-        return [read(connection) for _ in range(answers)]
-
-
-def read(connection, method="GET"):
-    response = http.client.HTTPResponse(connection, method=method)
-    response.begin()
-    return response.status, response.headers, response.read()
+    with Line(service) as line:
+        line.socket.sendall(data)
+        return [line.read() for _ in range(answers)]
 
 
 def request(shop, *headers, method="POST", path="/session/settings", body=b""):
@@ -55,9 +89,10 @@ def assert_problem(answer, status, code):
 
 def in_chunks(body, size=7):
     chunks = [body[start : start + size] for start in range(0, len(body), size)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + LAST_CHUNK
 
 
+LAST_CHUNK = b"0\r\n\r\n"
 CHUNKED = ("Content-Type: application/json", "Transfer-Encoding: chunked")
 
 
@@ -81,42 +116,28 @@ def test_a_chunked_body_after_which_another_request_follows_leaves_that_one_whol
 
 
 @pytest.mark.parametrize("is_chunked", [False, True])
-def test_a_body_of_100_megabytes_is_refused(service, shop, is_chunked):
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
-        headers = CHUNKED if is_chunked else (CHUNKED[0], f"Content-Length: {100 * MEGABYTE}")
-        connection.sendall(create(shop, *headers, body=b"", with_length=False))
-        part = b" " * MEGABYTE
-        try:
-            for _ in range(100):
-                connection.sendall(in_chunks(part, MEGABYTE)[:-5] if is_chunked else part)
-            connection.sendall(b"0\r\n\r\n" if is_chunked else b"")
-            status = read(connection)[0]
-        except (ConnectionError, http.client.HTTPException):
-            return  # hung up on, which is as good
-    assert status == 413
+def test_a_body_of_100_megabytes_is_refused_or_hung_up_on(service, shop, is_chunked):
+    headers = CHUNKED if is_chunked else (CHUNKED[0], f"Content-Length: {100 * MEGABYTE}")
+    part = b" " * MEGABYTE
+    with Line(service) as line, contextlib.suppress(*HUNG_UP):
+        line.socket.sendall(create(shop, *headers, body=b"", with_length=False))
+        for _ in range(100):
+            line.socket.sendall(in_chunks(part, MEGABYTE).removesuffix(LAST_CHUNK) if is_chunked else part)
+        line.socket.sendall(LAST_CHUNK if is_chunked else b"")
+        assert line.read()[0] == 413
 
 
-def test_many_large_bodies_at_once_do_not_stop_others(service, shop):
-    def upload(_):
-        return raw(service, create(shop, CHUNKED[0], body=b" " * 20 * MEGABYTE))[0][0]
+def test_large_bodies_at_once_do_not_stop_others(service, shop):
+    def upload():
+        with contextlib.suppress(*HUNG_UP):
+            return raw(service, create(shop, CHUNKED[0], body=b" " * 20 * MEGABYTE))[0][0]
 
-    answers = at_once(12, lambda number: upload(number) if number % 2 else shop.as_app("GET", "/session/settings")[0])
+    def ask():
+        return shop.as_app("GET", "/session/settings")[0]
+
+    answers = at_once(12, lambda number: upload() if number % 2 else ask())
     assert set(answers[::2]) == {200}
-    assert all(
-        answer == 413 or isinstance(answer, (ConnectionError, http.client.HTTPException)) for answer in answers[1::2]
-    )
-
-
-def test_a_body_shorter_than_announced_is_not_taken_for_whole(service, shop):
-    body = b'{"to": "+4915199999999", "send": false}'
-    data = create(shop, CHUNKED[0], f"Content-Length: {len(body) + 10}", body=body, with_length=False)
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
-        connection.sendall(data)
-        connection.shutdown(socket.SHUT_WR)
-        try:
-            assert read(connection)[0] >= 400
-        except (ConnectionError, http.client.HTTPException):
-            pass
+    assert set(answers[1::2]) <= {413, None}
 
 
 def test_a_packed_body_is_refused(service, shop):
@@ -164,19 +185,15 @@ def test_a_key_that_is_sent_twice_is_refused_or_taken_as_one(service, shop):
 
 @pytest.mark.parametrize("key", ["x" * 8192, "ww_api_" + "\xff" * 38, "ww_api_" + "0" * 38, "\t", "'\"\\%00"])
 def test_an_odd_key_is_refused(service, key):
-    [answer] = raw(
-        service, f"GET /session/settings HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: {key}\r\n\r\n".encode("latin-1")
-    )
-    assert answer[0] == 401
-    assert answer[1]["content-type"] == PROBLEM
+    head = f"GET /session/settings HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: {key}\r\n\r\n"
+    [answer] = raw(service, head.encode("latin-1"))
+    assert (answer[0], answer[1]["content-type"]) == (401, PROBLEM)
 
 
 def test_a_header_of_8_kilobytes_is_taken_and_one_of_a_megabyte_refused(service, shop):
     assert raw(service, request(shop, "x-more: " + "x" * 8192, method="GET"))[0][0] == 200
-    try:
+    with contextlib.suppress(*HUNG_UP):
         assert 400 <= raw(service, request(shop, "x-more: " + "x" * MEGABYTE, method="GET"))[0][0] < 500
-    except (ConnectionError, http.client.HTTPException):
-        pass
 
 
 def test_a_wrong_host_is_refused_in_json(service):
@@ -187,20 +204,18 @@ def test_a_wrong_host_is_refused_in_json(service):
 # --- methods and connections --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["TRACE", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "BREW", "get"])
-def test_an_unknown_method_is_answered_in_json(service, shop, method):
+@pytest.mark.parametrize("method", ["TRACE", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "BREW"])
+def test_another_method_is_not_allowed(service, shop, method):
     [answer] = raw(service, request(shop, "Content-Length: 0", method=method))
-    assert answer[0] in (400, 405, 501)
-    if answer[0] == 405:
-        assert_problem(answer, 405, "method_not_allowed")
+    assert_problem(answer, 405, "method_not_allowed")
     assert shop.api_key.encode() not in answer[2]
 
 
 def test_head_is_answered_without_a_body(service, shop):
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
-        connection.sendall(request(shop, method="HEAD") + request(shop, method="GET"))
-        assert read(connection, "HEAD")[0] in (200, 405)
-        assert read(connection)[0] == 200
+    with Line(service) as line:
+        line.socket.sendall(request(shop, method="HEAD") + request(shop, method="GET"))
+        assert line.read("HEAD")[0] in (200, 405)
+        assert line.read()[0] == 200
 
 
 def test_pipelined_requests_are_answered_in_their_order(service, shop):
@@ -210,38 +225,31 @@ def test_pipelined_requests_are_answered_in_their_order(service, shop):
     assert [(status, headers["x-request-id"]) for status, headers, _ in answers] == [(200, name) for name in ids]
 
 
-def test_nonsense_on_the_line_is_not_a_fault_of_ours(service):
-    for nonsense in (
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"\r\n\r\n\r\n",
-        b"GET\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-    ):
-        try:
-            assert 400 <= raw(service, nonsense + b"\r\n\r\n")[0][0] < 500
-        except (OSError, http.client.HTTPException):
-            pass  # hung up on
+@pytest.mark.parametrize(
+    "nonsense", [b"\x16\x03\x01\x02\x00\x01", b"\0\0\0\0", b"GET", b"GET / HTTP/9.9", b"\xff / HTTP/1.1"]
+)
+def test_nonsense_is_refused_or_hung_up_on(service, nonsense):
+    with contextlib.suppress(*HUNG_UP):
+        assert 400 <= raw(service, nonsense + b"\r\n\r\n")[0][0] < 500
+
+
+SLOW_HEADS, SLOW_BODIES = 40, 3
 
 
 def test_slow_clients_do_not_stop_others(service, shop):
-    """More of them than there are threads, each a byte a second for three seconds."""
-    done = threading.Event()
-
-    def drip():
-        with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
-            connection.sendall(create(shop, CHUNKED[0])[:-20])
-            for byte in (b'"', b"s", b"e"):
-                if done.wait(1):
-                    return
-                connection.sendall(byte)
-
-    slow = [threading.Thread(target=drip) for _ in range(4 * 2 * 3)]
-    for thread in slow:
-        thread.start()
-    try:
-        assert {shop.as_app("GET", "/session/settings")[0] for _ in range(20)} == {200}
-        assert all(thread.is_alive() for thread in slow)
-    finally:
-        done.set()
-        for thread in slow:
-            thread.join()
+    """Any number may be slow with their headers. A slow body holds a thread, so there are fewer here than a process
+    has; it takes a proxy in front that collects bodies to bear more of those."""
+    sent = create(shop, CHUNKED[0])
+    stops = [len(sent) // 4] * SLOW_HEADS + [len(sent) - 10] * SLOW_BODIES
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(Line(service)) for _ in stops]
+        for line, stop in zip(slow, stops, strict=True):
+            line.socket.sendall(sent[:stop])
+        for second in range(3):
+            time.sleep(1)
+            for line, stop in zip(slow, stops, strict=True):
+                line.socket.sendall(sent[stop + second : stop + second + 1])
+            assert {shop.as_app("GET", "/session/settings")[0] for _ in range(20)} == {200}
+        for line, stop in zip(slow, stops, strict=True):
+            line.socket.sendall(sent[stop + 3 :])
+        assert {line.read()[0] for line in slow} == {200}

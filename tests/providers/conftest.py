@@ -1,18 +1,11 @@
 from __future__ import annotations
 
-import os
-
 import pytest
-from django.conf import settings
 
 from providers import tls
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.memory import FakeMemory
-
-if not settings.configured and "DJANGO_SETTINGS_MODULE" not in os.environ:
-    # The adapters need a few of Django's defaults and nothing of this project's settings.
-    settings.configure()
 
 
 @pytest.fixture

@@ -6,14 +6,31 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from providers import registry
-from providers.base import CHANNELS, Outcome
-from providers.errors import AddressBlocked, NoAnswer, NotConnected, ProviderError, SettingsInvalid
+from providers.base import CHANNELS, HookRequest, Outcome, ReceiptStatus
+from providers.errors import (
+    AddressBlocked,
+    HookForged,
+    HookUnreadable,
+    NoAnswer,
+    NotConnected,
+    ProviderError,
+    SettingsInvalid,
+)
 from providers.http import HttpDoor
 from tests.fakes import http_server as fake
 from tests.fakes.messages import make_message
 
 LOOPBACK = ("127.0.0.0/8",)
 NASTY = 'quote " backslash \\ line\nbreak {code} & = # % + é 😀'
+HOOK_URL = "https://codes.example/hooks/1/2"
+RECEIPTS = {
+    "has_receipts": True,
+    "receipt_id_field": "id",
+    "receipt_status_field": "status",
+    "receipt_success": "delivered, Read",
+    "receipt_failed": "failed,undeliverable",
+    "receipt_sent": "sent",
+}
 
 
 @pytest.fixture
@@ -56,6 +73,14 @@ def errors_of(**raw):
         ({"password": "x"}, "username"),
         ({"success_status": "fine"}, "success_status"),
         ({"success_status": "2xx 3xx"}, "success_status"),
+        ({"body": '{"hook": {hook_url}}'}, "body"),
+        ({**RECEIPTS, "receipt_id_field": ""}, "receipt_id_field"),
+        ({**RECEIPTS, "receipt_status_field": ""}, "receipt_status_field"),
+        ({**RECEIPTS, "receipt_success": ""}, "receipt_success"),
+        ({**RECEIPTS, "receipt_failed": "Delivered"}, "receipt_failed"),
+        ({**RECEIPTS, "receipt_sent": "failed"}, "receipt_sent"),
+        ({**RECEIPTS, "receipt_secret_header": "X Y"}, "receipt_secret_header"),
+        ({"receipt_secret_header": "Host"}, "receipt_secret_header"),
     ],
 )
 def test_it_refuses_wrong_settings(raw, name):
@@ -66,10 +91,10 @@ def test_errors_do_not_repeat_a_secret_header():
     assert "hush" not in str(errors_of(headers="X-Key: hush-ü"))
 
 
-def test_headers_and_password_are_secrets():
+def test_headers_password_and_the_receipts_secret_are_secrets():
     values = registry.clean_settings("http", {"url": "https://gateway.example/"})
     _, secret = registry.split_secrets("http", values)
-    assert set(secret) == {"headers", "password"}
+    assert set(secret) == {"headers", "password", "receipt_secret"}
 
 
 # Sending
@@ -274,3 +299,129 @@ def test_check_tells_of_a_gateway_that_is_away(memory, server):
 def test_the_template_of_the_documentation_is_json():
     body = json.dumps({"to": "{to}", "text": "{text}"})
     assert registry.clean_settings("http", {"url": "https://gateway.example/", "body": body})["body"] == body
+
+
+# Receipts
+
+
+def get(query, **headers):
+    return HookRequest("GET", HOOK_URL, query, headers, b"")
+
+
+def post(content, kind="application/json", query=""):
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return HookRequest("POST", HOOK_URL, query, {"content-type": kind}, body)
+
+
+def receipts_of(adapter, request):
+    adapter.verify_hook(request)
+    return adapter.parse_hook(request).events
+
+
+def test_with_receipts_acceptance_is_not_the_end(build, server):
+    body = '{"to": "{to}", "report": "{hook_url}?id={message_id}"}'
+    result = build("/{hook_url}", headers="X-Report: {hook_url}", body=body, **RECEIPTS).send(
+        make_message(hook_url=HOOK_URL)
+    )
+    [request] = server.requests
+    assert request.target == "/https%3A%2F%2Fcodes.example%2Fhooks%2F1%2F2"
+    assert request.json()["report"] == f"{HOOK_URL}?id=42" and request.headers["x-report"] == HOOK_URL
+    assert (result.outcome, result.is_delivered) == (Outcome.ACCEPTED, False)
+
+
+def test_without_a_hook_the_placeholder_is_empty(build, server):
+    build(body='{"to": "{to}", "report": "{hook_url}"}').send(make_message())
+    assert server.requests[0].json()["report"] == ""
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        get("id=42&status=delivered"),
+        post(b"id=42&status=delivered", "application/x-www-form-urlencoded"),
+        post(b"status=delivered", "application/x-www-form-urlencoded; charset=utf-8", "id=42"),
+        post({"id": "42", "status": "delivered"}),
+        post({"id": 42, "status": "DELIVERED "}, "Application/JSON; charset=utf-8"),
+        post({"status": "read"}, "application/vnd.gateway+json", "id=42&status=failed"),
+    ],
+)
+def test_it_reads_a_receipt_however_it_comes(build, request_):
+    [receipt] = receipts_of(build(**RECEIPTS), request_)
+    assert (receipt.status, receipt.message_id, receipt.provider_message_id) == (ReceiptStatus.SUCCESS, 42, None)
+
+
+def test_it_reads_a_receipt_by_paths_and_the_gateway_s_id(build):
+    paths = {"receipt_id_field": "results.0.id", "receipt_status_field": "results.0.status.code"}
+    adapter = build(**{**RECEIPTS, **paths, "receipt_success": "0"}, message_id_path="id")
+    [receipt] = receipts_of(adapter, post({"results": [{"id": "abc", "status": {"code": 0}}]}))
+    assert (receipt.status, receipt.provider_message_id, receipt.message_id) == (ReceiptStatus.SUCCESS, "abc", None)
+
+
+def test_a_field_may_have_dots_in_its_name(build):
+    adapter = build(**{**RECEIPTS, "receipt_id_field": "message.id"})
+    [receipt] = receipts_of(adapter, get("message.id=42&status=sent"))
+    assert (receipt.message_id, receipt.status) == (42, ReceiptStatus.SENT)
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "error"),
+    [
+        ("sent", ReceiptStatus.SENT, ""),
+        ("read", ReceiptStatus.SUCCESS, ""),
+        ("Undeliverable", ReceiptStatus.FAILED, "The gateway reports that it was not delivered."),
+    ],
+)
+def test_the_owner_says_what_a_status_means(build, word, status, error):
+    [receipt] = receipts_of(build(**RECEIPTS), get(f"id=42&status={word}"))
+    assert (receipt.status, receipt.provider_status, receipt.error) == (status, word, error)
+
+
+def test_it_passes_over_an_unknown_status(build):
+    assert receipts_of(build(**RECEIPTS), get("id=42&status=queued")) == ()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        get(""),
+        get("id=42"),
+        get("status=delivered"),
+        get("id=&status=delivered"),
+        get("id=x42&status=delivered"),
+        get(f"id={'9' * 19}&status=delivered"),
+        get("&".join(["a=b"] * 300)),
+        post(b""),
+        post(b"<html>"),
+        post(b"[" * 60_000),
+        post(b"9" * 5000),
+        post(b"\xff", "application/x-www-form-urlencoded"),
+        post([]),
+        post({"id": [42], "status": {}}),
+        post({"id": True, "status": None}),
+        post(b"--x", "multipart/form-data; boundary=x"),
+    ],
+)
+def test_it_does_not_read_garbage(build, request_):
+    with pytest.raises(HookUnreadable):
+        build(**RECEIPTS).parse_hook(request_)
+
+
+@pytest.mark.parametrize("changes", [{}, {"receipt_secret_header": "X-Signature"}])
+def test_a_receipt_carries_the_secret_in_a_header(build, changes):
+    adapter = build(**RECEIPTS, receipt_secret="hush", **changes)
+    name = changes.get("receipt_secret_header", "X-Receipt-Secret").lower()
+    adapter.verify_hook(get("", **{name: "hush"}))
+    for headers in ({}, {name: ""}, {name: "hush "}, {name: "Hush"}, {name: "é"}, {"x-other": "hush"}):
+        with pytest.raises(HookForged):
+            adapter.verify_hook(get("", **headers))
+
+
+@pytest.mark.parametrize("method", ["PUT", "HEAD", "DELETE"])
+def test_a_receipt_is_a_get_or_a_post(build, method):
+    with pytest.raises(HookForged):
+        build(**RECEIPTS).verify_hook(HookRequest(method, HOOK_URL, "id=42&status=sent", {}, b""))
+
+
+def test_no_receipt_is_taken_where_none_is_set_up(build):
+    with pytest.raises(HookForged):
+        build().verify_hook(get("id=42&status=delivered"))

@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Model
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -26,6 +28,12 @@ STATUS_VARIANTS = {
 
 def label(text: object, variant: str = "neutral") -> SafeString:
     return format_html('<span class="ww-label ww-{}">{}</span>', variant, text)
+
+
+def page_link(text: object, row: Model) -> SafeString:
+    """To the row's own page."""
+    address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=(row.pk,))
+    return format_html('<a class="ww-link" href="{}">{}</a>', address, text)
 
 
 def status(value: str) -> SafeString:
@@ -101,6 +109,16 @@ def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
     @admin.display(description=description)
     def shown(page: Any, row: Any) -> str:
         return when(getattr(row, name))
+
+    return shown
+
+
+def flag_of(name: str, description: str) -> Callable[[Any, Any], str]:
+    """A readonly field that says Yes or No; unfold's red cross would make every No look like a fault."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return "Yes" if getattr(row, name) else "No"
 
     return shown
 

@@ -19,9 +19,8 @@ class LinesField(forms.Field):
     """A list, written one entry a line; commas and spaces separate too. ``clean_item`` may refuse an entry."""
 
     def __init__(self, *, clean_item: Callable[[str], str] = str, rows: int = 3, **kwargs: Any) -> None:
-        kwargs.setdefault(
-            "widget", UnfoldAdminTextareaWidget(attrs={"rows": rows, "spellcheck": "false", "class": "max-w-2xl"})
-        )
+        hints = {"rows": rows, "spellcheck": "false", "class": "ww-lines"}
+        kwargs.setdefault("widget", UnfoldAdminTextareaWidget(attrs=hints))
         super().__init__(required=False, **kwargs)
         self.clean_item = clean_item
 

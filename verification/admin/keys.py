@@ -14,7 +14,7 @@ from django.utils import timezone
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from verification.admin.display import code, label, recent, when
+from verification.admin.display import code, label, recent, time_of, when
 from verification.admin.scoping import ProjectFilter, ScopedAdmin
 from verification.models import ApiKey
 from verification.services.keys import revoke_key
@@ -48,9 +48,10 @@ class KeyAdmin(ScopedAdmin):
     actions_detail = ("revoke",)
     fieldsets = (
         (None, {"fields": ("key", "kind", "project", "state")}),
-        ("Life", {"fields": ("created_at", "issuer", "expires_at", "last_used_at", "revoked_at")}),
+        ("Life", {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
     )
-    readonly_fields = ("key", "state", "created_at", "issuer", "last_used_at", "revoked_at")
+    readonly_fields = ("key", "state", "created", "issuer", "expires", "last_used", "revoked")
+    revoked = time_of("revoked_at", "Revoked")
     list_before_template = "admin/verification/apikey/issued_where.html"
 
     @admin.display(description="Key", ordering="prefix")

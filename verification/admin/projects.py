@@ -13,7 +13,8 @@ from django.urls import reverse
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
-from verification.admin.display import code, label, time_of, when
+from verification.admin.display import channel as show_channel
+from verification.admin.display import code, flag_of, label, page_link, time_of, when
 from verification.admin.fields import LinesField
 from verification.admin.scoping import ScopedAdmin, ScopedInline, Who
 from verification.errors import Misuse
@@ -96,27 +97,39 @@ class IssueKeyForm(forms.Form):
 
 class ChannelInline(ScopedInline):
     model = Channel
-    fields = readonly_fields = ("display_name", "type", "is_active", "position", "daily_budget")
-    show_change_link = True
+    fields = readonly_fields = ("display_name", "shown_type", "active", "position", "daily_budget")
     tab = True
+
+    active = flag_of("is_active", "Active")
+
+    @admin.display(description="Channel")
+    def shown_type(self, channel: Channel) -> str:
+        return show_channel(channel.type)
 
     @admin.display(description="Name")
     def display_name(self, channel: Channel) -> str:
-        return channel.display_name
+        return page_link(channel.display_name, channel)
 
 
 class ProviderInline(ScopedInline):
     model = Provider
-    fields = readonly_fields = ("name", "channel", "type", "is_enabled", "priority")
+    fields = readonly_fields = ("link", "shown_channel", "type", "enabled", "priority")
     verbose_name_plural = "own providers"
-    show_change_link = True
     tab = True
+    enabled = flag_of("is_enabled", "Enabled")
+
+    @admin.display(description="Name")
+    def link(self, provider: Provider) -> str:
+        return page_link(provider.name, provider)
+
+    @admin.display(description="Channel")
+    def shown_channel(self, provider: Provider) -> str:
+        return show_channel(provider.channel)
 
 
 class KeyInline(ScopedInline):
     model = ApiKey
     fields = readonly_fields = ("prefix_shown", "kind", "created", "expires", "last_used", "revoked")
-    show_change_link = True
     tab = True
 
     created = time_of("created_at", "Created")
@@ -126,7 +139,7 @@ class KeyInline(ScopedInline):
 
     @admin.display(description="Key")
     def prefix_shown(self, key: ApiKey) -> str:
-        return code(key)
+        return page_link(code(key), key)
 
 
 class MembershipInline(ScopedInline):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from operator import itemgetter
 from typing import Any
 
@@ -27,13 +28,16 @@ from providers.base import Adapter, Health, Setting, SettingKind
 from providers.errors import SettingsInvalid
 from verification.admin.display import channel as show_channel
 from verification.admin.display import channel_icon, label
+from verification.admin.fields import LinesField
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who, own_projects
 from verification.crypto import DecryptionFailed
+from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.services.providers import check_provider, hook_url, is_known, store_settings, stored_secrets
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
+_NUMBER_PREFIX = re.compile(r"\+[1-9][0-9]{0,14}")
 UNREADABLE = "The stored secrets cannot be read with the present encryption keys. Enter them again."
 
 
@@ -46,6 +50,19 @@ class BlankTextarea(UnfoldAdminTextareaWidget):
 
 class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """The row's own fields; :func:`form_for` adds one for each setting of the adapter."""
+
+    only_prefixes = LinesField(
+        label="Only numbers that begin with",
+        help_text="Such as +49, +43. Empty means every number.",
+        clean_item=lambda text: clean_prefix(text),
+        rows=2,
+    )
+    except_prefixes = LinesField(
+        label="Never numbers that begin with",
+        help_text="Such as +1900.",
+        clean_item=lambda text: clean_prefix(text),
+        rows=2,
+    )
 
     fixed: dict[str, Any] = {}  # project, channel and type of a provider that is being added
 
@@ -130,9 +147,7 @@ class ProviderAdmin(ScopedAdmin):
                 "channel": value,
                 "label": text,
                 "icon": channel_icon(value),
-                "types": sorted(
-                    ((found.type, found.label) for found in registry.for_channel(value)), key=itemgetter(1)
-                ),
+                "types": sorted(((each.type, each.label) for each in registry.for_channel(value)), key=itemgetter(1)),
             }
             for value, text in ChannelType.choices
         ]
@@ -153,9 +168,10 @@ class ProviderAdmin(ScopedAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         provider_type = obj.type if obj else (self._choice(request) or {}).get("type", "")
-        own = ["name", "is_enabled", "priority"]
+        own = ["name", "is_enabled"]
+        order = ("Order", {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
         if not is_known(provider_type):
-            return ((None, {"fields": ["owner", "channel_shown", "type_shown", *own]}),)
+            return (None, {"fields": ["owner", "channel_shown", "type_shown", *own]}), order
         adapter = registry.adapter_class(provider_type)
         general = ["owner", "channel_shown", "type_shown", *own] if obj else own
         if obj and reports_back(adapter):
@@ -169,7 +185,7 @@ class ProviderAdmin(ScopedAdmin):
         sets: list[Any] = [("General" if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
             sets.append((f"Settings of {adapter.label}", {"fields": names}))
-        return sets
+        return [*sets, order]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("owner", "channel_shown", "type_shown", "hook_url") if obj else ()
@@ -253,7 +269,7 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
     if is_secret:
         hints = {"autocomplete": "new-password", "placeholder": "•••••••• (stored)" if is_kept else ""}
         if setting.is_multiline:
-            return forms.CharField(widget=BlankTextarea(attrs={"rows": 4, "class": "max-w-2xl", **hints}), **common)
+            return forms.CharField(widget=BlankTextarea(attrs={"rows": 4, "class": "ww-lines", **hints}), **common)
         return forms.CharField(widget=UnfoldAdminPasswordWidget(attrs=hints), strip=True, **common)
     if setting.kind is SettingKind.BOOLEAN:
         return forms.BooleanField(widget=UnfoldBooleanSwitchWidget, **{**common, "required": False})
@@ -263,9 +279,8 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
         choices = setting.choices if setting.default or setting.required else (("", "–"), *setting.choices)
         return forms.ChoiceField(widget=UnfoldAdminSelectWidget, choices=choices, **common)
     if setting.kind is SettingKind.MULTILINE:
-        return forms.CharField(
-            widget=UnfoldAdminTextareaWidget(attrs={"rows": 5, "spellcheck": "false", "class": "max-w-2xl"}), **common
-        )
+        lines = UnfoldAdminTextareaWidget(attrs={"rows": 5, "spellcheck": "false", "class": "ww-lines"})
+        return forms.CharField(widget=lines, **common)
     return forms.CharField(widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}), **common)
 
 
@@ -279,6 +294,13 @@ def kept_secrets(provider: Provider) -> set[str]:
 
 def can_be_forgotten(setting: Setting, kept: set[str]) -> bool:
     return setting.name in kept and not setting.required
+
+
+def clean_prefix(text: str) -> str:
+    """Raises :class:`Misuse`."""
+    if not _NUMBER_PREFIX.fullmatch(text):
+        raise Misuse(f"{text!r} does not begin a phone number. Write it as +49.")
+    return text
 
 
 def reports_back(adapter: type[Adapter]) -> bool:

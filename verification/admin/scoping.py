@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from django.contrib.admin import SimpleListFilter
+from django.contrib.admin import ShowFacets, SimpleListFilter
 from django.contrib.admin.options import BaseModelAdmin
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
@@ -83,7 +83,12 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs.setdefault("queryset", self._choices(db_field.related_model, request))
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        if field is not None and field.required:
+            only = list(kwargs["queryset"][:2])
+            if len(only) == 1:
+                field.initial = only[0].pk  # most users run one project
+        return field
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         kwargs.setdefault("queryset", self._choices(db_field.related_model, request))
@@ -148,6 +153,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
     list_per_page = 50
     list_max_show_all = 0
     show_full_result_count = False
+    show_facets = ShowFacets.NEVER  # counting every choice of a filter reads the table once for each
     list_filter_sheet = False
     warn_unsaved_form = True
 

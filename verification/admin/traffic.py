@@ -12,13 +12,11 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 
 from verification.addresses import AddressInvalid, mask, parse_test_address
 from verification.admin import display
-from verification.admin.display import text_of, time_of
+from verification.admin.display import flag_of, text_of, time_of
 from verification.admin.inbox import inbox_view
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, ScopedInline, own_projects
 from verification.codes import is_session_id
@@ -44,6 +42,20 @@ class CreatedFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         span = SPANS.get(self.value() or "")
         return queryset.filter(created_at__gte=timezone.now() - span) if span else queryset
+
+
+class TestFilter(admin.SimpleListFilter):
+    __test__ = False  # not a test class, whatever its name says
+    title = "test logins"
+    parameter_name = "test"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("only", "Only test logins"), ("without", "Without test logins")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in ("only", "without"):
+            return queryset
+        return queryset.filter(is_test=self.value() == "only")
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -96,20 +108,22 @@ class TrafficAdmin(ScopedAdmin):
 
     @admin.display(description="Recipient")
     def recipient_link(self, row: Any) -> str:
-        address = reverse("admin:verification_recipient_change", args=(row.recipient_id,))
-        return format_html('<a class="ww-code ww-link" href="{}">{}</a>', address, mask(row.recipient.address))
+        return display.page_link(display.code(mask(row.recipient.address)), row.recipient)
 
 
 class SessionMessageInline(ScopedInline):
     model = Message
-    fields = readonly_fields = ("shown_channel", "shown_status", "provider_name", "error", "created_when")
+    fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "error", "created_when")
     verbose_name_plural = "messages"
     created_when = time_of("created_at", "Created")
-    show_change_link = True
     ordering = ("created_at",)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).select_related("provider")
+
+    @admin.display(description="Message")
+    def link(self, message: Message) -> str:
+        return display.page_link(display.code(message.pk), message)
 
     @admin.display(description="Channel")
     def shown_channel(self, message: Message) -> str:
@@ -127,7 +141,7 @@ class SessionMessageInline(ScopedInline):
 @admin.register(Session)
 class SessionAdmin(TrafficAdmin):
     list_display = ("short_id", "masked", "shown_channel", "state", "tries", "project", "created")
-    list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, "is_test")
+    list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, TestFilter)
     list_select_related = ("project", "recipient")
     search_fields = ("id",)
     search_help_text = "Whole address or session id"
@@ -149,10 +163,12 @@ class SessionAdmin(TrafficAdmin):
                 )
             },
         ),
-        ("Code", {"fields": ("alphabet", "is_challenged", "is_test")}),
+        ("Code", {"fields": ("alphabet", "challenged", "test")}),
         ("Times", {"fields": ("created_when", "expires_when", "verified_when")}),
     )
     number = text_of("pk", "Session")
+    challenged = flag_of("is_challenged", "Challenge passed")
+    test = flag_of("is_test", "Test login")
     readonly_fields = (
         "number",
         "recipient_link",
@@ -161,6 +177,8 @@ class SessionAdmin(TrafficAdmin):
         "awaited",
         "tries",
         "alphabet",
+        "challenged",
+        "test",
         "created_when",
         "expires_when",
         "verified_when",
@@ -247,7 +265,7 @@ class MessageAdmin(TrafficAdmin):
         "project",
         "created",
     )
-    list_filter = (ProjectFilter, "status", "channel", CreatedFilter, "is_test")
+    list_filter = (ProjectFilter, "status", "channel", CreatedFilter, TestFilter)
     list_select_related = ("project", "recipient", "provider")
     search_fields = ("id",)
     search_help_text = "Whole address, message or session id"
@@ -330,10 +348,7 @@ class MessageAdmin(TrafficAdmin):
 
     @admin.display(description="Session")
     def session_link(self, message: Message) -> str:
-        if message.session_id is None:
-            return "–"
-        address = reverse("admin:verification_session_change", args=(message.session_id,))
-        return format_html('<a class="ww-code ww-link" href="{}">{}</a>', address, message.session_id)
+        return display.page_link(display.code(message.session_id), message.session) if message.session else "–"
 
     @admin.display(description="Accepted by a provider after")
     def took(self, message: Message) -> str:
@@ -343,8 +358,9 @@ class MessageAdmin(TrafficAdmin):
 class SubscriptionInline(ScopedInline):
     model = Subscription
     project_path = "recipient__project"
-    fields = readonly_fields = ("provider_name", "is_active", "bound_when")
+    fields = readonly_fields = ("provider_name", "active", "bound_when")
     verbose_name_plural = "started bots"
+    active = flag_of("is_active", "Reachable")
     bound_when = time_of("bound_at", "Started")
 
     @admin.display(description="Provider")

@@ -15,13 +15,17 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
+class ProjectInline(MembershipInline):
+    verbose_name_plural = "projects"
+
+
 @admin.register(User)
 class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  # not generic at run time
     viewers = adders = changers = deleters = Who.SUPERUSERS
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-    inlines = (MembershipInline,)
+    inlines = (ProjectInline,)
     list_display = ("username", "email", "is_active", "is_staff", "is_superuser", "last_login")
     list_filter = ("is_active", "is_superuser")
     filter_horizontal = ()

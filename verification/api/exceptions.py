@@ -26,7 +26,7 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     request: HttpRequest = context["request"]._request
     response = problem(error, request)
     if isinstance(error, MethodNotAllowed):
-        response["Allow"] = ", ".join(context["view"].allowed_methods)
+        response["Allow"] = ", ".join(method for method in context["view"].allowed_methods if method != "OPTIONS")
     return response
 
 

@@ -235,7 +235,7 @@ that it arrived: read the status at manual/message.
     answer_description="The message is queued.",
     answer_example={
         "message": "The message is queued.",
-        "code": "aes256:AAECAwQFBgcICQoL:8pjg0zVB:yOB3RXFPVJmWLGdc5sPHTw==",
+        "code": "aes256:AAECAwQFBgcICQoL:5mkVbht+:8IJuAVvZH2Zms1xUFbUrkw==",
         "message_id": 5125890120348313,
     },
     errors=(

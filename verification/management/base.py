@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -73,6 +74,9 @@ class WatchwordCommand(BaseCommand):
             sys.exit(f"watchword: {error}")
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED)
+        except BrokenPipeError:  # our reader has gone, as `| head` does; the interpreter must not try again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
         finally:
             connections.close_all()
 

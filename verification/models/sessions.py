@@ -34,6 +34,7 @@ class Session(models.Model):
     )
     link_payload = models.CharField(max_length=64, help_text="The one-time payload of the messenger's deep link.")
     is_open = models.BooleanField(default=True, help_text="False once verified, or replaced by a later session.")
+    is_link_used = models.BooleanField(default=False, db_default=False, help_text="Used up by binding an account.")
     is_test = models.BooleanField(default=False)
     is_challenged = models.BooleanField(default=False, help_text="Whether a challenge was passed.")
     attempts = models.PositiveSmallIntegerField(default=0)

@@ -19,7 +19,7 @@ from verification.crypto import DecryptionFailed, decrypt
 from verification.models import MessageStatus
 from verification.services.messages import message_code_place, session_code_place
 from verification.services.providers import LiveProvider
-from verification.services.rendering import render_message
+from verification.services.rendering import Style, render_message
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
 
 log = logging.getLogger(__name__)
@@ -204,7 +204,8 @@ def _compose(message: Any) -> OutgoingMessage:
         channel=message.channel,
         language=message.language,
         code=code,
-        project=message.project_name,
+        project_id=message.project_id,
+        project=Style(**message.project),
         minutes=max(1, round(message.lives_seconds / 60)),
     )
     return OutgoingMessage(
@@ -217,7 +218,7 @@ def _compose(message: Any) -> OutgoingMessage:
         html=rendered.html,
         language=message.language,
         expires_in=math.ceil(message.lives_seconds),
-        project=message.project_name,
+        project=message.project["name"],
         country=country_of(message.address),
     )
 

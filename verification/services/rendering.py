@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ from pathlib import Path
 from django.conf import settings
 from django.template.loader import render_to_string
 
-from verification.models import ChannelType
+from verification.models import ChannelType, MessageTemplate
 
 FALLBACK_LANGUAGE = "en"
+CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
 MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read
 RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
 
@@ -51,30 +53,86 @@ def best_language(accept_language: str, offered: Sequence[str]) -> str | None:
     return None
 
 
-def render_message(*, channel: str, language: str, code: str, project: str, minutes: int) -> Rendered:
-    """The message in ``language``, or the nearest there is a text in. ``minutes`` is the rest of the code's life."""
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What a project adds to its messages."""
+
+    name: str
+    code_in_subject: bool = False
+    web_otp_domain: str = ""
+    android_hash: str = ""
+
+
+def render_message(
+    *, channel: str, language: str, code: str, project_id: int, project: Style, minutes: int
+) -> Rendered:
+    """The message in ``language``, or the nearest there is a text in. ``minutes`` is the rest of the code's life.
+
+    The project's own text for the channel and language goes before ours.
+    """
+    own = own_text(project_id, channel, language)
     texts = texts_for(language)
-    values = {"code": code, "project": project, "minutes": str(minutes)}
+    values = {"code": code, "project": project.name, "minutes": str(minutes)}
     if channel == ChannelType.EMAIL:
-        subject = fill(texts["email_subject"], values)
-        body = fill(texts["email_text"], values)
-        page = render_to_string(
-            "messages/email.html",
-            {
-                "language": language,
-                "direction": "rtl" if language.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
-                "project": project,
-                "code": code,
-                "intro": fill(texts["email_intro"], values),
-                "validity": fill(texts["validity"], values),
-                "ignore": fill(texts["ignore"], values),
-            },
-        )
-        return Rendered(body, subject, page)
+        return _email(own, texts, values, language, code_in_subject=project.code_in_subject)
     if channel == ChannelType.VOICE:
-        spoken = {**values, "code": ", ".join(code)}
-        return Rendered(fill(texts["voice"], spoken))
-    return Rendered(fill(texts["sms"], values))
+        return Rendered(fill(own.text if own else texts["voice"], {**values, "code": ", ".join(code)}))
+    text = fill(own.text if own else texts["sms"], values)
+    return Rendered(for_autofill(text, code, project) if channel == ChannelType.SMS else text)
+
+
+def _email(
+    own: OwnText | None, texts: dict[str, str], values: dict[str, str], language: str, *, code_in_subject: bool
+) -> Rendered:
+    subject = (own and own.subject) or texts["title_with_code" if code_in_subject else "title"]
+    words = {name: fill(texts[name], values) for name in ("title", "validity", "ignore")}
+    text = (
+        fill(own.text, values)
+        if own
+        else f"{words['title']}: {values['code']}\n\n{words['validity']} {words['ignore']}\n"
+    )
+    page = render_to_string(
+        "messages/email.html",
+        {
+            "language": language,
+            "direction": "rtl" if language.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
+            "code": values["code"],
+            "own": text if own else "",
+            **words,
+        },
+    )
+    return Rendered(text, fill(subject, values), page)
+
+
+def for_autofill(text: str, code: str, project: Style) -> str:
+    """The lines by which phones hand a code over by themselves: Android's hash anywhere, and last, as browsers and iOS
+    want it, the domain-bound code."""
+    lines = [text]
+    if project.android_hash:
+        lines.append(project.android_hash)
+    if project.web_otp_domain:
+        lines.append(f"@{project.web_otp_domain} #{code}")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnText:
+    subject: str
+    text: str
+
+
+def own_text(project_id: int, channel: str, language: str) -> OwnText | None:
+    """The project's own text for the channel in the language, or in the one it is a variant of. Fresh to a second."""
+    cached = _own_texts.get(project_id)
+    if cached is None or time.monotonic() - cached[0] > CACHE_SECONDS:
+        rows = MessageTemplate.objects.filter(project_id=project_id)
+        cached = time.monotonic(), {(row.channel, row.language): OwnText(row.subject, row.text) for row in rows}
+        _own_texts[project_id] = cached
+    texts = cached[1]
+    return texts.get((channel, language)) or texts.get((channel, language.partition("-")[0]))
+
+
+_own_texts: dict[int, tuple[float, dict[tuple[str, str], OwnText]]] = {}
 
 
 def fill(text: str, values: dict[str, str]) -> str:

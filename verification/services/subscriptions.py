@@ -74,6 +74,9 @@ def share_contact(provider: Provider, event: ContactShared) -> None:
     if _canonical(event.phone) != session.recipient.address:
         _say(provider, event.account_id, "other_number", language)
         return
+    if not Session.objects.filter(pk=session.pk, is_link_used=False).update(is_link_used=True):
+        _say(provider, event.account_id, "stale", language)  # somebody was bound by this link before
+        return
     for replaced in bind(provider, session.recipient, event.account_id, language):
         _say(provider, replaced, "moved", language)
     _say(provider, event.account_id, "bound", language)
@@ -98,7 +101,6 @@ def bind(provider: Provider, recipient: Recipient, account_id: str, language: st
         recipient=recipient,
         defaults={"account_id": account_id, "is_active": True, "bound_at": timezone.now()},
     )
-    BotChat.objects.filter(provider=provider, account_id=account_id).update(session=None)  # the payload is used up
     if language and not recipient.language:
         Recipient.objects.filter(pk=recipient.pk, language="").update(language=language)
     return replaced

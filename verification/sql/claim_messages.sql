@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION claim_messages(
     p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision
 )
 RETURNS TABLE (
-    id bigint, project_id bigint, project_name text, channel text, address text, language text, claims integer,
+    id bigint, project_id bigint, project jsonb, channel text, address text, language text, claims integer,
     lost_leases integer, session_id text, session_code bytea, manual_code bytea, pinned_provider_id bigint,
     is_pinned boolean, lives_seconds double precision, is_over boolean, unknown_at bigint[],
     recipient_id bigint, accounts jsonb, no_account_at bigint[]
@@ -48,7 +48,12 @@ BEGIN
     LEFT JOIN verification_session AS s ON s.id = taken.session_id
     WHERE m.id = ANY (v_ids) AND taken.id = m.id
     RETURNING
-        m.id, m.project_id, project.name::text, m.channel::text, recipient.address::text, m.language::text,
+        m.id, m.project_id,
+        jsonb_build_object(
+            'name', project.name, 'code_in_subject', project.code_in_subject,
+            'web_otp_domain', project.web_otp_domain, 'android_hash', project.android_hash
+        ),
+        m.channel::text, recipient.address::text, m.language::text,
         m.claims::integer, m.lost_leases::integer, m.session_id::text, s.code_encrypted, m.code_encrypted,
         m.pinned_provider_id, m.pinned_provider_id IS NOT NULL,
         extract(epoch FROM m.expires_at - v_now)::double precision,

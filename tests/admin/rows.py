@@ -1,0 +1,132 @@
+"""Two projects that must never see each other, with a row of everything in the first."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from tests import factories
+from verification.codes import generate_message_id, generate_session_id
+from verification.models import (
+    ApiKey,
+    Channel,
+    DeliveryAttempt,
+    KeyKind,
+    Membership,
+    Message,
+    Project,
+    Provider,
+    Recipient,
+    Session,
+    TestLogin,
+)
+from verification.services import projects, providers
+
+ADDRESS = "+4915112345678"
+PROVIDER_SECRET = "Authorization: Bearer provider-secret"
+PASSWORD = "correct horse battery"
+
+
+@dataclass
+class Panel:
+    """The panel as four people see it: root, the owner, the member of another project, nobody."""
+
+    project: Project
+    other: Project
+    rows: dict
+
+    def as_(self, who):
+        client = Client()
+        if who != "anonymous":
+            client.force_login(User.objects.get(username=who))
+        return client
+
+
+def make_panel():
+    made, other = factories.project("Ours", channels=("sms",)), factories.project("Theirs", channels=("sms",))
+    User.objects.create_superuser("root", password=PASSWORD)
+    for name, project in (("owner", made.row), ("stranger", other.row)):
+        user = User.objects.create_user(name, password=PASSWORD, is_staff=True)
+        Membership.objects.create(project=project, user=user)
+    return Panel(made.row, other.row, rows_of(made.row))
+
+
+def rows_of(project):
+    """One row for each page of the panel."""
+    recipient = Recipient.objects.create(project=project, address=ADDRESS)
+    session = a_session(project, recipient)
+    message = a_message(project, recipient, session=session)
+    DeliveryAttempt.objects.create(message=message, provider_name="Gateway", outcome="refused", latency_ms=40)
+    return {
+        Project: project,
+        Channel: project.channels.get(type="sms"),
+        Provider: providers.add_provider(
+            project=project,
+            channel="sms",
+            provider_type="http",
+            name="Our gateway",
+            values={"url": "http://127.0.0.1:9/send", "headers": PROVIDER_SECRET},
+        ),
+        ApiKey: project.keys.filter(kind=KeyKind.SECRET).get(),
+        TestLogin: projects.add_test_login(project=project, to="reviewer@example.com", code="123456"),
+        Session: session,
+        Message: message,
+        Recipient: recipient,
+    }
+
+
+def a_session(project, recipient, **fields):
+    return Session.objects.create(
+        id=generate_session_id(),
+        project=project,
+        recipient=recipient,
+        language="en",
+        code_digest=b"\x01" * 32,
+        code_encrypted=b"ciphertext-of-the-code",
+        code_length=6,
+        code_digits=True,
+        code_letters=False,
+        channel="sms",
+        link_payload="opaque-link-payload",
+        attempts_max=5,
+        expires_at=timezone.now() + timedelta(seconds=180),
+        **fields,
+    )
+
+
+def a_message(project, recipient, **fields):
+    defaults = {
+        "channel": "sms",
+        "language": "en",
+        "status": "failed",
+        "error": "The gateway said no.",
+        "expires_at": timezone.now() + timedelta(minutes=10),
+        "finished_at": timezone.now(),
+    }
+    return Message.objects.create(
+        id=generate_message_id(), project=project, recipient=recipient, **{**defaults, **fields}
+    )
+
+
+def form_values(response):
+    """What a browser would send back from a page's form, unchanged."""
+    values = {}
+    for form in [response.context["adminform"].form, *inline_forms(response)]:
+        for bound in form:
+            value = bound.value()
+            if isinstance(value, bool) or value is None:
+                if value:
+                    values[bound.html_name] = "on"
+            elif not isinstance(value, list):
+                values[bound.html_name] = value
+            else:
+                values[bound.html_name] = "\n".join(str(item) for item in value)
+    return values
+
+
+def inline_forms(response):
+    for inline in response.context.get("inline_admin_formsets", []):
+        yield inline.formset.management_form
+        yield from inline.formset.forms

@@ -1,0 +1,230 @@
+"""Every registered page, seen by a superuser, an owner, a member of another project, and nobody."""
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tests.admin.rows import ADDRESS
+from verification.admin.scoping import Who
+from verification.models import (
+    ApiKey,
+    Channel,
+    Message,
+    Project,
+    Provider,
+    Recipient,
+    Session,
+    TestLogin,
+)
+
+pytestmark = pytest.mark.django_db
+MODELS = [Project, Channel, Provider, ApiKey, TestLogin, Session, Message, Recipient]
+
+
+def url(model, page, *args):
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+def is_sent_away(response):
+    """To the login, or to the overview as Django does for a row that is not there."""
+    return response.status_code == 302 and response.url.split("?")[0] in (
+        reverse("admin:login"),
+        reverse("admin:index"),
+    )
+
+
+def test_it_has_a_row_for_every_registered_page():
+    assert set(admin.site._registry) == {*MODELS, User}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_list_shows_the_owner_the_row_and_a_stranger_none(panel, model):
+    row = panel.rows[model]
+    link = url(model, "change", row.pk)
+    for who, sees in (("root", True), ("owner", True), ("stranger", False)):
+        response = panel.as_(who).get(url(model, "changelist"))
+        assert response.status_code == 200
+        assert (link in response.content.decode()) is sees
+    assert is_sent_away(panel.as_("anonymous").get(url(model, "changelist")))
+
+
+@pytest.mark.parametrize("page", ["change", "history"])
+@pytest.mark.parametrize("model", MODELS)
+def test_the_row_opens_for_its_owner_only(panel, model, page):
+    address = url(model, page, panel.rows[model].pk)
+    assert panel.as_("root").get(address).status_code == 200
+    assert panel.as_("owner").get(address).status_code == 200
+    assert is_sent_away(panel.as_("stranger").get(address))
+    assert is_sent_away(panel.as_("anonymous").get(address))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_deleting_is_for_those_whom_the_class_allows(panel, model):
+    row, deleters = panel.rows[model], admin.site._registry[model].deleters
+    address = url(model, "delete", row.pk)
+    assert is_sent_away(panel.as_("stranger").post(address, {"post": "yes"}))
+    assert is_sent_away(panel.as_("anonymous").post(address, {"post": "yes"}))
+    assert panel.as_("owner").get(address).status_code == (200 if deleters is Who.MEMBERS else 403)
+    assert model.objects.filter(pk=row.pk).exists()
+    response = panel.as_("root").post(address, {"post": "yes"})
+    assert response.status_code == (403 if deleters is Who.NOBODY else 302)
+    assert model.objects.filter(pk=row.pk).exists() is (deleters is Who.NOBODY)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_adding_is_for_those_whom_the_class_allows(panel, model):
+    adders = admin.site._registry[model].adders
+    assert panel.as_("root").get(url(model, "add")).status_code == (403 if adders is Who.NOBODY else 200)
+    assert panel.as_("owner").get(url(model, "add")).status_code == (200 if adders is Who.MEMBERS else 403)
+    assert is_sent_away(panel.as_("anonymous").get(url(model, "add")))
+
+
+@pytest.mark.parametrize("page", ["changelist", "add"])
+def test_accounts_are_for_superusers(panel, page):
+    assert panel.as_("root").get(url(User, page)).status_code == 200
+    assert panel.as_("owner").get(url(User, page)).status_code == 403
+
+
+def test_a_member_cannot_open_or_change_an_account(panel):
+    owner = User.objects.get(username="owner")
+    client = panel.as_("owner")
+    assert client.get(url(User, "change", owner.pk)).status_code in (302, 403)
+    assert client.post(reverse("admin:auth_user_password_change", args=(owner.pk,)), {}).status_code == 403
+
+
+def test_the_overview_counts_own_rows_only(panel):
+    owner = panel.as_("owner").get(reverse("admin:index")).context["figures"]
+    stranger = panel.as_("stranger").get(reverse("admin:index")).context["figures"]
+    assert (owner["sessions"], owner["messages"], owner["failed"]) == (1, 1, 1)
+    assert (stranger["sessions"], stranger["messages"], stranger["failed"], stranger["failures"]) == (0, 0, 0, [])
+
+
+def test_the_overview_shows_only_what_the_user_did(panel):
+    owner = panel.as_("owner")
+    owner.post(reverse("admin:verification_project_webhook_secret", args=(panel.project.pk,)), {"step": "reveal"})
+    assert "Looked at the webhook secret" in owner.get(reverse("admin:index")).content.decode()
+    assert "Looked at the webhook" not in panel.as_("stranger").get(reverse("admin:index")).content.decode()
+
+
+def test_the_overview_says_what_to_do_where_there_is_nothing(panel):
+    User.objects.create_user("new", is_staff=True)
+    response = panel.as_("new").get(reverse("admin:index"))
+    assert "You are not a member of any project yet" in response.content.decode()
+
+
+def test_someone_who_is_not_staff_stays_outside(panel):
+    User.objects.filter(username="owner").update(is_staff=False)
+    assert is_sent_away(panel.as_("owner").get(url(Project, "changelist")))
+
+
+@pytest.mark.parametrize("field", ["project", "recipient", "session", "provider"])
+def test_autocomplete_is_scoped_like_the_page_it_reads(panel, field):
+    query = {"app_label": "verification", "model_name": "message", "field_name": field, "term": ""}
+    found = panel.as_("stranger").get(reverse("admin:autocomplete"), query)
+    ours = str(getattr(panel.rows[Message], f"{field}_id"))
+    assert found.status_code in (200, 404)
+    if found.status_code == 200:
+        assert ours not in [result["id"] for result in found.json()["results"]]
+
+
+def test_autocomplete_of_accounts_is_refused(panel):
+    query = {"app_label": "verification", "model_name": "membership", "field_name": "user", "term": ""}
+    assert panel.as_("owner").get(reverse("admin:autocomplete"), query).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("model", "lookup"),
+    [
+        (Project, "keys__digest__startswith"),
+        (Project, "members__password__startswith"),
+        (Channel, "project__keys__digest__startswith"),
+        (ApiKey, "digest__startswith"),
+        (ApiKey, "created_by__password__startswith"),
+        (Provider, "secrets__startswith"),
+        (Provider, "hook_secret__startswith"),
+        (Session, "code_digest"),
+        (Session, "recipient__address__startswith"),
+        (Message, "code_encrypted__isnull"),
+        (Recipient, "address__startswith"),
+        (TestLogin, "code__startswith"),
+    ],
+)
+@pytest.mark.parametrize("who", ["root", "owner"])
+def test_a_lookup_that_no_filter_offers_is_refused(panel, model, lookup, who):
+    assert panel.as_(who).get(url(model, "changelist"), {lookup: "a"}).status_code == 400
+
+
+def test_the_filters_themselves_work(panel):
+    client = panel.as_("root")
+    for query in (
+        {"status__exact": "failed"},
+        {"since": "day"},
+        {"project": panel.project.pk},
+        {"channel__exact": "sms"},
+    ):
+        response = client.get(url(Message, "changelist"), query)
+        assert response.status_code == 200
+        assert str(panel.rows[Message].pk) in response.content.decode()
+
+
+@pytest.mark.parametrize(("state", "number"), [("open", 1), ("verified", 0), ("expired", 0), ("locked", 0)])
+def test_sessions_are_filtered_by_their_state(panel, state, number):
+    response = panel.as_("owner").get(url(Session, "changelist"), {"state": state})
+    assert response.context["cl"].result_count == number
+
+
+def test_the_project_filter_names_own_projects_only(panel):
+    from verification.models import Membership
+
+    owner = User.objects.get(username="owner")
+    Membership.objects.create(user=owner, project=Project.objects.create(name="Second of ours"))
+    page = panel.as_("owner").get(url(Message, "changelist")).content.decode()
+    assert "Second of ours" in page
+    assert "Theirs" not in page
+
+
+def test_a_foreign_project_in_the_filter_finds_nothing(panel):
+    response = panel.as_("stranger").get(url(Message, "changelist"), {"project": panel.project.pk})
+    assert str(panel.rows[Message].pk) not in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("model", "terms"),
+    [
+        (Session, [ADDRESS, "+49 1511 2345678"]),
+        (Message, [ADDRESS]),
+        (Recipient, [ADDRESS]),
+    ],
+)
+def test_traffic_is_found_by_the_whole_address_in_any_writing(panel, model, terms):
+    for term in terms:
+        assert panel.as_("owner").get(url(model, "changelist"), {"q": term}).context["cl"].result_count == 1
+        assert panel.as_("stranger").get(url(model, "changelist"), {"q": term}).context["cl"].result_count == 0
+    assert panel.as_("owner").get(url(model, "changelist"), {"q": ADDRESS[:8]}).context["cl"].result_count == 0
+
+
+def test_traffic_is_found_by_its_id(panel):
+    client, session, message = panel.as_("owner"), panel.rows[Session], panel.rows[Message]
+    assert client.get(url(Session, "changelist"), {"q": session.pk}).context["cl"].result_count == 1
+    assert client.get(url(Message, "changelist"), {"q": session.pk}).context["cl"].result_count == 1
+    assert client.get(url(Message, "changelist"), {"q": message.pk}).context["cl"].result_count == 1
+
+
+@pytest.mark.parametrize("model", [Session, Message, Recipient])
+def test_traffic_is_masked_and_read_only(panel, model):
+    row = panel.rows[model]
+    client = panel.as_("root")
+    for address in (url(model, "changelist"), url(model, "change", row.pk)):
+        page = client.get(address).content.decode()
+        assert ADDRESS not in page
+        assert "+4915******78" in page
+    assert client.post(url(model, "change", row.pk), {"language": "xx"}).status_code == 403
+    row.refresh_from_db()
+    assert row.language != "xx"
+
+
+def test_a_page_carries_the_security_policy(panel):
+    policy = panel.as_("owner").get(reverse("admin:index"))["Content-Security-Policy"]
+    script = next(part for part in policy.split(";") if part.strip().startswith("script-src"))
+    assert "unsafe-inline" not in script

@@ -1,0 +1,82 @@
+"""The project's page: its fields, what is cleaned, what is warned of."""
+
+import pytest
+from django.urls import reverse
+
+from tests.admin.rows import form_values
+from verification.admin.projects import ProjectAdmin
+from verification.models import Project
+from verification.services.projects import SETTABLE, live_webhook_secrets
+
+pytestmark = pytest.mark.django_db
+
+
+def change(panel, **values):
+    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    client = panel.as_("owner")
+    response = client.post(page, form_values(client.get(page)) | values, follow=True)
+    panel.project.refresh_from_db()
+    return response
+
+
+def test_everything_that_a_command_sets_is_on_the_page():
+    shown = {name for _, options in ProjectAdmin.fieldsets for name in options["fields"]}
+    assert set(SETTABLE) <= shown
+
+
+def test_lists_are_written_by_line_or_comma(panel):
+    change(
+        panel,
+        origins="https://App.example.com\n https://b.example.com, https://b.example.com",
+        languages="en\nde",
+        server_addresses="192.0.2.1, 2001:db8::1",
+    )
+    assert panel.project.origins == ["https://app.example.com", "https://b.example.com"]
+    assert panel.project.languages == ["en", "de"]
+    assert panel.project.server_addresses == ["192.0.2.1", "2001:db8::1"]
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("origins", "app.example.com/path"), ("languages", "german!"), ("server_addresses", "192.0.2.999")],
+)
+def test_a_wrong_entry_of_a_list_is_refused_on_its_field(panel, field, text):
+    response = change(panel, **{field: text})
+    assert field in response.context["adminform"].form.errors
+    assert getattr(panel.project, field) == []
+
+
+def test_codes_of_4_are_warned_of(panel):
+    response = change(panel, code_length="4")
+    assert "codes of 4: lower security" in response.content.decode()
+    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    assert "Lower security: codes of 4." in page.content.decode()
+
+
+def test_codes_of_6_are_not_warned_of(panel):
+    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    assert "Lower security" not in page.content.decode()
+
+
+def test_a_code_needs_an_alphabet(panel):
+    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    client = panel.as_("owner")
+    values = form_values(client.get(page))
+    values.pop("code_digits")
+    assert client.post(page, values).context["adminform"].form.errors
+
+
+def test_a_superuser_creates_a_project_with_a_webhook_secret(panel):
+    response = panel.as_("root").post(
+        reverse("admin:verification_project_add"), {"name": "New one", "site_url": "", "language": "en"}
+    )
+    project = Project.objects.get(name="New one")
+    assert response.url == reverse("admin:verification_project_change", args=(project.pk,))
+    assert len(live_webhook_secrets(project)) == 1
+
+
+def test_names_are_escaped(panel):
+    Project.objects.filter(pk=panel.project.pk).update(name="<script>alert(1)</script>")
+    client = panel.as_("owner")
+    for name, args in (("project_changelist", ()), ("message_changelist", ()), ("project_change", (panel.project.pk,))):
+        assert "<script>alert(1)" not in client.get(reverse(f"admin:verification_{name}", args=args)).content.decode()

@@ -1,0 +1,126 @@
+"""The provider's two-step form, made from what the adapter declares."""
+
+import pytest
+from django.urls import reverse
+
+from providers import registry
+from providers.base import Adapter, SettingKind
+from tests.admin.rows import form_values
+from verification.models import Channel, ChannelType, Provider
+from verification.services.providers import stored_secrets
+
+pytestmark = pytest.mark.django_db
+ADD = "admin:verification_provider_add"
+
+
+def add_page(project, what):
+    return f"{reverse(ADD)}?project={getattr(project, 'pk', project)}&as={what}"
+
+
+def test_the_first_step_offers_every_type_under_its_channels(panel):
+    page = panel.as_("owner").get(reverse(ADD)).content.decode()
+    for channel in ChannelType.values:
+        for adapter in registry.for_channel(channel):
+            assert f'value="{channel}/{adapter.type}"' in page
+
+
+def test_the_first_step_offers_own_projects_only(panel):
+    page = panel.as_("owner").get(reverse(ADD)).content.decode()
+    assert "Ours" in page
+    assert "Theirs" not in page
+    assert "System" not in page
+
+
+@pytest.mark.parametrize("what", ["sms/smtp", "sms/nothing", "fax/http", "http", "/", ""])
+def test_a_choice_that_does_not_fit_leads_back_to_the_first_step(panel, what):
+    response = panel.as_("owner").get(add_page(panel.project, what))
+    assert response.template_name == "admin/verification/provider/choose.html"
+
+
+@pytest.mark.parametrize(
+    "adapter", [registry.adapter_class(name) for name in registry.all_types()], ids=lambda a: a.type
+)
+def test_every_adapter_has_a_form_with_its_settings(panel, adapter):
+    response = panel.as_("owner").get(add_page(panel.project, f"{adapter.channels[0]}/{adapter.type}"))
+    fields = response.context["adminform"].form.fields
+    for setting in adapter.declared:
+        assert fields[f"setting_{setting.name}"].label == setting.label
+        if setting.kind is SettingKind.SECRET:
+            assert fields[f"setting_{setting.name}"].initial is None
+
+
+def test_a_provider_is_added_with_its_secrets_encrypted(panel):
+    client, page = panel.as_("owner"), add_page(panel.project, "voice/http")
+    values = form_values(client.get(page)) | {
+        "name": "Voice gateway",
+        "setting_url": "http://127.0.0.1:9/call",
+        "setting_headers": "X-Key: open-sesame",
+    }
+    assert client.post(page, values).status_code == 302
+    provider = Provider.objects.get(name="Voice gateway")
+    assert (provider.project, provider.channel, provider.type) == (panel.project, "voice", "http")
+    assert stored_secrets(provider)["headers"] == "X-Key: open-sesame"
+    assert "open-sesame" not in str(provider.settings) and b"open-sesame" not in bytes(provider.secrets)
+    assert Channel.objects.filter(project=panel.project, type="voice").exists()
+
+
+def test_what_the_adapter_refuses_is_said_at_its_field(panel):
+    client, page = panel.as_("owner"), add_page(panel.project, "sms/http")
+    values = form_values(client.get(page)) | {
+        "name": "Gateway",
+        "setting_url": "http://127.0.0.1:9/send",
+        "setting_success_status": "maybe",
+    }
+    errors = client.post(page, values).context["adminform"].form.errors
+    assert list(errors) == ["setting_success_status"]
+    assert not Provider.objects.filter(name="Gateway").exists()
+
+
+def test_a_superuser_adds_a_system_provider(panel):
+    client, page = panel.as_("root"), add_page("system", "sms/inbox")
+    assert client.post(page, form_values(client.get(page)) | {"name": "For all"}).status_code == 302
+    assert Provider.objects.get(name="For all").project is None
+
+
+def test_the_type_and_channel_stay_as_they_are(panel):
+    provider, client = panel.rows[Provider], panel.as_("owner")
+    page = reverse("admin:verification_provider_change", args=(provider.pk,))
+    forged = {"type": "inbox", "channel": "email", "project": panel.other.pk, "hook_secret": "known", "settings": "{}"}
+    assert client.post(page, form_values(client.get(page)) | forged).status_code == 302
+    after = Provider.objects.get(pk=provider.pk)
+    assert (after.type, after.channel, after.project) == ("http", "sms", panel.project)
+    assert (after.hook_secret, after.settings) == (provider.hook_secret, provider.settings)
+
+
+def test_prefixes_are_checked(panel):
+    provider, client = panel.rows[Provider], panel.as_("owner")
+    page = reverse("admin:verification_provider_change", args=(provider.pk,))
+    values = form_values(client.get(page))
+    assert "only_prefixes" in client.post(page, values | {"only_prefixes": "49"}).context["adminform"].form.errors
+    assert client.post(page, values | {"only_prefixes": "+49, +43"}).status_code == 302
+    provider.refresh_from_db()
+    assert provider.only_prefixes == ["+49", "+43"]
+
+
+@pytest.mark.parametrize("provider_type", ["inbox", "console", "http"])
+def test_the_webhook_address_is_shown_where_the_adapter_reads_reports(panel, provider_type):
+    reads = registry.adapter_class(provider_type).parse_hook is not Adapter.parse_hook
+    provider = Provider.objects.create(project=panel.project, channel="sms", type=provider_type, name="P")
+    page = panel.as_("owner").get(reverse("admin:verification_provider_change", args=(provider.pk,)))
+    assert (provider.hook_secret in page.content.decode()) is reads
+
+
+def test_a_provider_of_a_removed_adapter_still_opens(panel):
+    provider = Provider.objects.create(project=panel.project, channel="sms", type="gone", name="Old one")
+    client, page = panel.as_("owner"), reverse("admin:verification_provider_change", args=(provider.pk,))
+    shown = client.get(page)
+    assert "gone: not installed" in shown.content.decode()
+    assert client.post(page, form_values(shown) | {"name": "Older one"}).status_code == 302
+
+
+def test_checking_asks_on_a_post_and_shows_the_answer(panel):
+    provider = Provider.objects.create(project=panel.project, channel="sms", type="inbox", name="Box")
+    page = reverse("admin:verification_provider_check_credentials", args=(provider.pk,))
+    client = panel.as_("owner")
+    assert "It works" not in client.get(page).content.decode()
+    assert "The inbox holds 0 messages." in client.post(page).content.decode()

@@ -1,0 +1,58 @@
+"""Test logins: a fixed code for a recipient, added through the service."""
+
+import pytest
+from django.urls import reverse
+
+from tests.admin.rows import form_values
+from verification.models import TestLogin
+from verification.services.projects import MAX_TEST_LOGINS
+
+pytestmark = pytest.mark.django_db
+
+
+def add(panel, **values):
+    given = {"project": panel.project.pk, "to": "+1 555 555 0100", "code": "a1b2", **values}
+    return panel.as_("owner").post(reverse("admin:verification_testlogin_add"), given)
+
+
+def test_address_and_code_are_cleaned(panel):
+    assert add(panel).status_code == 302
+    login = TestLogin.objects.get(project=panel.project, to="+15555550100")
+    assert login.code == "A1B2"
+
+
+@pytest.mark.parametrize(("field", "value"), [("to", "nobody"), ("code", "12345"), ("code", "12-4"), ("to", "")])
+def test_what_is_wrong_is_said_at_its_field(panel, field, value):
+    assert field in add(panel, **{field: value}).context["adminform"].form.errors
+
+
+def test_the_list_hides_the_code(panel):
+    page = panel.as_("owner").get(reverse("admin:verification_testlogin_changelist")).content.decode()
+    assert "reviewer@example.com" in page
+    assert "123456" not in page
+
+
+def test_the_code_can_be_changed_and_the_recipient_not(panel):
+    login, client = panel.rows[TestLogin], panel.as_("owner")
+    page = reverse("admin:verification_testlogin_change", args=(login.pk,))
+    client.post(page, form_values(client.get(page)) | {"code": "9999", "to": "other@example.com"})
+    login.refresh_from_db()
+    assert (login.to, login.code) == ("reviewer@example.com", "9999")
+
+
+def test_there_are_at_most_fifty(panel):
+    TestLogin.objects.bulk_create(
+        TestLogin(project=panel.project, to=f"t{number}@example.com", code="1234")
+        for number in range(MAX_TEST_LOGINS - 1)
+    )
+    response = add(panel)
+    assert response.status_code == 302
+    assert TestLogin.objects.filter(project=panel.project).count() == MAX_TEST_LOGINS
+    followed = panel.as_("owner").get(response.url)
+    assert followed.status_code == 200
+
+
+def test_a_second_row_for_a_recipient_is_refused(panel):
+    response = add(panel, to="Reviewer@Example.com")
+    assert response.status_code == 200
+    assert TestLogin.objects.get(project=panel.project).code == "123456"

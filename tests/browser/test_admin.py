@@ -1,0 +1,84 @@
+"""The panel in a real Chromium, under its own Content-Security-Policy."""
+
+import re
+import shutil
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tests import factories
+from verification.models import Membership
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def browser_page(monkeypatch):
+    """A page of a fresh browser, and everything its console complained about."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        pytest.skip("No Chromium is installed.")
+    playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed.")
+    # Playwright runs an event loop in this thread, in which Django would refuse to use the database.
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    with playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        complaints = []
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        yield page, complaints
+        browser.close()
+
+
+def log_in(page, server):
+    page.goto(server.url + reverse("admin:login"))
+    page.fill("#id_username", "owner")
+    page.fill("#id_password", PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url(server.url + reverse("admin:index"))
+
+
+def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):
+    project = factories.project("Shop", channels=("sms",)).row
+    owner = User.objects.create_user("owner", password=PASSWORD, is_staff=True)
+    Membership.objects.create(project=project, user=owner)
+    page, complaints = browser_page
+    log_in(page, live_server)
+
+    page.get_by_role("link", name="Providers").click()
+    page.goto(live_server.url + reverse("admin:verification_provider_add"))
+    page.get_by_role("button", name=re.compile("^SMTP")).click()
+    page.fill("#id_name", "Mail server")
+    page.fill("#id_setting_host", "127.0.0.1")
+    page.fill("#id_setting_from_email", "login@example.com")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url(live_server.url + reverse("admin:verification_provider_changelist"))
+    assert project.providers.get(name="Mail server").settings["from_email"] == "login@example.com"
+
+    page.goto(live_server.url + reverse("admin:verification_project_change", args=(project.pk,)))
+    page.get_by_role("link", name="Issue a key").click()
+    page.get_by_role("button", name="Issue the key").click()
+    assert page.locator(".ww-secret-text").inner_text().startswith("ww_api_")
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_text(re.compile("Copied|Press Ctrl")).wait_for()
+
+    for name in ("project", "channel", "provider", "apikey", "testlogin", "session", "message", "recipient"):
+        page.goto(live_server.url + reverse(f"admin:verification_{name}_changelist"))
+        page.wait_for_load_state("networkidle")
+    for name in ("verification_inbox", "index", "verification_channel_add", "verification_testlogin_add"):
+        page.goto(live_server.url + reverse(f"admin:{name}"))
+        page.wait_for_load_state("networkidle")
+    assert complaints == []
+
+
+def test_nothing_comes_from_elsewhere(live_server, browser_page):
+    User.objects.create_user("owner", password=PASSWORD, is_staff=True)
+    page, _ = browser_page
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    log_in(page, live_server)
+    page.wait_for_load_state("networkidle")
+    assert [url for url in asked if not url.startswith((live_server.url, "data:"))] == []

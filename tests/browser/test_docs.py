@@ -1,0 +1,93 @@
+"""The pages of the documentation in a real browser: they render, and nothing is refused or reported."""
+
+import shutil
+import threading
+from socketserver import ThreadingMixIn
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+
+class Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class Silent(WSGIRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Where the pages are served; they need no database."""
+    from config.wsgi import application
+
+    with make_server("127.0.0.1", 0, application, Server, Silent) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("There is no Chromium on this machine to show the pages in.")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(request, chromium, address):
+    """A page whose complaints are collected in ``page.complaints``; refusals by the CSP are among them."""
+    page = chromium.new_page(base_url=address, color_scheme=request.param)
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("requestfailed", lambda failed: page.complaints.append(failed.url))
+    page.on("request", lambda sent: sent.url.startswith((address, "data:")) or page.complaints.append(sent.url))
+    yield page
+    page.close()
+
+
+def test_the_reference_shows_the_nine_operations(page):
+    page.goto("/docs/")
+    page.wait_for_selector(".side a")
+    assert page.locator(".opblock").count() == page.locator(".side a").count() == 9
+    assert page.complaints == []
+
+
+def test_a_link_at_the_side_opens_its_operation(page):
+    page.goto("/docs/")
+    page.get_by_role("link", name="Check the code").click()
+    page.wait_for_selector("#operations-Session-checkSession.is-open .responses-wrapper")
+    assert page.url.endswith("#/Session/checkSession")
+    assert page.complaints == []
+
+
+def test_an_address_leads_to_its_operation(page):
+    page.goto("/docs/#/Manual/sendMessage")
+    page.wait_for_selector("#operations-Manual-sendMessage.is-open")
+    assert page.complaints == []
+
+
+def test_an_anchor_leads_to_its_error(page):
+    page.goto("/docs/errors/#channel_timeout")
+    section = page.locator("#channel_timeout")
+    assert "channel_timeout" in section.inner_text()
+    assert section.evaluate("element => element.matches(':target')")
+    assert page.complaints == []
+
+
+def test_the_pages_fit_a_phone(page):
+    page.set_viewport_size({"width": 360, "height": 740})
+    for path in ("/docs/", "/docs/errors/"):
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path

@@ -1,0 +1,44 @@
+"""``telegram [ID] [--poll | --remove]``"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.management.base import WatchwordCommand
+from verification.services import bots
+
+
+class Command(WatchwordCommand):
+    help = "Connect a Telegram bot: set its webhook, or poll for what its users do."
+    epilog = (
+        "With an https BASE_URL Telegram calls us. On a development machine, poll instead: it needs no public address,\n"
+        "takes the webhook away, and runs until Ctrl-C.\n\n"
+        "examples:\n"
+        "  manage.py telegram\n"
+        "  manage.py telegram 7 --poll"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("bot", metavar="ID", type=int, nargs="?", help="The provider's id, if there are several.")
+        way = parser.add_mutually_exclusive_group()
+        way.add_argument("--poll", action="store_true", help="Poll instead of setting the webhook.")
+        way.add_argument("--remove", action="store_true", help="Take the webhook away.")
+
+    def handle(self, *, bot: int | None, poll: bool, remove: bool, json: bool, **_: Any) -> None:
+        found = bots.find_bot(bot)
+        if poll:
+            bots.remove_webhook(found)
+            stopping = threading.Event()
+            signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+            self.stderr.write(f"Polling for {found.name}. Ctrl-C stops it.")
+            bots.poll(found, is_stopped=stopping.is_set)
+        elif remove:
+            bots.remove_webhook(found)
+            self.show({"bot": found.pk, "webhook": None}, f"{found.name} has no webhook now.", as_json=json)
+        else:
+            url = bots.set_webhook(found)
+            self.show({"bot": found.pk, "webhook": url}, f"{found.name} reports to {url}", as_json=json)

@@ -1,0 +1,65 @@
+"""Connecting a bot to us: by a webhook, or by polling where we have no public address."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+
+from providers.errors import ProviderError
+from verification.errors import Misuse
+from verification.models import Provider
+from verification.services.providers import adapter_of, hook_url
+from verification.services.receipts import act_on
+
+log = logging.getLogger(__name__)
+
+BOT_TYPE = "telegram_bot"
+POLL_SECONDS = 25  # how long one call waits for something to happen
+PAUSE_SECONDS = 3.0  # after a call that failed
+
+
+def find_bot(provider_id: int | None) -> Provider:
+    """The bot with this id, or the only one there is. Raises :class:`Misuse`."""
+    bots = Provider.objects.filter(type=BOT_TYPE, is_enabled=True)
+    found = list(bots.filter(pk=provider_id) if provider_id is not None else bots[:2])
+    if len(found) == 1:
+        return found[0]
+    if provider_id is not None:
+        raise Misuse(f"There is no enabled Telegram bot with the id {provider_id}.")
+    raise Misuse("There is no Telegram bot yet; add one with addprovider." if not found else "Say which bot: its id.")
+
+
+def set_webhook(bot: Provider) -> str:
+    """Have Telegram call us. Returns the address without its secret. Raises :class:`Misuse`, ``ProviderError``."""
+    if not settings.BASE_URL.startswith("https://"):
+        raise Misuse("Telegram calls https addresses only and BASE_URL is none. Set it, or poll with --poll.")
+    _bot(bot).set_hook(hook_url(bot))
+    return f"{settings.BASE_URL}/hooks/{bot.uuid}/…"
+
+
+def remove_webhook(bot: Provider) -> None:
+    _bot(bot).delete_hook()
+
+
+def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
+    """Ask for what users do, until told to stop; each event is acted on as if the webhook had brought it."""
+    adapter, offset = _bot(bot), 0
+    while not is_stopped():
+        try:
+            replies, offset = adapter.poll(offset, POLL_SECONDS)
+        except ProviderError as error:
+            log.warning("%s: %s", bot.name, error)
+            time.sleep(PAUSE_SECONDS)
+            continue
+        for reply in replies:
+            for event in reply.events:
+                act_on(bot, event)
+
+
+def _bot(bot: Provider) -> Any:
+    """The bot's adapter, which can more than every adapter must: ``set_hook``, ``delete_hook`` and ``poll``."""
+    return adapter_of(bot)

@@ -1,0 +1,77 @@
+"""Owners' own texts, judged before they are saved: a text that cannot arrive as meant is refused with the reason."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from urllib.parse import urlsplit
+
+from providers import gsm
+from verification.models import ChannelType, Project
+from verification.services.rendering import Style, fill, for_autofill
+
+MAX_CHARACTERS = 480
+MAX_SEGMENTS = 2  # SMS that one message may cost
+ANDROID_MAX_BYTES = 140  # of a message that Android hands to an app
+PLACEHOLDERS = frozenset({"code", "project", "minutes"})
+
+_ANY_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_LINK = re.compile(r"(?:https?://|www\.)[^\s]+", re.IGNORECASE)
+_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
+_TEXT_CHANNELS_OF_VENDORS = frozenset({ChannelType.MESSENGER_B})  # their wording is the platform's, not ours
+
+
+def faults(*, project: Project, channel: str, text: str, subject: str = "") -> list[str]:
+    """One sentence for each thing that is wrong; empty for a text that can be saved."""
+    found = []
+    if channel in _TEXT_CHANNELS_OF_VENDORS:
+        found.append("This messenger fixes the wording itself; a text of your own is never sent there.")
+    if "{code}" not in text:
+        found.append("The placeholder {code} is missing.")
+    unknown = sorted({name for name in _ANY_PLACEHOLDER.findall(text + subject) if name not in PLACEHOLDERS})
+    if unknown:
+        found.append(f"Unknown placeholders: {', '.join(f'{{{name}}}' for name in unknown)}.")
+    if any(_is_control(character) for character in text + subject):
+        found.append("There are control characters in it.")
+    if "\n" in subject:
+        found.append("A subject is one line.")
+    if len(text) > MAX_CHARACTERS:
+        found.append(f"It has {len(text)} characters; {MAX_CHARACTERS} is the most.")
+    found += [f"The link {link} does not lead to the project's site." for link in _foreign_links(project, text)]
+    if channel == ChannelType.SMS:
+        found += _sms_faults(project, text)
+    return found
+
+
+def sms_segments(project: Project, text: str) -> int:
+    """In how many SMS the text travels with a typical code and the project's name, its autofill lines included."""
+    return gsm.segments(_typical(project, text))
+
+
+def _sms_faults(project: Project, text: str) -> list[str]:
+    found = []
+    typical = _typical(project, text)
+    segments = gsm.segments(typical)
+    if segments > MAX_SEGMENTS:
+        alphabet = "GSM-7" if gsm.is_gsm7(typical) else "UCS-2, as some character is not in GSM-7"
+        found.append(f"It travels as {segments} SMS ({alphabet}); {MAX_SEGMENTS} is the most.")
+    size = gsm.length(typical) * 7 // 8 if gsm.is_gsm7(typical) else gsm.length(typical) * 2
+    if project.android_hash and size > ANDROID_MAX_BYTES:
+        found.append(f"With the app's hash it has {size} bytes; Android reads {ANDROID_MAX_BYTES}.")
+    return found
+
+
+def _typical(project: Project, text: str) -> str:
+    code = "0" * project.code_length
+    style = Style(project.name, web_otp_domain=project.web_otp_domain, android_hash=project.android_hash)
+    return for_autofill(fill(text, {"code": code, "project": project.name, "minutes": "3"}), code, style)
+
+
+def _foreign_links(project: Project, text: str) -> list[str]:
+    own = {urlsplit(project.site_url).hostname, project.web_otp_domain or None}
+    links = _LINK.findall(text)
+    return [link for link in links if urlsplit(link if "//" in link else f"https://{link}").hostname not in own]
+
+
+def _is_control(character: str) -> bool:
+    return character in _BIDI or (unicodedata.category(character) == "Cc" and character != "\n")
