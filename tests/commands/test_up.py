@@ -15,9 +15,9 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
@@ -60,10 +60,10 @@ class Up:
             self.process.send_signal(number)
         return self.process.wait(30)
 
-    def demo(self) -> dict:
+    def demo(self) -> Any:
         return json.loads((self.home / "demo.json").read_text())
 
-    def post(self, path: str, body: dict, key: str) -> tuple[int, dict]:
+    def post(self, path: str, body: object, key: str) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         with contextlib.closing(connection):
             connection.request("POST", path, json.dumps(body), {"content-type": "application/json", "x-api-key": key})
@@ -84,7 +84,7 @@ def start(home):
     """Starts any number of them; whatever is left at the end is stopped."""
     started = []
 
-    def _start(*, home: Path = home, port: int = 0, **variables: str) -> Up:
+    def _start(*, home=home, port=0, **variables):
         started.append(Up(home, port or free_port(), **variables))
         return started[-1]
 

@@ -1,8 +1,10 @@
 """The far end of a provider: keeps what it is given, and answers what a test tells it to."""
 
+import json
 from collections import defaultdict
 
 from providers import base, registry
+from providers.errors import HookForged, HookUnreadable
 
 SENT = []
 SAID = []  # by bots: account, text, button
@@ -26,6 +28,24 @@ class Adapter(base.Adapter):
 
     def check(self):
         return base.Health(True, "It collects.")
+
+    def verify_hook(self, request):
+        if request.headers.get("x-signature") != "right":
+            raise HookForged("The signature is wrong.")
+
+    def parse_hook(self, request):
+        try:
+            told = json.loads(request.body)
+        except ValueError:
+            raise HookUnreadable("It is not JSON.") from None
+        receipt = base.Receipt(
+            status=base.ReceiptStatus(told["status"]),
+            provider_message_id=told.get("id"),
+            message_id=told.get("message_id"),
+            error=told.get("error", ""),
+            is_suppressed=told.get("suppressed", False),
+        )
+        return base.HookReply(events=(receipt,))
 
 
 class BotAdapter(Adapter):

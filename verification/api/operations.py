@@ -135,7 +135,7 @@ verified one answers 409 and one that is over 410.""",
     parameters=[_SESSION_ID_QUERY],
     answer=shapes.SessionChannel(many=True),
     answer_description="The channels; an empty list where none is set up.",
-    answer_example=[{**_SMS, "timeout": 17}, _VOICE],
+    answer_example={**_SMS, "timeout": 17},
     errors=(*_ENDED, "validation_error"),
 )
 
@@ -276,14 +276,12 @@ list_manual_channels = operation(
     "channel without an enabled provider is not listed.",
     answer=shapes.ManualChannel(many=True),
     answer_description="The channels; an empty list where none is set up.",
-    answer_example=[
-        {
-            "name": "SMS",
-            "type": "sms",
-            "providers": [
-                {"id": 1, "name": "Main gateway", "type": "http", "is_system": False},
-                {"id": 7, "name": "Shared gateway", "type": "http", "is_system": True},
-            ],
-        }
-    ],
+    answer_example={
+        "name": "SMS",
+        "type": "sms",
+        "providers": [
+            {"id": 1, "name": "Main gateway", "type": "http", "is_system": False},
+            {"id": 7, "name": "Shared gateway", "type": "http", "is_system": True},
+        ],
+    },
 )

@@ -141,7 +141,10 @@ def operation(
     parameters: Iterable[OpenApiParameter] = (),
     errors: Iterable[str] = (),
 ) -> Callable[[View], View]:
-    """The decorator that describes one view's method. ``errors`` are the codes beside those that any may answer."""
+    """The decorator that describes one view's method. ``errors`` are the codes beside those that any may answer.
+
+    Of a list, ``answer_example`` is one item.
+    """
     codes = {*ALWAYS, *errors, *(WITH_BODY if request else ())}
     return extend_schema(
         operation_id=name,

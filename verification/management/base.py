@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from django.core.management.base import (
@@ -37,7 +37,7 @@ class WatchwordCommand(BaseCommand):
 
     epilog = ""
     prints_data = True
-    requires_system_checks: Sequence[str] = []
+    requires_system_checks: list[str] | Literal["__all__"] = []
     suppressed_base_arguments = {
         "--version",
         "--verbosity",
@@ -59,7 +59,7 @@ class WatchwordCommand(BaseCommand):
         def fail(message: str) -> None:
             raise CommandError(f"{message}. {see}")
 
-        parser.error = fail  # type: ignore[assignment,method-assign]  # argparse prints its usage and exits with 2
+        parser.error = fail  # type: ignore[method-assign]  # argparse prints its usage and exits with 2
         return parser
 
     def run_from_argv(self, argv: list[str]) -> None:

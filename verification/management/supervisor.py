@@ -40,7 +40,9 @@ class Claim:
             self._lock = _open(home / "up.lock")
             self.children = _open(home / "up.children")
         except OSError as error:
-            raise Misuse(f"Cannot write in {home}: {error.strerror}. Set WATCHWORD_HOME to a folder of your own.") from None
+            raise Misuse(
+                f"Cannot write in {home}: {error.strerror}. Set WATCHWORD_HOME to a folder of your own."
+            ) from None
         if not _try_lock(self._lock):
             raise Misuse(f"Watchword already runs here ({_read(self._lock)}).")
         os.ftruncate(self._lock, 0)

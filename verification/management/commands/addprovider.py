@@ -52,7 +52,8 @@ class Command(WatchwordCommand):
             + "\n\nexamples:\n"
             "  manage.py addprovider Shop --channel sms --type http --name Gateway --set url=https://sms.example/send\n"
             "  manage.py addprovider --system --channel email --type smtp --name Mail \\\n"
-            "      --set host=mail.example --set from_email=codes@shop.example --set username=shop --set password=@smtp.txt"
+            "      --set host=mail.example --set from_email=codes@shop.example --set username=shop \\\n"
+            "      --set password=@smtp-password.txt"
         )
 
     def handle(self, *, project: str | None, system: bool, json: bool, **options: Any) -> None:

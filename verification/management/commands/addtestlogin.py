@@ -27,9 +27,7 @@ class Command(WatchwordCommand):
         parser.add_argument("code", metavar="CODE", help="4 or 6 letters and digits.")
         parser.add_argument("--expires-in", type=int, metavar="SECONDS", help="Default: it does not expire.")
 
-    def handle(
-        self, *, project: str, to: str, code: str, expires_in: int | None, json: bool, **_: Any
-    ) -> None:
+    def handle(self, *, project: str, to: str, code: str, expires_in: int | None, json: bool, **_: Any) -> None:
         if expires_in is not None and expires_in <= 0:
             raise Misuse("A test login must live for at least a second.")
         expires_at = None if expires_in is None else timezone.now() + timedelta(seconds=expires_in)

@@ -15,7 +15,7 @@ from verification.services.projects import find_project
 class Command(WatchwordCommand):
     help = "Make a further key for a project. It is shown only now; the keys before it stay valid."
     epilog = (
-        "An API key belongs in apps and pages and serves the session endpoints; a secret key belongs on your servers.\n\n"
+        "An API key is for apps and pages and serves the session endpoints; a secret key is for your servers only.\n\n"
         "example:\n"
         "  manage.py issuekey Shop --kind secret --expires-in 2592000"
     )

@@ -22,7 +22,7 @@ class Command(WatchwordCommand):
         header = ("project", "name", "sessions", "verified", *MessageStatus.values)
         text = table(
             header,
-            ((row["project"], row["name"], row["sessions"], row["verified"], *row["messages"].values()) for row in rows),
+            ([*(row[name] for name in header[:4]), *row["messages"].values()] for row in rows),
         )
         self.show({"hours": HOURS, "projects": rows}, text, as_json=json)
 
@@ -30,13 +30,13 @@ class Command(WatchwordCommand):
 def collect() -> list[dict[str, Any]]:
     """One row a project, those without traffic included."""
     recent = Q(created_at__gte=timezone.now() - timedelta(hours=HOURS), is_test=False)
-    verified = Count("id", filter=Q(verified_at__isnull=False))
+    verified = Count("verified_at")
     sessions = {
-        row["project"]: row
-        for row in Session.objects.filter(recent)
+        project: (total, done)
+        for project, total, done in Session.objects.filter(recent)
         .order_by()
-        .values("project")
-        .annotate(total=Count("id"), verified=verified)
+        .values_list("project")
+        .annotate(Count("id"), verified)
     }
     messages = {
         (project, status): count
@@ -49,8 +49,8 @@ def collect() -> list[dict[str, Any]]:
         {
             "project": project.pk,
             "name": project.name,
-            "sessions": sessions.get(project.pk, {}).get("total", 0),
-            "verified": sessions.get(project.pk, {}).get("verified", 0),
+            "sessions": sessions.get(project.pk, (0, 0))[0],
+            "verified": sessions.get(project.pk, (0, 0))[1],
             "messages": {status: messages.get((project.pk, status), 0) for status in MessageStatus.values},
         }
         for project in Project.objects.order_by("id")

@@ -180,7 +180,10 @@ def describe(base_url: str, url: str) -> str:
         addresses.append(("Listens at", url))
     parts = ["\nWatchword is ready.\n", aligned(addresses)]
     if demo and demo.api_key and demo.secret_key:
-        keys = [("API key", f"{demo.api_key}   for apps and pages"), ("Secret key", f"{demo.secret_key}   for your server")]
+        keys = [
+            ("API key", f"{demo.api_key}   for apps and pages"),
+            ("Secret key", f"{demo.secret_key}   for your server"),
+        ]
         parts.append(f"\nProject {PROJECT_NAME!r}, its keys from {shorten(path)}:\n\n{aligned(keys)}")
         parts.append(TRIAL.format(url=base_url, api_key=demo.api_key, secret_key=demo.secret_key))
     else:

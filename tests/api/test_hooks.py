@@ -1,0 +1,136 @@
+"""Where providers report to: receipts, suppression, and who may report."""
+
+import json
+
+import pytest
+from django.utils import timezone
+
+from providers.base import Result
+from tests import factories
+from verification.models import Callback, Message, Provider, Suppression
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def provider(project):
+    return Provider.objects.get(name="sms first")
+
+
+def report(client, provider, *, secret=None, signature="right", **receipt):
+    """A receipt as the collector's vendor would send it."""
+    return client.post(
+        f"/hooks/{provider.uuid}/{secret or provider.hook_secret}",
+        json.dumps(receipt),
+        content_type="application/json",
+        headers={"x-signature": signature},
+    )
+
+
+@pytest.fixture
+def sent(api, outbox):
+    """A manual send that awaits its receipt, known to the provider as id-1."""
+    outbox.answer("sms first", Result.accepted("id-1"))
+    message_id = api.manual_send(callback_url="https://shop.example/hook").data["message_id"]
+    assert outbox.messages
+    return Message.objects.get(pk=message_id)
+
+
+def status(message):
+    message.refresh_from_db()
+    return message.status
+
+
+def test_a_receipt_moves_the_message_forward(client, provider, sent):
+    assert status(sent) == "sent"
+    assert report(client, provider, id="id-1", status="success").status_code == 200
+    assert status(sent) == "success"
+
+
+def test_it_goes_by_our_own_id_too(client, provider, sent):
+    report(client, provider, message_id=sent.pk, status="failed", error="No such subscriber.")
+    assert status(sent) == "failed"
+    assert sent.error == "No such subscriber."
+
+
+def test_a_final_status_never_changes_again(client, provider, sent):
+    report(client, provider, id="id-1", status="success")
+    finished_at = Message.objects.get(pk=sent.pk).finished_at
+    for later in ("sent", "failed", "expired", "success"):
+        assert report(client, provider, id="id-1", status=later).status_code == 200
+    assert status(sent) == "success"
+    assert sent.finished_at == finished_at
+
+
+def test_the_same_receipt_twice_makes_one_callback(client, provider, sent):
+    for _ in range(2):
+        report(client, provider, id="id-1", status="success")
+    assert Callback.objects.get().message_id == sent.pk
+
+
+def test_an_unknown_id_is_answered_and_nothing_grows(client, provider, sent):
+    before = Message.objects.count()
+    assert report(client, provider, id="id-unknown", status="success").status_code == 200
+    assert status(sent) == "sent"
+    assert Message.objects.count() == before
+
+
+def test_another_providers_message_is_out_of_reach(client, project, sent):
+    stranger = factories.project(channels=("sms",))
+    theirs = Provider.objects.get(project=stranger.row)
+    report(client, theirs, id="id-1", message_id=sent.pk, status="failed")
+    assert status(sent) == "sent"
+
+
+def test_a_forged_call_is_refused_without_effect(client, provider, sent):
+    response = report(client, provider, signature="wrong", id="id-1", status="failed")
+    assert response.status_code == 401
+    assert status(sent) == "sent"
+
+
+@pytest.mark.parametrize("path", ["/hooks/{uuid}/wrong", "/hooks/not-a-uuid/{secret}", "/hooks/{uuid}/é"])
+def test_a_wrong_path_is_not_found(client, provider, path):
+    path = path.format(uuid=provider.uuid, secret=provider.hook_secret)
+    assert client.post(path, "{}", content_type="application/json").status_code == 404
+
+
+def test_garbage_is_a_400(client, provider):
+    path = f"/hooks/{provider.uuid}/{provider.hook_secret}"
+    response = client.post(path, "not json", content_type="application/json", headers={"x-signature": "right"})
+    assert response.status_code == 400
+
+
+def test_a_body_over_64_kib_is_refused(client, provider):
+    path = f"/hooks/{provider.uuid}/{provider.hook_secret}"
+    response = client.post(path, "x" * 70_000, content_type="text/plain", headers={"x-signature": "right"})
+    assert response.status_code == 413
+
+
+def test_an_opt_out_suppresses_the_recipient_on_that_channel(client, api, provider, sent):
+    report(client, provider, id="id-1", status="failed", error="Opted out.", suppressed=True)
+    assert Suppression.objects.get().channel == "sms"
+    refused = api.create(type="sms")
+    assert (refused.status_code, refused.data["code"]) == (403, "recipient_not_allowed")
+    assert api.create(type="voice").status_code == 200
+    assert api.manual_send().status_code == 403
+
+
+def test_without_a_wish_the_suppressed_channel_is_passed_over(client, api, provider, sent):
+    report(client, provider, id="id-1", status="failed", suppressed=True)
+    assert api.create().data["sent_to"] == "voice"
+
+
+def test_a_suppression_that_is_lifted_ends(client, api, provider, sent):
+    report(client, provider, id="id-1", status="failed", suppressed=True)
+    Suppression.objects.update(lifted_at=timezone.now())
+    assert api.create(type="sms").status_code == 200
+
+
+def test_no_receipt_within_the_window_expires_the_message(sent):
+    from verification.services import sweeping
+
+    Message.objects.update(due_at=timezone.now())
+    sweeping.expire_messages()
+    assert status(sent) == "expired"
+    assert sent.error == "No delivery receipt came in time."
+    assert Callback.objects.get().message_id == sent.pk

@@ -1,0 +1,132 @@
+"""createproject, setproject, addtestlogin, issuekey, revokekey."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError
+from django.utils import timezone
+
+from tests.commands.running import run, run_json
+from verification.errors import Refusal
+from verification.models import ApiKey, Project, TestLogin
+from verification.services.keys import authenticate
+
+pytestmark = pytest.mark.django_db
+
+
+def test_createproject_prints_what_is_shown_only_once():
+    made = run_json("createproject", "Shop")
+    assert set(made) == {"project", "api_key", "secret_key", "webhook_secret"}
+    assert authenticate(made["api_key"]).project.id == made["project"]
+    assert authenticate(made["secret_key"]).kind == "secret"
+    assert made["webhook_secret"].startswith("whsec_")
+    assert not Project.objects.get(name="Shop").channels.exists()
+
+
+def test_createproject_prints_the_same_for_people():
+    text = run("createproject", "Shop")
+    assert "ww_api_" in text and "ww_secret_" in text and "whsec_" in text
+
+
+def test_createproject_makes_an_unknown_owner_with_a_password():
+    made = run_json("createproject", "Shop", "--owner", "ann@example.com")
+    user = User.objects.get(email="ann@example.com")
+    assert user.check_password(made["owner_password"])
+    assert user.is_staff and not user.is_superuser
+    assert user.projects.get().pk == made["project"]
+
+
+@pytest.mark.parametrize("owner", ["bob", "BOB@example.com"])
+def test_createproject_finds_an_owner_by_name_or_address(owner):
+    user = User.objects.create_user("bob", email="bob@example.com")
+    made = run_json("createproject", "Shop", "--owner", owner)
+    assert "owner_password" not in made
+    assert user.projects.get().pk == made["project"]
+
+
+def test_createproject_that_fails_makes_no_owner():
+    run("createproject", "Shop")
+    with pytest.raises(CommandError, match="already exists"):
+        run("createproject", "Shop", "--owner", "ann@example.com")
+    assert not User.objects.exists()
+
+
+def test_createproject_refuses_an_owner_who_is_neither_known_nor_an_address():
+    with pytest.raises(CommandError, match="There is no user 'bob'. Give an e-mail address to make one."):
+        run("createproject", "Shop", "--owner", "bob")
+
+
+def test_setproject_sets_by_id_and_by_name(project):
+    run("setproject", str(project.id), "code_length=4", "code_letters=true", "origins=https://A.example, app://b")
+    run("setproject", project.row.name, "default_phone_channel=voice", "traffic_guard=off", "challenge_mode=off")
+    row = Project.objects.get(pk=project.id)
+    assert (row.code_length, row.code_letters, row.default_phone_channel) == (4, True, "voice")
+    assert row.origins == ["https://a.example", "app://b"]
+
+
+def test_setproject_prints_what_it_set(project):
+    assert run_json("setproject", str(project.id), "code_length=4", "traffic_guard=off") == {
+        "project": project.id,
+        "code_length": 4,
+        "traffic_guard": "off",
+    }
+
+
+@pytest.mark.parametrize(
+    "value, complaint",
+    [
+        ("colour=red", "There is no setting 'colour'"),
+        ("code_length=5", "code_length"),
+        ("code_length=x", "code_length: write a whole number"),
+        ("code_digits=perhaps", "code_digits: write true or false"),
+        ("code_digits", "Write NAME=VALUE instead of 'code_digits'"),
+        ("traffic_guard=enforce", "traffic_guard: off is the only value there is so far"),
+        ("challenge_mode=always", "challenge_mode: off is the only value there is so far"),
+    ],
+)
+def test_setproject_refuses_and_then_changes_nothing(project, value, complaint):
+    with pytest.raises(CommandError, match=complaint):
+        run("setproject", str(project.id), "language=de", value)
+    assert Project.objects.get(pk=project.id).language == "en"
+
+
+def test_setproject_help_lists_every_name(capsys):
+    with pytest.raises(SystemExit):
+        run("setproject", "--help")
+    listed = capsys.readouterr().out
+    for name in ("origins", "code_length", "language", "sends_per_10_minutes", "traffic_guard", "challenge_mode"):
+        assert f"\n  {name} " in listed
+
+
+def test_addtestlogin_adds_a_row_that_may_expire(project):
+    made = run_json("addtestlogin", str(project.id), "+1 555 010 0001", "abcd", "--expires-in", "60")
+    login = TestLogin.objects.get(pk=made["test_login"])
+    assert (login.to, login.code) == ("+15550100001", "ABCD")
+    assert 50 < (login.expires_at - timezone.now()).total_seconds() <= 60
+
+
+@pytest.mark.parametrize("arguments", [("nobody", "1234"), ("ann@example.com", "123"), ("a@example.com", "1234", "-5")])
+def test_addtestlogin_refuses_in_one_sentence(project, arguments):
+    to, code, *rest = arguments
+    with pytest.raises(CommandError):
+        run("addtestlogin", str(project.id), to, code, *(["--expires-in", *rest] if rest else []))
+
+
+def test_issuekey_adds_a_key_and_revokekey_ends_it(project):
+    made = run_json("issuekey", str(project.id), "--kind", "secret", "--expires-in", "60")
+    assert set(made) == {"key", "secret_key"}
+    assert authenticate(made["secret_key"]).key_id == made["key"]
+    assert ApiKey.objects.get(pk=made["key"]).expires_at is not None
+
+    assert run_json("revokekey", str(made["key"])) == {"key": made["key"]}
+    from tests.factories import forget
+
+    forget()
+    with pytest.raises(Refusal):
+        authenticate(made["secret_key"])
+    with pytest.raises(CommandError, match="or it was revoked before"):
+        run("revokekey", str(made["key"]))
+
+
+def test_a_project_that_is_not_there_is_one_sentence():
+    with pytest.raises(CommandError, match="There is no project 'Nowhere'."):
+        run("issuekey", "Nowhere", "--kind", "api")

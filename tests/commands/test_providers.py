@@ -1,0 +1,111 @@
+"""addprovider, checkproviders, sendtest."""
+
+import io
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.commands.running import run, run_json
+from verification.management.commands import sendtest
+from verification.models import Message, Provider
+from verification.services.providers import stored_secrets
+
+pytestmark = pytest.mark.django_db
+GATEWAY = ("--channel", "sms", "--type", "http", "--name", "Gateway", "--set", "url=https://sms.example/send")
+
+
+def test_addprovider_makes_the_channel_too():
+    project = run_json("createproject", "Shop")["project"]
+    made = run_json("addprovider", "Shop", *GATEWAY, "--priority", "5")
+    provider = Provider.objects.get(pk=made["provider"])
+    assert (provider.project_id, provider.priority) == (project, 5)
+    assert provider.settings["url"] == "https://sms.example/send"
+    assert provider.project.channels.get().type == "sms"
+
+
+def test_addprovider_adds_a_system_provider():
+    made = run_json("addprovider", "--system", *GATEWAY)
+    assert Provider.objects.get(pk=made["provider"]).is_system
+
+
+def test_addprovider_reads_a_secret_from_a_file_or_standard_input(tmp_path, monkeypatch):
+    path = tmp_path / "password"
+    path.write_text("s3cret\n")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("x-token: abc\n"))
+    given = ("--set", f"password=@{path}", "--set", "username=@@me", "--set", "headers=-")
+    made = run_json("addprovider", "--system", *GATEWAY, *given)
+    provider = Provider.objects.get(pk=made["provider"])
+    assert provider.settings["username"] == "@me"
+    assert "password" not in provider.settings
+    assert stored_secrets(provider) == {"password": "s3cret", "headers": "x-token: abc"}
+
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        (GATEWAY, "either a PROJECT or --system"),
+        (("Shop", "--system", *GATEWAY), "either a PROJECT or --system"),
+        (("--system", *GATEWAY[:6]), "url: this setting is required"),
+        (("--system", *GATEWAY, "--set", "colour=red"), "colour: there is no such setting"),
+        (("--system", *GATEWAY, "--set", "url"), "--set: write NAME=VALUE"),
+        (("--system", *GATEWAY, "--set", "url=https://b.example"), "url is given twice"),
+        (("--system", *GATEWAY, "--set", "password=@/nowhere"), "--set password: cannot read @/nowhere"),
+        (("--system", "--channel", "fax", *GATEWAY[2:]), "There is no channel 'fax'"),
+        (("--system", *GATEWAY, "--priority", "-1"), "--priority"),
+    ],
+)
+def test_addprovider_refuses_and_then_adds_nothing(arguments, complaint):
+    with pytest.raises(CommandError, match=complaint):
+        run("addprovider", *arguments)
+    assert not Provider.objects.exists()
+
+
+def test_addprovider_help_lists_types_and_settings(capsys):
+    with pytest.raises(SystemExit):
+        run("addprovider", "--help")
+    listed = capsys.readouterr().out
+    assert "\n  smtp: SMTP; email\n" in listed
+    assert "password: Password, secret" in listed
+
+
+def test_checkproviders_asks_each_one(project):
+    found = run_json("checkproviders", str(project.id))
+    assert found["is_ok"] is True
+    assert [item["channel"] for item in found["providers"]] == ["email", "sms", "voice"]
+    assert "sms first" in run("checkproviders")
+
+
+def test_checkproviders_fails_where_one_fails(project):
+    Provider.objects.filter(channel="sms").update(type="gone")
+    output = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("checkproviders", stdout=output)
+    assert ended.value.code == 1
+    assert "FAILS" in output.getvalue() and "This installation has no adapter 'gone'." in output.getvalue()
+
+
+@pytest.fixture
+def no_patience(monkeypatch):
+    monkeypatch.setattr(sendtest, "WORKER_SECONDS", 0)
+    monkeypatch.setattr(sendtest, "WAIT_SECONDS", 1)
+
+
+def test_sendtest_delivers_from_here_where_no_worker_runs(project, outbox, no_patience):
+    done = run_json("sendtest", str(project.id), "+4915112345678", "--channel", "sms")
+    message = Message.objects.get(pk=done["message"])
+    assert (done["status"], done["error"], done["delivered_here"]) == (message.status, None, True)
+    assert done["attempts"][0]["provider"] == "sms first"
+    assert done["attempts"][0]["outcome"] == "accepted"
+
+
+def test_sendtest_to_a_test_login_sends_nothing(project, no_patience):
+    project.test_login("ann@example.com", "1234")
+    done = run_json("sendtest", str(project.id), "ann@example.com", "--channel", "email")
+    assert (done["status"], done["attempts"]) == ("success", [])
+
+
+@pytest.mark.parametrize("to, complaint", [("12", "Write a phone number"), ("ann@example.com", "no such channel")])
+def test_sendtest_says_what_is_wrong_with_the_recipient(project, to, complaint):
+    with pytest.raises(CommandError, match=complaint):
+        run("sendtest", str(project.id), to, "--channel", "sms")
