@@ -33,9 +33,8 @@ def main() -> None:
         service.start_web()
         service.start_worker()
         target = Target("web", service.port, service.api_key, service.secret_key)
-        drip(driver, target, number=options.warmup, rate=options.rate)
-        before = service.meter()
-        began_at = time.perf_counter()
+        measure(driver, service, target, options.warmup, options.rate)
+        before, began_at = service.meter(), time.perf_counter()
         delays = [delay * 1e3 for delay in measure(driver, service, target, options.messages, options.rate)]
         seconds = time.perf_counter() - began_at
         used = {name: (value - before[name]) / seconds for name, value in service.meter().items()}

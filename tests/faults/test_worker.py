@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.http_server import answer, hang
 from tests.fakes.mail_server import Handler, mail_server
-from tests.faults.shop import recipient
+from tests.faults.shop import end_leases, recipient
 from tests.live import ROOT, at_once, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
@@ -22,13 +22,6 @@ def worker_afterwards(service):
     yield
     if "worker0" not in service.processes:
         service.start_worker()
-
-
-def end_lease(service, message_id):
-    """What time alone would do."""
-    service.query(
-        "UPDATE verification_message SET due_at = now() - interval '2 seconds' WHERE id = %s RETURNING id", message_id
-    )
 
 
 def row(service, message_id):
@@ -94,7 +87,7 @@ def test_a_message_whose_worker_was_killed_is_sent_by_another_after_the_lease(se
     service.kill("worker0")
     service.start_worker("worker1")
     assert row(service, message_id) == ("sending", 1, 0, True)
-    end_lease(service, message_id)
+    end_leases(service)
     wait_until(lambda: row(service, message_id) == ("success", 2, 1, True), "another worker sends it")
     assert [body["message_id"] for body in shop.sent_to(to)] == [message_id, message_id]
     assert len({body["code"] for body in shop.sent_to(to)}) == 1
@@ -105,11 +98,11 @@ def test_a_message_that_two_workers_died_with_is_not_sent_a_third_time(service, 
     to, message_id = send_into_a_hanging_gateway(shop)
     service.kill("worker0")
     shop.gateway.script(hang())
-    end_lease(service, message_id)
+    end_leases(service)
     service.start_worker()
     wait_until(lambda: len(shop.sent_to(to)) == 2, "the second worker asks the gateway")
     service.kill("worker0")
-    end_lease(service, message_id)
+    end_leases(service)
     service.start_worker()
     wait_until(lambda: row(service, message_id)[0] == "sent", "it is left to a receipt")
     assert len(shop.sent_to(to)) == 2
@@ -160,9 +153,7 @@ def test_a_worker_killed_again_and_again_loses_nothing(service, shop):
         if number % 4 == 3:
             service.kill("worker0")
             service.start_worker()
-    service.query(
-        "UPDATE verification_message SET due_at = now() - interval '2 seconds' WHERE status = 'sending' RETURNING id"
-    )
+    end_leases(service)
     for to in recipients:
         wait_until(lambda to=to: shop.messages_to(to) == ["success"], "every message is sent")
 

@@ -137,7 +137,12 @@ class _Offer:
         asked_at = time.monotonic()
         result = _ask(provider, outgoing)
         attempt = _attempt(provider, result, latency=time.monotonic() - asked_at)
+        is_settled = self._record(provider, result, attempt)
         self._judge(provider, result)
+        return is_settled
+
+    def _record(self, provider: LiveProvider, result: Result, attempt: dict[str, Any]) -> bool:
+        """Before anything else that may fail, or it would be sent again. True if the answer decides the message."""
         if result.outcome is Outcome.ACCEPTED:
             status = MessageStatus.SUCCESS if result.is_delivered else MessageStatus.SENT
             window = provider.adapter.receipt_window_seconds or UNCONFIRMED_SECONDS
