@@ -47,10 +47,18 @@ def test_a_receipt_moves_the_message_forward(client, provider, sent):
     assert status(sent) == "success"
 
 
-def test_it_goes_by_our_own_id_too(client, provider, sent):
-    report(client, provider, message_id=sent.pk, status="failed", error="No such subscriber.")
-    assert status(sent) == "failed"
-    assert sent.error == "No such subscriber."
+def test_it_goes_by_our_own_id_where_the_provider_gave_none(api, client, outbox, provider):
+    outbox.answer("sms first", Result.accepted())
+    message = Message.objects.get(pk=api.manual_send().data["message_id"])
+    assert outbox.messages
+    report(client, provider, message_id=message.pk, status="failed", error="No such subscriber.")
+    assert status(message) == "failed"
+    assert message.error == "No such subscriber."
+
+
+def test_our_own_id_beside_a_strange_one_of_the_provider_means_another_installation(client, provider, sent):
+    report(client, provider, id="id-of-theirs", message_id=sent.pk, status="failed")
+    assert status(sent) == "sent"
 
 
 def test_a_final_status_never_changes_again(client, provider, sent):

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path, settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one takes its time
     return tmp_path / "demo.json"
 
 

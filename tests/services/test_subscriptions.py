@@ -46,9 +46,9 @@ def test_a_messenger_that_was_not_started_offers_its_link_and_sends_nothing(api,
 
 def test_the_own_contact_binds_and_the_waiting_code_goes_out(api, outbox, bot):
     session_id, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload, "de"))
+    receipts.act_on(bot, [BotStarted(CHAT, payload, "de")])
     assert outbox.messages == []
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=True, language="de"))
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True, language="de")])
     assert outbox.messages[-1].channel == "messenger_a"
     assert outbox.messages[-1].account_id == CHAT
     assert api.check(session_id, outbox.code).status_code == 200
@@ -56,45 +56,45 @@ def test_the_own_contact_binds_and_the_waiting_code_goes_out(api, outbox, bot):
 
 def test_the_link_alone_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload))
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
     assert not Subscription.objects.exists()
     assert collector.SAID[-1][2] == "Share my number"
 
 
 def test_somebody_elses_contact_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload))
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=False))
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=False)])
     assert not Subscription.objects.exists()
     assert outbox.messages == []
 
 
 def test_another_number_than_the_sessions_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload))
-    receipts.act_on(bot, ContactShared(CHAT, "+4915112345679", is_own=True))
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    receipts.act_on(bot, [ContactShared(CHAT, "+4915112345679", is_own=True)])
     assert not Subscription.objects.exists()
     assert outbox.messages == []
 
 
 def test_a_contact_without_a_link_before_it_does_not_bind(api, outbox, bot):
     waiting_session(api)
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=True))
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert not Subscription.objects.exists()
 
 
 def test_the_payload_is_used_up_by_binding(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload))
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=True))
-    receipts.act_on(bot, BotStarted("888", payload))
-    receipts.act_on(bot, ContactShared("888", PHONE, is_own=True))
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    receipts.act_on(bot, [BotStarted("888", payload)])
+    receipts.act_on(bot, [ContactShared("888", PHONE, is_own=True)])
     assert Subscription.objects.get(recipient__address=PHONE).account_id == CHAT
 
 
 def test_an_unknown_payload_is_answered_and_binds_nothing(api, outbox, bot):
-    receipts.act_on(bot, BotStarted(CHAT, "x" * 32))
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=True))
+    receipts.act_on(bot, [BotStarted(CHAT, "x" * 32)])
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert not Subscription.objects.exists()
     assert len(said()) == 2
 
@@ -103,15 +103,15 @@ def test_the_link_of_another_project_means_nothing(api, outbox, project, bot):
     _, payload = waiting_session(api)
     other = factories.project(channels=("sms",))
     stranger = other.provider("messenger_a", name="other bot", type="collector_bot")
-    receipts.act_on(stranger, BotStarted(CHAT, payload))
-    receipts.act_on(stranger, ContactShared(CHAT, PHONE, is_own=True))
+    receipts.act_on(stranger, [BotStarted(CHAT, payload)])
+    receipts.act_on(stranger, [ContactShared(CHAT, PHONE, is_own=True)])
     assert not Subscription.objects.exists()
 
 
 def test_a_user_who_was_bound_before_gets_the_code_without_asking(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload))
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=True))
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert outbox.messages[-1].account_id == CHAT
     assert api.channels().data[1]["is_active"] is False  # with no session in sight: a bot needs a start
     factories.expire_everything()
@@ -121,11 +121,11 @@ def test_a_user_who_was_bound_before_gets_the_code_without_asking(api, outbox, b
 
 def test_blocking_the_bot_makes_the_channel_inactive_and_unblocking_active_again(api, outbox, bot):
     session_id, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload))
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=True))
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     active = []
     for is_active in (False, True):
-        receipts.act_on(bot, BotReachability(CHAT, is_active))
+        receipts.act_on(bot, [BotReachability(CHAT, is_active)])
         channels = {channel["type"]: channel for channel in api.channels(session_id).data}
         active.append(channels["messenger_a"]["is_active"])
     assert active == [False, True]
@@ -133,22 +133,22 @@ def test_blocking_the_bot_makes_the_channel_inactive_and_unblocking_active_again
 
 def test_a_number_that_moves_to_another_account_ends_the_old_binding_and_tells_it(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload))
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=True))
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     factories.expire_everything()
     Subscription.objects.update(is_active=False)  # so that the new session waits for the messenger again
     _, payload = waiting_session(api)
     Subscription.objects.update(is_active=True)
-    receipts.act_on(bot, BotStarted("888", payload))
-    receipts.act_on(bot, ContactShared("888", PHONE, is_own=True))
+    receipts.act_on(bot, [BotStarted("888", payload)])
+    receipts.act_on(bot, [ContactShared("888", PHONE, is_own=True)])
     assert Subscription.objects.get(is_active=True).account_id == "888"
     assert (CHAT, "Your number is now confirmed in another account. Codes no longer arrive here.", "") in collector.SAID
 
 
 def test_an_expired_session_is_not_served(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, BotStarted(CHAT, payload))
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
     factories.expire_everything()
-    receipts.act_on(bot, ContactShared(CHAT, PHONE, is_own=True))
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert outbox.messages == []
     assert not Subscription.objects.exists()

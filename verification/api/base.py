@@ -24,6 +24,11 @@ class KeyView(APIView):
     def caller(self, request: Request) -> Caller:
         return cast(Caller, request.auth)
 
+    @property
+    def allowed_methods(self) -> list[str]:
+        """For the Allow header. OPTIONS is answered to preflights alone."""
+        return [method for method in super().allowed_methods if method != "OPTIONS"]
+
     def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> NoReturn:
         raise MethodNotAllowed("OPTIONS")
 

@@ -24,10 +24,7 @@ DATABASE_RETRY_SECONDS = 1
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """REST framework's exception handler. It marks no transaction: what was counted stays counted."""
     request: HttpRequest = context["request"]._request
-    response = problem(error, request)
-    if isinstance(error, MethodNotAllowed):
-        response["Allow"] = ", ".join(method for method in context["view"].allowed_methods if method != "OPTIONS")
-    return response
+    return problem(error, request)
 
 
 def problem(error: Exception, request: HttpRequest) -> HttpResponse:

@@ -56,8 +56,7 @@ def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
             time.sleep(PAUSE_SECONDS)
             continue
         for reply in replies:
-            for event in reply.events:
-                act_on(bot, event)
+            act_on(bot, reply.events)
 
 
 def _bot(bot: Provider) -> Any:

@@ -6,6 +6,7 @@ import hmac
 import logging
 import time
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from providers import registry
@@ -44,32 +45,36 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
         raise Refusal("not_found", "There is nothing at this address.") from None
     adapter.verify_hook(request)
     reply = adapter.parse_hook(request)
-    for event in reply.events:
-        act_on(provider, event)
+    act_on(provider, reply.events)
     return reply
 
 
-def act_on(provider: Provider, event: HookEvent) -> None:
-    if isinstance(event, Receipt):
-        record_receipt(provider, event)
-    else:
-        subscriptions.act_on(provider, event)
+def act_on(provider: Provider, events: Iterable[HookEvent]) -> None:
+    """Act on what a verified call told us. Receipts for messages that we do not know change nothing and are no error."""
+    unknown = []
+    for event in events:
+        if not isinstance(event, Receipt):
+            subscriptions.act_on(provider, event)
+        elif not record_receipt(provider, event):
+            unknown.append(event)
+    if unknown:
+        time.sleep(OVERTAKEN_SECONDS)
+        strangers = sum(not record_receipt(provider, receipt) for receipt in unknown)
+        if strangers:
+            log.info("%s receipts of %s are for no message of ours.", strangers, provider.name)
 
 
-def record_receipt(provider: Provider, receipt: Receipt) -> None:
-    """Move the message forward. A receipt for a message that we do not know changes nothing and is no error."""
+def record_receipt(provider: Provider, receipt: Receipt) -> bool:
+    """Move the message forward. False if it is for no message that we know."""
     row = _record(provider, receipt)
     if row.message_id is None:
-        time.sleep(OVERTAKEN_SECONDS)
-        row = _record(provider, receipt)
-    if row.message_id is None:
-        log.info("A receipt of %s is for no message of ours.", provider.name)
-        return
+        return False
     message = Message.objects.get(pk=row.message_id)
     if receipt.is_suppressed:
         suppress(message, reason=receipt.error or "The provider reports that nothing more may be sent there.")
     if receipt.is_no_account:
         sql.call("note_no_account", recipient=message.recipient_id, provider=provider.pk)
+    return True
 
 
 def suppress(message: Message, *, reason: str) -> None:

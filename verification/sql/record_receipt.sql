@@ -19,7 +19,11 @@ BEGIN
         JOIN verification_message AS m ON m.id = attempt.message_id
         WHERE attempt.provider_id = p_provider
           AND attempt.created_at > now() - interval '3 days'
-          AND (attempt.provider_message_id = p_provider_message_id OR attempt.message_id = p_message)
+          AND (
+              attempt.provider_message_id = p_provider_message_id
+              -- Ours counts only where the provider gave none: it may carry the ids of another installation.
+              OR (attempt.message_id = p_message AND attempt.provider_message_id IS NULL)
+          )
         ORDER BY attempt.created_at DESC LIMIT 1;
     END IF;
     IF NOT FOUND THEN

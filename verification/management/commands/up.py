@@ -68,7 +68,8 @@ class Command(WatchwordCommand):
         if not 1 <= port <= 65535 or workers < 1 or threads < 1:
             raise Misuse("--port is a number from 1 to 65535, --workers and --threads are numbers from 1.")
         for number in SIGNALS:
-            signal.signal(number, interrupt)
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup we stay
+                signal.signal(number, interrupt)
         try:
             self.run(host=host, port=port, workers=workers, threads=threads)
         except KeyboardInterrupt:
@@ -195,15 +196,18 @@ def describe(base_url: str, url: str) -> str:
 TRIAL = """
 Try it in another terminal. Send a code; it appears in this one:
 
-  curl {url}/session/create -H 'x-api-key: {api_key}' \\
+  curl {url}/session/create \\
+    -H 'x-api-key: {api_key}' \\
     -H 'content-type: application/json' -d '{{"to": "ann@example.com"}}'
 
 Check it, with the session_id of that answer and the code; then exchange the verify_token, as your server does:
 
-  curl {url}/session/check -H 'x-api-key: {api_key}' \\
+  curl {url}/session/check \\
+    -H 'x-api-key: {api_key}' \\
     -H 'content-type: application/json' -d '{{"session_id": "SESSION_ID", "code": "CODE"}}'
 
-  curl {url}/session/verify -H 'x-api-key: {secret_key}' \\
+  curl {url}/session/verify \\
+    -H 'x-api-key: {secret_key}' \\
     -H 'content-type: application/json' -d '{{"verify_token": "VERIFY_TOKEN"}}'
 
 Each channel has a provider Console, tried first, and a provider Inbox, whose messages the admin shows: to read codes
