@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.base import BotReachability, BotStarted, ContactShared
+from providers.base import BotReachability, BotStarted, ContactShared, HookReply, Outcome, Result
 from tests import factories
 from tests.fakes import collector
 from verification.models import Provider, Session, Subscription
@@ -152,3 +152,20 @@ def test_an_expired_session_is_not_served(api, outbox, bot):
     receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert outbox.messages == []
     assert not Subscription.objects.exists()
+
+
+def test_a_refusal_by_the_bot_makes_the_channel_inactive(api, outbox, bot):
+    session_id, payload = waiting_session(api)
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    outbox.answer("bot", Result(Outcome.REFUSED, error="The user has blocked the bot.", provider_status="blocked"))
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    assert outbox.messages == []
+    assert not Subscription.objects.get().is_active
+
+
+def test_a_repeated_call_is_acted_on_once(api, outbox, bot):
+    _, payload = waiting_session(api)
+    reply = HookReply((BotStarted(CHAT, payload),), dedup_key="10001")
+    receipts.act_on_once(bot, reply)
+    receipts.act_on_once(bot, reply)
+    assert len(said()) == 1

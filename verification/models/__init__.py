@@ -19,7 +19,7 @@ from verification.models.messages import (
     MessageStatus,
 )
 from verification.models.projects import ApiKey, KeyKind, Membership, Project, TestLogin, WebhookSecret
-from verification.models.recipients import BotChat, NoAccount, Recipient, Subscription, Suppression
+from verification.models.recipients import BotChat, NoAccount, Recipient, SeenHook, Subscription, Suppression
 from verification.models.sessions import Session, VerifyToken, WrongCode
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "Project",
     "Provider",
     "Recipient",
+    "SeenHook",
     "SenderRule",
     "Session",
     "Subscription",

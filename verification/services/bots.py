@@ -13,7 +13,7 @@ from providers.errors import ProviderError
 from verification.errors import Misuse
 from verification.models import Provider
 from verification.services.providers import adapter_of, hook_url
-from verification.services.receipts import act_on
+from verification.services.receipts import act_on_once
 
 log = logging.getLogger(__name__)
 
@@ -53,10 +53,10 @@ def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
             replies, offset = adapter.poll(offset, POLL_SECONDS)
         except ProviderError as error:
             log.warning("%s: %s", bot.name, error)
-            time.sleep(PAUSE_SECONDS)
+            time.sleep(max(PAUSE_SECONDS, error.retry_after or 0))
             continue
         for reply in replies:
-            act_on(bot, reply.events)
+            act_on_once(bot, reply)
 
 
 def _bot(bot: Provider) -> Any:

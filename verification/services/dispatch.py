@@ -16,7 +16,7 @@ from providers.errors import ProviderError
 from verification import sql
 from verification.addresses import country_of
 from verification.crypto import DecryptionFailed, decrypt
-from verification.models import MessageStatus
+from verification.models import MessageStatus, Subscription
 from verification.services.messages import message_code_place, session_code_place
 from verification.services.providers import LiveProvider
 from verification.services.rendering import Style, render_message
@@ -166,6 +166,11 @@ class _Offer:
         """What the answer says about the provider, or about the recipient's having an account there."""
         if result.outcome is Outcome.NO_ACCOUNT:
             sql.call("note_no_account", recipient=self.message.recipient_id, provider=provider.id)
+        elif result.outcome is Outcome.REFUSED and provider.adapter.needs_start:
+            # The user has blocked the bot, or is gone; the messenger tells us when that changes.
+            Subscription.objects.filter(provider_id=provider.id, recipient_id=self.message.recipient_id).update(
+                is_active=False
+            )
         elif result.outcome in FAULTS or (result.outcome is Outcome.RATE_LIMITED and result.retry_after):
             self.faults.append((provider, result))
         elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:

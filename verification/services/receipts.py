@@ -13,7 +13,7 @@ from providers import registry
 from providers.base import HookEvent, HookReply, HookRequest, Receipt
 from verification import sql
 from verification.errors import Refusal
-from verification.models import Message, Provider, Suppression
+from verification.models import Message, Provider, SeenHook, Suppression
 from verification.services import subscriptions
 from verification.services.providers import adapter_of
 
@@ -45,8 +45,23 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
         raise Refusal("not_found", "There is nothing at this address.") from None
     adapter.verify_hook(request)
     reply = adapter.parse_hook(request)
-    act_on(provider, reply.events)
+    act_on_once(provider, reply)
     return reply
+
+
+def act_on_once(provider: Provider, reply: HookReply) -> None:
+    """Act on a verified call, unless it repeats one. Receipts need no memory of that: they only go forward."""
+    if not reply.dedup_key or all(isinstance(event, Receipt) for event in reply.events):
+        act_on(provider, reply.events)
+        return
+    seen, is_new = SeenHook.objects.get_or_create(provider=provider, key=reply.dedup_key[:200])
+    if not is_new:
+        return
+    try:
+        act_on(provider, reply.events)
+    except Exception:
+        seen.delete()  # so that the provider's next try is acted on
+        raise
 
 
 def act_on(provider: Provider, events: Iterable[HookEvent]) -> None:

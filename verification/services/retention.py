@@ -9,11 +9,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from verification.errors import Misuse
-from verification.models import DailySpend, IdempotentRequest, Message, Recipient, Session, WrongCode
+from verification.models import DailySpend, IdempotentRequest, Message, Recipient, SeenHook, Session, WrongCode
 from verification.services.idempotency import KEPT
 
 DEFAULT_DAYS = 30
 MIN_DAYS = 1  # the API owes 409 and 410 for a day, and the day's limits are counted from rows
+HOOKS_SEEN = timedelta(days=2)  # vendors repeat a call for about a day
 BATCH = 5_000  # rows of one statement, so that no lock is held for long
 
 
@@ -29,6 +30,7 @@ def purge(*, days: int = DEFAULT_DAYS) -> dict[str, int]:
         "sessions": _delete(Session.objects.filter(created_at__lt=before, messages=None)),
         "wrong_codes": _delete(WrongCode.objects.filter(created_at__lt=before)),
         "idempotent_requests": _delete(IdempotentRequest.objects.filter(created_at__lt=now - KEPT)),
+        "seen_hooks": _delete(SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN)),
         "daily_spends": _delete(DailySpend.objects.filter(day__lt=before.date())),
         "recipients": _delete(
             Recipient.objects.filter(created_at__lt=before, sessions=None, messages=None, subscriptions=None)

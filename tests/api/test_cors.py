@@ -1,0 +1,154 @@
+"""Calls from browsers: only the session endpoints, only from origins that a project lists."""
+
+import pytest
+
+from tests import factories
+from tests.api.calls import ENDPOINTS, Api, problem
+
+pytestmark = pytest.mark.django_db
+
+ORIGIN = "https://app.example.com"
+FOR_BROWSERS = [endpoint for endpoint in ENDPOINTS if endpoint[2] == "api"]
+FOR_SERVERS = [endpoint for endpoint in ENDPOINTS if endpoint[2] == "secret"]
+
+every_browser_endpoint = pytest.mark.parametrize(("method", "path", "kind"), FOR_BROWSERS)
+every_server_endpoint = pytest.mark.parametrize(("method", "path", "kind"), FOR_SERVERS)
+
+
+@pytest.fixture
+def project(project):
+    return project.set(origins=[ORIGIN])
+
+
+def preflight(api, path, *, origin=ORIGIN, method="POST"):
+    headers = {"origin": origin, "access-control-request-method": method}
+    return api.call("OPTIONS", path, headers=headers)
+
+
+def cors_headers(response):
+    return [name for name in response.headers if name.lower().startswith("access-control-")]
+
+
+# --- preflights ------------------------------------------------------------------------------------------------------
+
+
+@every_browser_endpoint
+def test_a_preflight_from_a_listed_origin_is_allowed_without_a_key(api, method, path, kind):
+    response = preflight(api, path, method=method)
+    assert response.status_code in (200, 204)
+    assert response["Access-Control-Allow-Origin"] == ORIGIN
+    assert method in response["Access-Control-Allow-Methods"].split(", ")
+
+
+def test_a_preflight_allows_the_headers_that_we_read_and_no_others(api):
+    allowed = preflight(api, "/session/create")["Access-Control-Allow-Headers"].split(", ")
+    assert set(allowed) == {"content-type", "x-api-key", "accept-language", "x-request-id"}
+
+
+def test_a_preflight_allows_no_credentials(api):
+    assert "Access-Control-Allow-Credentials" not in preflight(api, "/session/create")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "http://app.example.com",
+        "https://app.example.com:8443",
+        "https://app.example.com.evil.example",
+        "https://evil-app.example.com",
+        "https://sub.app.example.com",
+        "https://app.example.com/",
+        "HTTPS://APP.EXAMPLE.COM",
+        "null",
+        "*",
+        "",
+    ],
+)
+def test_a_preflight_from_any_other_origin_is_not_allowed(api, origin):
+    assert cors_headers(preflight(api, "/session/create", origin=origin)) == []
+
+
+@every_server_endpoint
+def test_a_preflight_to_a_server_endpoint_is_an_ordinary_request(api, method, path, kind):
+    response = preflight(api, path, method=method)
+    assert problem(response) == (401, "missing_api_key")
+    assert cors_headers(response) == []
+
+
+def test_an_origin_of_any_enabled_project_will_do_for_a_preflight(api):
+    factories.project().set(origins=["https://other.example"])
+    assert preflight(api, "/session/create", origin="https://other.example").has_header("Access-Control-Allow-Origin")
+
+
+def test_an_origin_of_a_disabled_project_will_not(api, project):
+    project.set(is_enabled=False)
+    assert cors_headers(preflight(api, "/session/create")) == []
+
+
+def test_options_without_a_preflights_headers_is_none(api):
+    response = api.call("OPTIONS", "/session/create", key=api.api_key, headers={"origin": ORIGIN})
+    assert problem(response) == (405, "method_not_allowed")
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+@every_browser_endpoint
+def test_the_answer_may_be_read_by_a_listed_origin(api, method, path, kind):
+    body = {} if method == "POST" else None
+    response = api.call(method, path, body, key=api.api_key, headers={"origin": ORIGIN})
+    assert response["Access-Control-Allow-Origin"] == ORIGIN
+    assert set(response["Access-Control-Expose-Headers"].split(", ")) == {"Retry-After", "X-Request-Id"}
+
+
+def test_an_error_may_be_read_too(api):
+    response = api.call("POST", "/session/create", raw="{", key=api.api_key, headers={"origin": ORIGIN})
+    assert (response.status_code, response["Access-Control-Allow-Origin"]) == (400, ORIGIN)
+
+
+def test_a_refused_kind_of_key_may_be_read_too(api):
+    response = api.call("POST", "/session/create", {}, key=api.secret_key, headers={"origin": ORIGIN})
+    assert (response.status_code, response["Access-Control-Allow-Origin"]) == (403, ORIGIN)
+
+
+@pytest.mark.parametrize("key", ["", "ww_api_nonsense"])
+def test_without_a_projects_key_no_origin_may_read(api, key):
+    response = api.call("POST", "/session/create", {}, key=key, headers={"origin": ORIGIN})
+    assert response.status_code == 401
+    assert cors_headers(response) == []
+
+
+def test_the_keys_own_project_must_list_the_origin(api):
+    factories.project().set(origins=["https://other.example"])
+    response = api.create(headers={"origin": "https://other.example"})
+    assert response.status_code == 200
+    assert cors_headers(response) == []
+
+
+def test_a_project_that_lists_none_allows_none(client, project):
+    other = factories.project()
+    response = Api(client, other.api_key, other.secret_key).create(headers={"origin": ORIGIN})
+    assert cors_headers(response) == []
+
+
+def test_the_origin_of_an_app_can_be_listed(api, project):
+    project.set(origins=["capacitor://localhost"])
+    response = api.create(headers={"origin": "capacitor://localhost"})
+    assert response["Access-Control-Allow-Origin"] == "capacitor://localhost"
+
+
+@every_browser_endpoint
+@pytest.mark.parametrize("headers", [{}, {"origin": ORIGIN}, {"origin": "https://evil.example"}])
+def test_every_answer_varies_on_the_origin(api, method, path, kind, headers):
+    with_key = api.call(method, path, {}, key=api.api_key, headers=headers)
+    without = api.call(method, path, {}, headers=headers)
+    assert "Origin" in with_key["Vary"] and "Origin" in without["Vary"]
+    assert "Origin" in preflight(api, path)["Vary"]
+
+
+@every_server_endpoint
+def test_a_server_endpoint_sends_no_cors_headers(api, method, path, kind):
+    body = {} if method == "POST" else None
+    response = api.call(method, path, body, key=api.secret_key, headers={"origin": ORIGIN})
+    assert cors_headers(response) == []
