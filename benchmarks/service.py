@@ -100,8 +100,8 @@ class Service:
         self._start("bare", "-m", "granian", *GRANIAN, "--port", str(self.bare_port), target)
         wait_until_listening(self.bare_port)
 
-    def start_worker(self) -> None:
-        self._start("worker", "manage.py", "worker", "--threads", str(WORKER_THREADS))
+    def start_worker(self, threads: int = WORKER_THREADS) -> None:
+        self._start("worker", "manage.py", "worker", "--threads", str(threads))
 
     def pause(self, name: str) -> None:
         os.killpg(self._running[name].pid, signal.SIGSTOP)

@@ -103,7 +103,7 @@ class LiveService:
 
     def query(self, statement: str, *parameters: object) -> list[tuple]:
         with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
-            return connection.execute(statement, parameters).fetchall()
+            return connection.execute(statement, parameters or None).fetchall()
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Signal the process and those that it started, and wait for its end."""

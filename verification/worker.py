@@ -17,7 +17,7 @@ from typing import Any
 import dramatiq
 from django.db import close_old_connections, connections
 
-from verification import addresses
+from verification import addresses, sql
 from verification.services import callbacks, dispatch, fallback, sweeping
 from verification.services.rendering import languages
 from verification.tasks import broker
@@ -107,6 +107,7 @@ class Poller(threading.Thread):
 
     def _work(self, row: Any) -> None:
         try:
+            sql.drop_dead_connection()  # the database may have been restarted since this thread last asked it
             self.work(row)
         except Exception as error:  # its lease ends and it is claimed again
             log.error("%s: %s failed with %s", self.name, row[0], type(error).__name__)

@@ -26,7 +26,6 @@ from verification.services import projects, providers
 
 ADDRESS = "+4915112345678"
 PROVIDER_SECRET = "Authorization: Bearer provider-secret"
-PASSWORD = "correct horse battery"
 
 
 @dataclass
@@ -46,9 +45,9 @@ class Panel:
 
 def make_panel():
     made, other = factories.project("Ours", channels=("sms",)), factories.project("Theirs", channels=("sms",))
-    User.objects.create_superuser("root", password=PASSWORD)
+    User.objects.create_superuser("root")
     for name, project in (("owner", made.row), ("stranger", other.row)):
-        user = User.objects.create_user(name, password=PASSWORD, is_staff=True)
+        user = User.objects.create_user(name, is_staff=True)
         Membership.objects.create(project=project, user=user)
     return Panel(made.row, other.row, rows_of(made.row))
 

@@ -28,7 +28,7 @@ def test_the_first_step_offers_own_projects_only(panel):
     page = panel.as_("owner").get(reverse(ADD)).content.decode()
     assert "Ours" in page
     assert "Theirs" not in page
-    assert "System" not in page
+    assert "serves every project" not in page
 
 
 @pytest.mark.parametrize("what", ["sms/smtp", "sms/nothing", "fax/http", "http", "/", ""])

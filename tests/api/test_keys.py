@@ -212,7 +212,9 @@ def revoke(project):
 
 
 def expire(project):
-    ApiKey.objects.filter(project=project.row).update(created_at="2020-01-01Z", expires_at="2020-01-02T00:00:00Z")
+    ApiKey.objects.filter(project=project.row).update(
+        created_at="2020-01-01T00:00:00Z", expires_at="2020-01-02T00:00:00Z"
+    )
 
 
 def disable(project):

@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import InterfaceError, OperationalError
 
@@ -80,8 +81,9 @@ def test_a_programming_error_is_not_hidden():
     ],
 )
 def test_on_the_command_line_it_goes_to_standard_error_with_exit_code_1(arguments, line):
-    """The database beside the test database has no tables."""
-    done = subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=os.environ, capture_output=True)
+    empty = settings.EMBEDDED.database_url.replace("@/watchword?", "@/postgres?")
+    environment = {**os.environ, "DATABASE_URL": empty}
+    done = subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, capture_output=True)
     assert done.returncode == 1
     assert done.stdout == b""
     assert done.stderr.decode().startswith(f"watchword: {line}")

@@ -58,7 +58,7 @@ class Up:
     def stop(self, number: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(60)
 
     def demo(self) -> Any:
         return json.loads((self.home / "demo.json").read_text())
@@ -139,13 +139,13 @@ def test_it_starts_everything_and_a_code_can_be_read_sent_and_verified(start):
 
     status, session = up.post("/session/create", {"to": "ann@example.com"}, demo["api_key"])
     assert status == 200
-    code = wait_until(lambda: re.search(r"code is (\d{6})", up.text()), "the code is printed")[1]
+    code = wait_until(lambda: re.search(r"\[watchword\].*\b(\d{6})\b", up.text()), "the code is printed")[1]
     body = {"session_id": session["session_id"], "code": code}
     token = up.post("/session/check", body, demo["api_key"])[1]["verify_token"]
     assert up.post("/session/verify", {"verify_token": token}, demo["secret_key"])[1] == {"email": "ann@example.com"}
 
     second = start()
-    assert second.process.wait(30) == 1
+    assert second.process.wait(60) == 1
     assert second.text() == (
         f"watchword: Watchword already runs here (pid {up.process.pid}, http://127.0.0.1:{up.port}).\n"
     )
@@ -173,7 +173,7 @@ def test_it_survives_its_own_murder_and_shows_the_same_keys_again(start):
 
     # Ctrl-C reaches the whole group of the terminal; only `up` is in it.
     os.killpg(again.process.pid, signal.SIGINT)
-    assert again.process.wait(30) == 0
+    assert again.process.wait(60) == 0
     assert processes_of(again.home) == []
     assert is_free(again.home / "up.lock") and is_free(again.home / "up.children")
 
@@ -192,7 +192,7 @@ def test_it_refuses_a_busy_port_before_anything_starts(start, production):
         busy.listen()
         port = busy.getsockname()[1]
         up = start(port=port, **production)
-        assert up.process.wait(30) == 1
+        assert up.process.wait(60) == 1
     said = rf"watchword: Cannot listen at 127\.0\.0\.1 port {port}: .* Choose another with --port\.\n"
     assert re.fullmatch(said, up.text())
 
@@ -200,7 +200,7 @@ def test_it_refuses_a_busy_port_before_anything_starts(start, production):
 def test_it_says_in_one_line_that_the_database_is_away(start, production):
     production["DATABASE_URL"] = f"postgres://watchword@127.0.0.1:{free_port()}/watchword"
     up = start(**production)
-    assert up.process.wait(30) == 1
+    assert up.process.wait(60) == 1
     assert re.fullmatch(r"Watchword is starting ...\nwatchword: The database is away: .*\n", up.text())
 
 

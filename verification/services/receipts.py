@@ -65,7 +65,7 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
 
 
 def act_on(provider: Provider, events: Iterable[HookEvent]) -> None:
-    """Act on what a verified call told us. Receipts for messages that we do not know change nothing and are no error."""
+    """Act on what a verified call told us. A receipt for a message that we do not know changes nothing."""
     unknown = []
     for event in events:
         if not isinstance(event, Receipt):

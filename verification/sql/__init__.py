@@ -17,7 +17,7 @@ from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb as json
 from psycopg.types.json import JsonbLoader
 
-__all__ = ["call", "call_many", "json"]
+__all__ = ["call", "call_many", "drop_dead_connection", "json"]
 
 
 def call(function: str, **arguments: Any) -> Any:
@@ -34,7 +34,7 @@ def call_many(function: str, **arguments: Any) -> list[Any]:
 
 
 def _execute(function: str, arguments: dict[str, Any]) -> psycopg.Cursor[Any]:
-    _drop_dead_connection()
+    drop_dead_connection()
     connection.ensure_connection()
     with connection.wrap_database_errors:
         return _cursor(connection.connection).execute(_statement(function, tuple(arguments)), tuple(arguments.values()))
@@ -58,7 +58,7 @@ def _statement(function: str, names: tuple[str, ...]) -> str:
     return f"SELECT * FROM {function}({', '.join(f'p_{name} => %s' for name in names)})"
 
 
-def _drop_dead_connection() -> None:
+def drop_dead_connection() -> None:
     """Notice, without a round trip, that the server has hung up: then its farewell waits on the socket.
 
     Otherwise the first request of every thread after a restart of PostgreSQL would fail.
