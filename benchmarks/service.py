@@ -68,8 +68,7 @@ class Service:
             self.api_key: str = made["api_key"]
             self.secret_key: str = made["secret_key"]
             self._manage("setproject", "Benchmark", *LIMITS_OFF)
-            url = f"url=http://{LOOPBACK}:{self.gateway_port}/send"
-            self._manage("addprovider", "Benchmark", "--channel", "sms", "--type", "http", "--name", "G", "--set", url)
+            self.add_provider("G", f"http://{LOOPBACK}:{self.gateway_port}/send")
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -118,6 +117,12 @@ class Service:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+    def add_provider(self, name: str, url: str, *, priority: int = 100) -> int:
+        """An HTTP gateway of the project's. Returns its id."""
+        options = ["--channel", "sms", "--type", "http", "--name", name, "--priority", str(priority)]
+        made = json.loads(self._manage("addprovider", "Benchmark", *options, "--set", f"url={url}", "--json"))
+        return int(made["provider"])
 
     def trees(self) -> dict[str, int]:
         """The root process of every part, by its name."""

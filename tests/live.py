@@ -62,9 +62,8 @@ class LiveService:
         return self
 
     def start_web(self) -> None:
-        command = ["-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(self.port)]
-        command += ["--workers", str(self.web_processes), "--blocking-threads", "4", "--no-ws", "--http", "1"]
-        self._spawn("web", *command, "--log-level", "warning", "config.wsgi:application")
+        options = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", str(self.web_processes)]
+        self._spawn("web", "-m", "verification.management.webserver", *options)
         wait_until(self.answers, "the web server answers")
 
     def start_worker(self, name: str = "worker0", *, threads: int = 8) -> None:
@@ -79,10 +78,23 @@ class LiveService:
         except OSError:
             return False
 
-    def manage(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, capture_output=True, text=True
+    def start_command(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        """A command of ``manage.py`` that runs until it is stopped."""
+        self._spawn(name, "manage.py", *arguments)
+        return self.processes[name]
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """A command of ``manage.py``, however it ends."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
         )
+
+    def manage(self, *arguments: str) -> str:
+        done = self.run(*arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -90,11 +102,12 @@ class LiveService:
         return json.loads(self.manage(*arguments, "--json"))
 
     def call(self, method: str, path: str, body: object = None, *, key: str = "", headers: dict | None = None):
-        """One request on a connection of its own: status, parsed body, headers."""
+        """One request on a connection of its own: status, parsed body, headers. Bytes are sent as they are."""
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             sent = {"content-type": "application/json", **({"x-api-key": key} if key else {}), **(headers or {})}
-            connection.request(method, path, None if body is None else json.dumps(body), sent)
+            connection.request(method, path, content, sent)
             response = connection.getresponse()
             text = response.read()
             return response.status, json.loads(text) if text else None, response.headers

@@ -44,12 +44,13 @@ def create(request: HttpRequest) -> HttpResponse:
         send=True,
         type=fields["type"],
         channels=["sms"],
-        bots=[],
+        messengers=sql.json({}),
         message=codes.generate_message_id(),
         draws_new_code=False,
         send_limits=[5, 10, 20],
         wrong_limits=WRONG_LIMITS,
         budgets=sql.json({}),
+        waits=sql.json({}),
     )
     return _answer({"session_id": row.session_id, "session_expired_at": str(row.expires_at), "sent_to": row.sent_to})
 

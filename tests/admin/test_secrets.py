@@ -37,7 +37,7 @@ def test_a_key_is_shown_in_the_answer_to_the_post_and_works(panel, kind, prefix)
     _, response, text = issue(panel, kind=kind)
     assert text.startswith(prefix)
     assert text in response.content.decode()
-    assert response["Cache-Control"] == "no-store"
+    assert "no-store" in response["Cache-Control"]
     assert authenticate(text).project.name == "Ours"
 
 
@@ -126,7 +126,7 @@ def test_the_webhook_secret_is_shown_on_request_only(panel):
     assert "whsec_" not in client.get(page_of("project_change", panel.project)).content.decode()
     response = client.post(page, {"step": "reveal"})
     assert "whsec_" in response.content.decode()
-    assert response["Cache-Control"] == "no-store"
+    assert "no-store" in response["Cache-Control"]
     assert not LogEntry.objects.filter(change_message__contains="whsec_").exists()
 
 

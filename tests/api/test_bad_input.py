@@ -143,7 +143,7 @@ def test_odd_characters_are_a_wrong_field(post, path, field, value):
     assert wrong_fields(post(path, **{field: value})) == [field]
 
 
-@pytest.mark.parametrize(("path", "field"), NOT_GUESSES)
+@pytest.mark.parametrize(("path", "field"), [pair for pair in NOT_GUESSES if pair[1] != "callback_url"])
 @pytest.mark.parametrize("addition", ["\n", "\x01", "\u200b", "\u00a0"])
 def test_a_right_value_with_an_odd_character_after_it_is_a_wrong_field(post, path, field, addition):
     assert wrong_fields(post(path, **{field: BODIES[path][field] + addition})) == [field]

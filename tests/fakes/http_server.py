@@ -39,29 +39,46 @@ Behaviour = Callable[["FakeHttpServer", socket.socket], bool]
 
 @dataclass
 class FakeHttpServer:
-    """Use as a context manager. With ``tls`` it speaks https."""
+    """Use as a context manager. With ``tls`` it speaks https. ``port`` 0 takes a free one; ``default`` is how it behaves
+    where the script is at its end.
+    """
 
     tls: ssl.SSLContext | None = None
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
     bytes_sent: int = 0
+    port: int = 0
+    default: Behaviour = field(default_factory=lambda: answer())
 
     def __enter__(self) -> FakeHttpServer:
         self.stopped = threading.Event()
         self._script: deque[Behaviour] = deque()
         self._open: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._asked = threading.local()
+        self._listener = socket.create_server(("127.0.0.1", self.port))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """From here on connections to the port are refused, and those that were kept are gone."""
         self.stopped.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for connection in self._open:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
             connection.close()
+
+    @property
+    def asked(self) -> Request:
+        """For a behaviour: the request that it is to answer, whatever other connections ask meanwhile."""
+        request: Request = self._asked.request
+        return request
 
     @property
     def url(self) -> str:
@@ -90,8 +107,9 @@ class FakeHttpServer:
                 request = _read_request(reader, number)
                 if request is None:
                     break
+                self._asked.request = request
                 self.requests.append(request)
-                behaviour = self._script.popleft() if self._script else answer()
+                behaviour = self._script.popleft() if self._script else self.default
                 keep = behaviour(self, connection)
             reader.close()
         connection.close()

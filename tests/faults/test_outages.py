@@ -212,6 +212,23 @@ def test_a_running_worker_goes_on_after_the_database_was_restarted(service, shop
     assert "Traceback" not in service.output("worker0")
 
 
+def test_the_sweep_goes_on_with_new_connections_after_the_database_was_restarted(service, shop, without_valkey):
+    def deliver():
+        recipients = [recipient() for _ in range(12)]  # more than the sweep has threads
+        assert statuses(at_once(12, lambda number: shop.create(recipients[number]))) == {200: 12}
+        for to in recipients:
+            wait_until(lambda to=to: shop.messages_to(to) == ["success"], "the sweep sends it")
+
+    deliver()
+    with without_postgres(service):
+        pass
+    wait_until(lambda: set(asked(shop)) == {200}, "every process serves again")
+    deliver()
+    assert service.query(
+        "SELECT max(lost_leases) FROM (SELECT * FROM verification_message ORDER BY created_at DESC LIMIT 12) AS last"
+    ) == [(0,)]
+
+
 def test_what_a_gateway_accepted_while_the_database_was_away_is_not_sent_again(service, shop):
     to, is_back = recipient(), threading.Event()
 

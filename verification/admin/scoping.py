@@ -10,13 +10,14 @@ from enum import Enum
 from typing import Any
 
 from django.contrib.admin import ShowFacets, SimpleListFilter
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
 from django.contrib.admin.options import BaseModelAdmin
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
-from django.http import Http404, HttpRequest
+from django.db.models import Model, QuerySet, URLField
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils.functional import cached_property
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.views import ChangeList
@@ -95,6 +96,8 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if isinstance(db_field, URLField):
+            kwargs.setdefault("assume_scheme", "https")
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is None:
             return None
@@ -159,6 +162,13 @@ class ScopedAdmin(Scoped, ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ShortList]:
         return ShortList
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        try:
+            response: HttpResponse = super().changelist_view(request, extra_context)
+        except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
+            return HttpResponseBadRequest("This list has no such filter.", content_type="text/plain")
+        return response
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         allowed: set[str] = set()

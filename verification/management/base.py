@@ -20,10 +20,11 @@ from django.core.management.base import (
 )
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
 
-from providers.errors import SettingsInvalid
+from providers.errors import ProviderError, SettingsInvalid
 from verification.addresses import AddressInvalid
 from verification.errors import FieldsInvalid, Misuse, Refusal
 
+EXPLAINED = (Misuse, SettingsInvalid, ProviderError, AddressInvalid, Refusal, DatabaseError, InterfaceError)
 INTERRUPTED = 130  # what shells report for Ctrl-C
 NOT_MIGRATED = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
 
@@ -83,7 +84,7 @@ class WatchwordCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
             return super().execute(*args, **options)
-        except (Misuse, SettingsInvalid, AddressInvalid, Refusal, DatabaseError, InterfaceError) as error:
+        except EXPLAINED as error:
             raise CommandError(explain(error)) from error
 
     def show(self, data: dict[str, Any], text: str, *, as_json: bool) -> None:

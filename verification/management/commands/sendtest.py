@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json as jsonlib
 import sys
 import time
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db import connection
 
 from verification.addresses import parse_address
+from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
-from verification.models import DeliveryAttempt, Message, MessageStatus, Project
+from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.models.messages import FINAL
 from verification.services import dispatch
-from verification.services.configuration import ProjectConfig
+from verification.services.configuration import load_project
 from verification.services.messages import send_message
 from verification.services.projects import find_project
 
@@ -46,7 +45,9 @@ class Command(WatchwordCommand):
         parser.add_argument("--channel", required=True, help="A channel of the project.")
 
     def handle(self, *, project: str, to: str, channel: str, json: bool, **_: Any) -> None:
-        config = load_project(find_project(project))
+        config = load_project(find_project(project).pk)
+        if config is None:
+            raise Misuse("The project is disabled; nothing of it is sent.")
         sent = send_message(
             project=config,
             address=parse_address(to, test_addresses=config.test_logins),
@@ -75,14 +76,6 @@ class Command(WatchwordCommand):
         self.show(data, describe(message, attempts, is_ours), as_json=json)
         if message.status not in (MessageStatus.SUCCESS, MessageStatus.SENT):
             sys.exit(1)
-
-
-def load_project(project: Project) -> ProjectConfig:
-    """The project as the API reads it with a key."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT describe_project(p) FROM verification_project AS p WHERE p.id = %s", [project.pk])
-        (description,) = cursor.fetchone()
-    return ProjectConfig(jsonlib.loads(description))
 
 
 def wait(message_id: int) -> tuple[Message, bool]:

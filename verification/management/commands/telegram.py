@@ -15,8 +15,8 @@ from verification.services import bots
 class Command(WatchwordCommand):
     help = "Connect a Telegram bot: set its webhook, or poll for what its users do."
     epilog = (
-        "With an https BASE_URL Telegram calls us. In development, poll instead: it needs no public address, takes the\n"
-        "webhook away, and runs until Ctrl-C.\n\n"
+        "With an https BASE_URL Telegram calls us. In development, poll instead: that needs no public address, takes\n"
+        "the webhook away, and runs until Ctrl-C.\n\n"
         "examples:\n"
         "  manage.py telegram\n"
         "  manage.py telegram 7 --poll"

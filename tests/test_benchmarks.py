@@ -1,0 +1,55 @@
+"""What the benchmarks rest on: a floor that calls the same functions, and a driver that reads answers right."""
+
+import json
+from itertools import islice
+
+import pytest
+
+from benchmarks.bare import views
+from benchmarks.driver import percentile, take_message
+from benchmarks.scripts import recipients
+from verification.addresses import NumberType, parse_address
+from verification.models import Message, VerifyToken
+
+
+@pytest.fixture
+def bare(rf, settings, project):
+    settings.BENCHMARK_PROJECT = project.id
+
+    def call(view, **fields):
+        response = view(rf.post("/", json.dumps(fields), content_type="application/json"))
+        assert response.status_code == 200, response.content
+        return json.loads(response.content)
+
+    return call
+
+
+def test_the_bare_views_run_the_whole_flow(bare):
+    session = bare(views.create, to="+4915112345678", type="sms")
+    checked = bare(views.check, session_id=session["session_id"], code=views.CODE)
+    assert bare(views.verify, verify_token=checked["verify_token"]) == {"phone": "+4915112345678"}
+    assert Message.objects.get().session_id == session["session_id"]
+    assert VerifyToken.objects.get().used_at is not None
+
+
+def test_recipients_differ_and_can_be_sent_to():
+    drawn = list(islice(recipients(), 1_000))
+    assert len(set(drawn)) == len(drawn)
+    assert {parse_address(to).number_type for to in drawn} == {NumberType.MOBILE}
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [b"Content-Length: 5\r\n\r\nhello", b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"],
+)
+def test_a_message_is_taken_once_it_is_whole(framing):
+    message = b"HTTP/1.1 200 OK\r\n" + framing
+    assert all(take_message(message[:length]) is None for length in range(len(message)))
+    head, body, rest = take_message(message + b"next")
+    assert (head[:15], body, rest) == (b"HTTP/1.1 200 OK", b"hello", b"next")
+
+
+def test_percentiles_are_values_that_were_seen():
+    assert percentile(range(100), 0.5) == 50
+    assert percentile(range(100), 0.99) == 99
+    assert percentile([7.0], 0.99) == 7.0
