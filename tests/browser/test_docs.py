@@ -78,6 +78,15 @@ def test_an_address_leads_to_its_operation(page):
     assert page.complaints == []
 
 
+def test_trying_out_reaches_the_service(page):
+    page.goto("/docs/#/Manual/listManualChannels")
+    operation = page.locator("#operations-Manual-listManualChannels.is-open")
+    operation.get_by_role("button", name="Try it out").click()
+    with page.expect_response("**/manual/channels") as response:
+        operation.get_by_role("button", name="Execute").click()
+    assert response.value.json()["code"] == "missing_api_key"
+
+
 @pytest.mark.parametrize("page", ["light", "dark"], indirect=True)
 def test_an_anchor_leads_to_its_error(page):
     page.goto("/docs/errors/#channel_timeout")

@@ -56,26 +56,29 @@ def count_unknown_key(client_address: str) -> None:
 
 def network_of(client_address: str) -> str:
     """What one caller is counted by: the address, for IPv6 its /64."""
-    try:
-        address = ipaddress.ip_address(client_address)
-    except ValueError:
+    address = _read(client_address)
+    if address is None:
         return "unknown"
     if address.version == 4:
         return str(address)
-    if address.ipv4_mapped:
-        return str(address.ipv4_mapped)
     return str(ipaddress.ip_network((address, IPV6_SITE_PREFIX), strict=False))
 
 
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
     """Loopback and private addresses are a proxy or a neighbour, not a stranger on the internet."""
-    if client_address in project.server_addresses:
-        return True
+    address = _read(client_address)
+    if address is None:
+        return False
+    return str(address) in project.server_addresses or address.is_loopback or address.is_private
+
+
+def _read(client_address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address in its one writing, one of IPv4 also where a socket for both kinds wrote it as ``::ffff:…``."""
     try:
         address = ipaddress.ip_address(client_address)
     except ValueError:
-        return False
-    return address.is_loopback or address.is_private
+        return None
+    return (address.ipv4_mapped if address.version == 6 else None) or address
 
 
 class _Counter:
