@@ -6,6 +6,7 @@ For what one process cannot show: races, crashes, transport. Everything is on lo
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import os
@@ -119,9 +120,10 @@ class LiveService:
             return connection.execute(statement, parameters or None).fetchall()
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
-        """Signal the process and those that it started, and wait for its end."""
+        """Signal the process and those that it started, and wait for its end. It may have ended by itself."""
         process = self.processes.pop(name)
-        os.killpg(process.pid, number)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
         process.wait(timeout=START_SECONDS)
 
     def stop_server(self, name: str, number: int = signal.SIGKILL) -> None:

@@ -39,8 +39,8 @@ Behaviour = Callable[["FakeHttpServer", socket.socket], bool]
 
 @dataclass
 class FakeHttpServer:
-    """Use as a context manager. With ``tls`` it speaks https. ``port`` 0 takes a free one; ``default`` is how it behaves
-    where the script is at its end.
+    """Use as a context manager. With ``tls`` it speaks https. ``port`` 0 takes a free one; ``default`` is what it
+    does where the script has ended.
     """
 
     tls: ssl.SSLContext | None = None

@@ -15,6 +15,7 @@ from tests.live import wait_until
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
 PUBLIC = "https://codes.example"
+BACKENDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
 _chats = itertools.count(777000111)
 
 
@@ -47,13 +48,18 @@ def hook(service, api, bot):
     return api.hook
 
 
-@pytest.fixture
-def update(service, hook):
-    """Telegram's call: the status of our answer."""
+@pytest.fixture(scope="module")
+def path(hook):
+    return urlsplit(hook["url"]).path
 
-    def call(body, *, path=urlsplit(hook["url"]).path, secret=hook["secret_token"]):
+
+@pytest.fixture
+def update(service, hook, path):
+    """Telegram's call: the status of our answer, which has no body."""
+
+    def call(body, secret=hook["secret_token"]):
         status, answer, _ = service.call("POST", path, body, headers={SECRET_HEADER: secret} if secret else None)
-        assert answer is None or status == 404
+        assert answer is None
         return status
 
     return call
@@ -139,12 +145,13 @@ def test_the_next_code_comes_without_a_start(shop, api, update, chat):
     wait_until(lambda: codes_in(api, chat) == [code, "1623"], "the bot sends the second code")
 
 
-def test_a_call_without_the_secret_is_refused_and_does_nothing(shop, api, update, chat):
+def test_a_call_without_the_secret_is_refused_and_does_nothing(shop, api, hook, path, update, chat):
     to = recipient()
     session_id, payload = open_session(shop, to)
     pressed = start(chat, payload)
     assert [update(pressed, secret="wrong"), update(pressed, secret="")] == [401, 401]
-    assert update(pressed, path=urlsplit(api.hook["url"]).path[:-1] if api.hook else "/hooks/x/y") == 404
+    given = {SECRET_HEADER: hook["secret_token"]}
+    assert shop.service.call("POST", path[:-1], pressed, headers=given)[0] == 404
     assert api.sent_to(chat) == []
     # Had the start counted, the contact would bind.
     assert update(contact(chat, to)) == 200
@@ -215,23 +222,51 @@ def test_the_command_needs_a_public_address(service, bot):
     )
 
 
-def test_by_polling_the_same_happens(shop, api, hook, bot, chat):
-    polling = shop.service.start_command("bot", "telegram", bot, "--poll")
-    try:
-        wait_until(lambda: api.polls, "it polls")
-        assert api.hook is None
+@pytest.fixture
+def polling(service, hook, api, bot):
+    """A process that polls; from the start of a webhook that is set."""
+    polls = api.polls
+    process = service.start_command("bot", "telegram", bot, "--poll")
+    wait_until(lambda: api.polls > polls, "it polls")
+    assert api.hook is None
+    yield process
+    service.kill("bot")
+    assert "Traceback" not in service.output("bot")
+
+
+@pytest.fixture
+def poll_one(shop, api, chat):
+    """A user who comes while the bot is polled for: number, session and code."""
+
+    def bind_one():
         to = recipient()
         session_id, payload = open_session(shop, to)
         api.push(start(chat, payload))
         wait_until(lambda: any(map(asks_for_contact, api.sent_to(chat))), "the bot asks for the number")
         api.push(contact(chat, to))
         [code] = wait_until(lambda: codes_in(api, chat), "the bot sends the code")
-        assert verify(shop, session_id, code) == (200, {"phone": to})
+        return to, session_id, code
 
-        polling.send_signal(signal.SIGTERM)
-        # It ends with the call in hand, which any update ends.
-        wait_until(lambda: polling.poll() is not None or api.push(membership(chat, "member")), "it stops")
-        assert polling.returncode == 0, shop.service.output("bot")
-    finally:
-        shop.service.kill("bot", signal.SIGKILL) if polling.poll() is None else shop.service.processes.pop("bot")
-    assert "Traceback" not in shop.service.output("bot")
+    return bind_one
+
+
+def test_by_polling_the_same_happens(shop, polling, poll_one):
+    to, session_id, code = poll_one()
+    assert verify(shop, session_id, code) == (200, {"phone": to})
+
+
+def test_polling_ends_in_good_order(api, polling, chat):
+    polling.send_signal(signal.SIGTERM)
+    # With the call in hand, which any update ends.
+    wait_until(lambda: polling.poll() is not None or api.push(membership(chat, "member")), "it stops")
+    assert polling.returncode == 0
+
+
+def test_polling_outlives_its_connection_to_the_database(service, shop, hook, api, bot, request):
+    before = {pid for (pid,) in service.query(BACKENDS)}
+    request.getfixturevalue("polling")
+    for (pid,) in service.query(BACKENDS):
+        if pid not in before:
+            service.query("SELECT pg_terminate_backend(%s)", pid)
+    to, session_id, code = request.getfixturevalue("poll_one")()
+    assert verify(shop, session_id, code) == (200, {"phone": to})

@@ -103,8 +103,8 @@ def test_the_report_of_delivery_is_on_record(shop, kannel, customer, provider_id
     message_id = send(shop, kannel, customer)
     wait_until(lambda: message(shop, message_id)["status"] == "success", "Kannel's report counts")
     [row] = shop.service.query(
-        "SELECT m.code_encrypted IS NULL, m.provider_id, a.outcome, a.provider_message_id FROM verification_message AS m"
-        " JOIN verification_deliveryattempt AS a ON a.message_id = m.id WHERE m.id = %s",
+        "SELECT m.code_encrypted IS NULL, m.provider_id, a.outcome, a.provider_message_id"
+        " FROM verification_message AS m JOIN verification_deliveryattempt AS a ON a.message_id = m.id WHERE m.id = %s",
         message_id,
     )
     assert row == (True, provider_id, "accepted", None)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from providers.errors import ProviderError
 from verification.errors import Misuse
@@ -50,13 +51,18 @@ def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
     adapter, offset = _bot(bot), 0
     while not is_stopped():
         try:
-            replies, offset = adapter.poll(offset, POLL_SECONDS)
+            replies, following = adapter.poll(offset, POLL_SECONDS)
+            close_old_connections()  # the database may have restarted during the wait
+            for reply in replies:
+                act_on_once(bot, reply)
         except ProviderError as error:
             log.warning("%s: %s", bot.name, error)
             time.sleep(max(PAUSE_SECONDS, error.retry_after or 0))
-            continue
-        for reply in replies:
-            act_on_once(bot, reply)
+        except (OperationalError, InterfaceError) as error:
+            log.warning("%s: the database is away (%s); its updates wait.", bot.name, type(error).__name__)
+            time.sleep(PAUSE_SECONDS)
+        else:
+            offset = following  # which confirms them
 
 
 def _bot(bot: Provider) -> Any:
