@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.urls import reverse
 
 from tests import factories
@@ -21,6 +22,8 @@ def browser_page(monkeypatch):
     if not chromium:
         pytest.skip("No Chromium is installed.")
     playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed.")
+    # The server's threads end with their requests; a connection that outlived them would hold on to the test database.
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)
     # Playwright runs an event loop in this thread, in which Django would refuse to use the database.
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
     with playwright_api.sync_playwright() as playwright:

@@ -154,6 +154,7 @@ class MembershipInline(ScopedInline):
 @admin.register(Project)
 class ProjectAdmin(ScopedAdmin):
     project_path = "pk"
+    goes_with_it = ", with its keys, channels, providers, recipients, sessions and messages"
     adders = deleters = Who.SUPERUSERS
     changers = Who.MEMBERS
     form = ProjectForm
@@ -217,13 +218,6 @@ class ProjectAdmin(ScopedAdmin):
 
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
         return self.inlines if obj else ()
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """All of a project goes with it. Django would list every message, and refuse for the read-only ones."""
-        if not request.user.is_superuser:
-            return super().get_deleted_objects(objs, request)
-        names = [f"{project} with everything of it: keys, providers, sessions, messages" for project in objs]
-        return names, {self.opts.verbose_name_plural: len(names)}, set(), []
 
     def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

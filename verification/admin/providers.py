@@ -107,6 +107,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
 class ProviderAdmin(ScopedAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
+    goes_with_it = ", with its settings and what it knows of started bots; its messages stay"
     adders = changers = deleters = Who.MEMBERS
     form = ProviderForm
     list_display = ("name", "type_shown", "channel_shown", "owner", "state", "priority")

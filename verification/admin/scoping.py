@@ -152,6 +152,7 @@ class ShortList(ChangeList):
 class ScopedAdmin(Scoped, ModelAdmin):
     """The base of every page of the panel."""
 
+    goes_with_it = ""  # what is deleted with a row, for the page that asks
     paginator = ShortCount
     list_per_page = 50
     list_max_show_all = 0
@@ -179,6 +180,12 @@ class ScopedAdmin(Scoped, ModelAdmin):
                 name = item[0] if isinstance(item, list | tuple) else item
                 allowed |= {f"{name}{suffix}" for suffix in LOOKUPS}
         return lookup in allowed
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """The rows alone: Django would list all that goes with them, which may be millions of messages."""
+        refused = {self.opts.verbose_name for row in objs if not self.has_delete_permission(request, row)}
+        names = [f"{row}{self.goes_with_it}" for row in objs]
+        return names, {self.opts.verbose_name_plural: len(names)}, refused, []
 
     def find(self, request: HttpRequest, object_id: str) -> Any:
         """A row of the user's, for a page of its own. Raises ``Http404``."""

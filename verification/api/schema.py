@@ -69,8 +69,8 @@ class SecretKeyScheme(_KeyScheme):  # type: ignore[no-untyped-call]
     target_class = "verification.api.authentication.SecretKeyAuthentication"
     name = "SecretKey"
     description = (
-        "A secret key, `ww_secret_…`. Keep it on your server; it must never reach a browser or an app. To try things out "
-        "on this page, use the key of a project made for that."
+        "A secret key, `ww_secret_…`. Keep it on your server; it must never reach a browser or an app. To try things "
+        "out on this page, use the key of a project made for that."
     )
 
 

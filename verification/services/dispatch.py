@@ -71,11 +71,10 @@ def deliver_claimed(message: Any) -> None:
 
 @dataclass(slots=True)
 class _Answer:
-    """The last refusal, and whether and when trying again makes sense."""
+    """The last refusal, and in how many seconds trying again makes sense: never, or as soon as any provider allows."""
 
     error: str = "No enabled provider serves this channel."
-    retry_after: float | None = None
-    is_retryable: bool = False
+    retry_after: float = math.inf
     is_unknown: bool = False
 
 
@@ -115,7 +114,7 @@ class _Offer:
             if not self._may_ask(provider):
                 continue
             if self._elapsed() > OFFER_SECONDS or self._lives_seconds() <= 0:
-                self.answer.is_retryable = True
+                self.answer.retry_after = 0
                 break
             if self._is_settled_by(provider, _addressed(outgoing, provider, message)):
                 return
@@ -129,7 +128,7 @@ class _Offer:
         ):
             return True
         self.answer.error = "The provider keeps failing and is set aside for a while."
-        self.answer.is_retryable = True
+        self.answer.retry_after = 0
         return False
 
     def _is_settled_by(self, provider: LiveProvider, outgoing: OutgoingMessage) -> bool:
@@ -182,15 +181,13 @@ class _Offer:
         if result.outcome is Outcome.UNKNOWN:
             self.answer.is_unknown = True
         if result.outcome in RETRYABLE:
-            self.answer.is_retryable = True
-            waits = [wait for wait in (self.answer.retry_after, result.retry_after) if wait is not None]
-            self.answer.retry_after = min(waits, default=None)
+            self.answer.retry_after = min(self.answer.retry_after, result.retry_after or 0)
 
     def _conclude(self) -> None:
         """Nobody took it: try again while it lives, wait for a receipt that may come, or give up."""
         backoff = min(MAX_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self.message.claims - 1))
-        delay = max(backoff, self.answer.retry_after or 0)
-        if self.answer.is_retryable and delay < self._lives_seconds():
+        delay = max(backoff, self.answer.retry_after)
+        if delay < self._lives_seconds():
             _finish(self.message, MessageStatus.SENDING, seconds=delay)
         elif self.answer.is_unknown:
             _finish(self.message, MessageStatus.SENT, seconds=UNCONFIRMED_SECONDS)
