@@ -197,6 +197,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "Channel": "verification.api.serializers.CHANNELS",
         "MessageStatus": "verification.api.serializers.MESSAGE_STATUSES",
+        "FinalStatus": "verification.api.serializers.FINAL_STATUSES",
         "ChallengeProvider": "verification.api.serializers.CHALLENGE_PROVIDERS",
         "FieldErrorCode": "verification.api.serializers.FIELD_ERRORS",
         "CodeLength": "verification.api.serializers.CODE_LENGTHS",

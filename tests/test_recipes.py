@@ -1,13 +1,19 @@
 """The guides' programs do what the guides say. A program whose language is not on this machine is skipped."""
 
+import base64
+import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from standardwebhooks import Webhook
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MANUAL, INTEGRATE = DOCS / "manual-sends.md", DOCS / "integrate.md"
@@ -26,6 +32,13 @@ def blocks(path, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
 
 
+def recipe(language, name):
+    """The one block of this language that defines ``name``, whatever the language writes it like."""
+    spelled = re.compile(name.replace("_", "_?"), re.IGNORECASE)
+    (found,) = (block for block in blocks(MANUAL, language) if spelled.search(block))
+    return found
+
+
 def documented(row):
     """A value of the guide's test vector."""
     return re.search(rf"^\| {row} \| `([^`]+)` \|$", MANUAL.read_text(), re.MULTILINE)[1]
@@ -37,8 +50,7 @@ def open_envelope(request, tmp_path):
     name, command = RUN[request.param]
     if shutil.which(command[0]) is None:
         pytest.skip(f"There is no {command[0]} on this machine to run the recipe with.")
-    (recipe,) = blocks(MANUAL, request.param)
-    (tmp_path / name).write_text(recipe)
+    (tmp_path / name).write_text(recipe(request.param, "open_envelope"))
 
     def run(envelope, secret_key):
         environment = {**os.environ, "SECRET_KEY": secret_key}
@@ -66,20 +78,67 @@ def test_it_refuses_an_envelope_of_another_key(open_envelope):
 
 
 def test_the_documented_envelope_is_right():
-    import hashlib
-
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
     key = hashlib.sha256(documented("secret key").encode())
     assert key.hexdigest() == documented("its SHA-256")
-    iv, ciphertext, tag = map(decode, documented("envelope").removeprefix("aes256:").split(":"))
+    parts = documented("envelope").removeprefix("aes256:").split(":")
+    iv, ciphertext, tag = (base64.b64decode(part, validate=True) for part in parts)
     assert AESGCM(key.digest()).decrypt(iv, ciphertext + tag, None) == documented("code").encode()
 
 
-def decode(part):
-    import base64
+# --- callbacks ---------------------------------------------------------------------------------------------------
 
-    return base64.b64decode(part, validate=True)
+SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+OTHER = "whsec_" + base64.b64encode(bytes(32)).decode()
+BODY = '{"id":1,"channel":"sms","status":"success","error":null,"finished_at":"2026-05-04T09:30:04.381Z"}'
+
+
+def in_python(headers, body):
+    scope = {}
+    exec(recipe("python", "is_genuine"), scope)
+    return scope["is_genuine"](headers, body.encode(), SECRET)
+
+
+def in_javascript(headers, body):
+    if shutil.which("node") is None:
+        pytest.skip("There is no node on this machine to run the recipe with.")
+    call = f"isGenuine({json.dumps(headers)}, Buffer.from({json.dumps(body)}), {json.dumps(SECRET)})"
+    source = f"{recipe('javascript', 'is_genuine')}\nconsole.log({call});"
+    done = subprocess.run(["node", "-e", source], capture_output=True, text=True)
+    return {"true\n": True, "false\n": False}[done.stdout]
+
+
+@pytest.fixture(params=[in_python, in_javascript])
+def is_genuine(request):
+    return request.param
+
+
+def signed(*secrets, at=None, body=BODY):
+    at = at or datetime.now(UTC)
+    signatures = " ".join(Webhook(secret).sign("msg_1", at, body) for secret in secrets)
+    return {"webhook-id": "msg_1", "webhook-timestamp": str(int(at.timestamp())), "webhook-signature": signatures}
+
+
+def test_it_believes_a_genuine_callback(is_genuine):
+    assert is_genuine(signed(SECRET), BODY)
+
+
+def test_it_believes_one_signed_by_two_secrets(is_genuine):
+    assert is_genuine(signed(OTHER, SECRET), BODY)
+
+
+def test_it_doubts_a_callback_of_another_secret(is_genuine):
+    assert not is_genuine(signed(OTHER), BODY)
+
+
+def test_it_doubts_a_changed_callback(is_genuine):
+    assert not is_genuine(signed(SECRET), BODY.replace("success", "expired"))
+
+
+def test_it_doubts_an_old_callback(is_genuine):
+    assert not is_genuine(signed(SECRET, at=datetime.now(UTC) - timedelta(minutes=6)), BODY)
+
+
+# --- the code of the integration guide ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("source", blocks(INTEGRATE, "python"))

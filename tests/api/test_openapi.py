@@ -12,6 +12,7 @@ from openapi_spec_validator import validate
 from verification.api.docs_views import description
 from verification.errors import CATALOGUE
 from verification.models import ChannelType, MessageStatus
+from verification.models.messages import FINAL
 
 OPERATIONS = {
     ("post", "/session/create", "ApiKey"),
@@ -158,3 +159,15 @@ def test_the_headers_are_there():
         header for *_, item in operations() for each in item["responses"].values() for header in each["headers"]
     }
     assert answered == {"X-Request-Id", "Cache-Control", "Retry-After", "X-Test-Login"}
+
+
+def test_the_callback_is_there_with_its_signature():
+    (callback,) = description()["paths"]["/manual/send"]["post"]["callbacks"].values()
+    called = callback["{$request.body#/callback_url}"]["post"]
+    assert [header["name"] for header in called["parameters"]] == [
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+    ]
+    assert schemas()["ManualMessageFinished"]["required"] == ["channel", "error", "finished_at", "id", "status"]
+    assert schemas()["FinalStatus"]["enum"] == [status.value for status in FINAL]

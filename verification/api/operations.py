@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
 from verification.api import serializers as shapes
 from verification.api.fields import MAX_ID
@@ -71,6 +71,7 @@ the same end. Parallel calls for one recipient give one session and one message.
   can choose its own numbers); then `too_many_sends`.
 - After 10 wrong codes in 15 minutes or 20 a day the recipient gets no code at all: `too_many_attempts`. For codes of 4
   characters it is half of that.
+- Where the project orders a fall-back, the same code follows over the next channel when it does not arrive in time.
 - A session that was locked by wrong codes, verified or over is never handed out again.
 - A **test login** gets a session as usual with its fixed code, and nothing is sent.""",
     request=shapes.SessionCreateRequest,
@@ -210,12 +211,39 @@ one succeeds. The body holds either `phone` or `email`. For a test login the ans
     errors=("verify_token_not_found", "verify_token_expired"),
 )
 
+_FINISHED = OpenApiCallback(
+    "finished",
+    "{$request.body#/callback_url}",
+    extend_schema(
+        summary="A message is final",
+        description="""Sent once the message is `success`, `failed` or `expired`, and signed by Standard Webhooks.
+
+Any 2xx within 10 seconds is taken as received. Anything else, redirects included, is tried again after 5 s, 30 s,
+2 min, 10 min, 30 min, 1 h, 3 h, 6 h and 12 h (later if your `Retry-After` says so), then given up; a 410 stops it at
+once. The same event can arrive twice. Neither the code nor the recipient is in it.""",
+        request=shapes.ManualMessageFinished,
+        responses={200: OpenApiResponse(description="Any 2xx: received.")},
+        examples=[
+            OpenApiExample(
+                "Finished",
+                value={
+                    "id": 5125890120348313,
+                    "channel": "sms",
+                    "status": "success",
+                    "error": None,
+                    "finished_at": "2026-05-04T09:30:04.381Z",
+                },
+            )
+        ],
+    ),
+)
+
 send_manual = operation(
     "sendMessage",
     tag=MANUAL,
     summary="Send a message",
     description="""Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
-that it arrived: read the status at manual/message.
+that it arrived: read the status at manual/message, or have it sent to `callback_url`.
 
 - The message lives **10 minutes**; what could not be sent by then becomes `expired`.
 - Manual sends neither take nor obey the 60-second block of a channel, but they count in the recipient's limits
@@ -228,9 +256,14 @@ that it arrived: read the status at manual/message.
     request=shapes.ManualSendRequest,
     request_examples={
         "A code of yours": {"to": "+46701740605", "channel": "sms", "code": "493817"},
-        "A code of ours": {"to": "ada@example.com", "channel": "email"},
+        "A code of ours, and a callback": {
+            "to": "ada@example.com",
+            "channel": "email",
+            "callback_url": "https://shop.example/watchword",
+        },
     },
     parameters=[IDEMPOTENCY_KEY],
+    callbacks=[_FINISHED],
     answer=shapes.ManualSendResponse,
     answer_description="The message is queued.",
     answer_example={

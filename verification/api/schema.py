@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiCallback,
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+)
 
 from verification.api import error_guide
 from verification.api.serializers import Problem
@@ -122,6 +128,13 @@ ANSWER_HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "integer", "minimum": 0},
     },
 }
+CALLBACK_HEADERS = {
+    "webhook-id": "Names the event, the same at every try: `msg_` and the message's id. Use it to handle an event once.",
+    "webhook-timestamp": "When this call was made, in seconds since 1970. Refuse what is older than five minutes.",
+    "webhook-signature": "One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of "
+    "`<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook "
+    "secret of the project. One that fits is enough; after a rotation two secrets sign.",
+}
 
 
 # --- operations --------------------------------------------------------------------------------------------------
@@ -140,6 +153,7 @@ def operation(
     request_examples: dict[str, Any] | None = None,
     parameters: Iterable[OpenApiParameter] = (),
     errors: Iterable[str] = (),
+    callbacks: list[OpenApiCallback] | None = None,
 ) -> Callable[[View], View]:
     """The decorator that describes one view's method. ``errors`` are the codes beside those that any may answer.
 
@@ -159,6 +173,7 @@ def operation(
             ),
             **problems(codes),
         },
+        callbacks=callbacks,
         examples=[
             OpenApiExample(title, value=value, request_only=True) for title, value in (request_examples or {}).items()
         ],
@@ -202,6 +217,8 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             for status, response in described["responses"].items():
                 _add_headers(status, response)
                 _narrow(status, response["content"])
+            for callback in described.get("callbacks", {}).values():
+                _add_callback_headers(callback)
     return result
 
 
@@ -209,6 +226,14 @@ def _add_headers(status: str, response: dict[str, Any]) -> None:
     names = [name for name in ANSWER_HEADERS if name != "Retry-After" or status in RETRY_STATUSES]
     references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     response["headers"] = {**references, **response.get("headers", {})}
+
+
+def _add_callback_headers(callback: dict[str, Any]) -> None:
+    for path in callback.values():
+        path["post"]["parameters"] = [
+            {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
+            for name, text in CALLBACK_HEADERS.items()
+        ]
 
 
 def _narrow(status: str, content: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ MESSAGE_STATUSES = [
     ("failed", "final: given up; `error` says why"),
     ("expired", "final: its time ran out before it was sent, or before the receipt came; `error` says which"),
 ]
+FINAL_STATUSES = MESSAGE_STATUSES[3:]
 CHALLENGE_PROVIDERS = [
     ("altcha", "ALTCHA, a proof of work without an outside service"),
     ("turnstile", "Cloudflare Turnstile"),
@@ -248,8 +249,8 @@ class ManualSendRequest(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         max_length=URL_MAX_CHARACTERS,
-        help_text="A public https address on port 443 or 8443, without user name and fragment. It is checked and kept "
-        "with the message; this version does not call it yet, so read the status at manual/message.",
+        help_text="Where the finished status is sent, signed: a public https address on port 443 or 8443, without user "
+        "name and fragment. See the callback of this operation.",
     )
 
 
@@ -270,6 +271,11 @@ class ManualMessage(serializers.Serializer[Any]):
     channel = channel_field("The channel it went over.")
     status = serializers.ChoiceField(MESSAGE_STATUSES, help_text="Where it stands. It only moves forward.")
     error = serializers.CharField(allow_null=True, help_text="Why it failed or expired, in one sentence; else null.")
+
+
+class ManualMessageFinished(ManualMessage):
+    status = serializers.ChoiceField(FINAL_STATUSES, help_text="How it ended. It never changes again.")
+    finished_at = serializers.DateTimeField(help_text="When it ended. ISO 8601, UTC.")
 
 
 class ManualProvider(serializers.Serializer[Any]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ from providers import registry
 from providers.base import Adapter, Health
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http import HttpDoor
-from verification.crypto import decrypt, encrypt
+from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.configuration import CACHE_SECONDS
 from verification.services.memory import ProviderMemory
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,8 @@ def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
             .prefetch_related("sender_rules")
             .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
         )
-        cached = time.monotonic(), [_live_provider(row) for row in rows if is_known(row.type)]
+        live = (_live_provider(row) for row in rows if is_known(row.type))
+        cached = time.monotonic(), [provider for provider in live if provider is not None]
         _live[project_id, channel] = cached
     return cached[1]
 
@@ -165,12 +169,18 @@ def http_door() -> HttpDoor:
 _live: dict[tuple[int, str], tuple[float, list[LiveProvider]]] = {}
 
 
-def _live_provider(row: Provider) -> LiveProvider:
+def _live_provider(row: Provider) -> LiveProvider | None:
+    """None for a row that cannot be read, which must not take the others of its channel with it."""
+    try:
+        adapter = adapter_of(row)
+    except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
+        log.error("provider %s is left out: its settings cannot be read (%s)", row.pk, type(error).__name__)
+        return None
     breaker = getattr(row, "breaker", None)
     return LiveProvider(
         id=row.pk,
         name=row.name,
-        adapter=adapter_of(row),
+        adapter=adapter,
         hook_url=hook_url(row),
         is_system=row.is_system,
         priority=row.priority,
