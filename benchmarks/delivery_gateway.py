@@ -1,9 +1,9 @@
 """A provider that takes a while to answer, or fails as it is told, in a process of its own.
 
-    /send       accepts after the latency that the command line names, in seconds
-    /500 …      fails at once, in the manner of that name; /hang never answers
-    /count      how many messages /send was given so far
-    /arrivals   which, as [id, seconds since 1970], from the position in the query
+/send       accepts after the latency that the command line names, in seconds
+/500 …      fails at once, in the manner of that name; /hang never answers
+/count      how many messages /send was given so far
+/arrivals   which, as [id, seconds since 1970], from the position in the query
 """
 
 from __future__ import annotations

@@ -13,9 +13,8 @@ import psycopg
 from redis.exceptions import RedisError
 
 from benchmarks.scripts import recipients
-from verification import codes
+from verification import codes, places
 from verification.crypto import encrypt
-from verification.services.messages import message_code_place
 from verification.tasks import deliver_message
 
 LIVES_SECONDS = 600
@@ -39,7 +38,7 @@ class Load:
         )
         ids = [codes.generate_message_id() for _ in range(number)]
         return [
-            (message_id, recipient_id, encrypt(CODE, place=message_code_place(message_id)))
+            (message_id, recipient_id, encrypt(CODE, place=places.message_code(message_id)))
             for message_id, (recipient_id,) in zip(ids, rows, strict=True)
         ]
 

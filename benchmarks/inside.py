@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.driver import LOOPBACK, Driver
 from benchmarks.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, recipients
@@ -96,13 +97,13 @@ class Inside:
 
 
 def _code_of(session_id: str) -> str:
+    from verification import places
     from verification.crypto import decrypt
     from verification.models import Session
-    from verification.services.messages import session_code_place
 
     sealed = Session.objects.values_list("code_encrypted", flat=True).get(pk=session_id)
     assert sealed is not None
-    return decrypt(bytes(sealed), place=session_code_place(session_id))
+    return decrypt(bytes(sealed), place=places.session_code(session_id))
 
 
 def cpu_microseconds(inside: Inside, *, batches: int) -> dict[str, list[float]]:
@@ -156,11 +157,9 @@ def _counted() -> Iterator[Counter[str]]:
 
     counted: Counter[str] = Counter()
     current = ["?"]
-    execute, wait, send = (
-        psycopg.Cursor.execute,
-        psycopg.Connection.wait,
-        redis.connection.AbstractConnection.send_packed_command,
-    )
+    execute: Any = psycopg.Cursor.execute
+    wait: Any = psycopg.Connection.wait
+    send: Any = redis.connection.AbstractConnection.send_packed_command
 
     def counting_execute(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         found = _FUNCTION.search(str(query))
@@ -175,15 +174,12 @@ def _counted() -> Iterator[Counter[str]]:
         counted["valkey"] += 1
         return send(connection, *arguments, **options)
 
-    psycopg.Cursor.execute = counting_execute  # type: ignore[method-assign]
-    psycopg.Connection.wait = counting_wait  # type: ignore[method-assign]
-    redis.connection.AbstractConnection.send_packed_command = counting_send  # type: ignore[method-assign]
-    try:
+    with (
+        patch.object(psycopg.Cursor, "execute", counting_execute),
+        patch.object(psycopg.Connection, "wait", counting_wait),
+        patch.object(redis.connection.AbstractConnection, "send_packed_command", counting_send),
+    ):
         yield counted
-    finally:
-        psycopg.Cursor.execute = execute  # type: ignore[method-assign]
-        psycopg.Connection.wait = wait  # type: ignore[method-assign]
-        redis.connection.AbstractConnection.send_packed_command = send  # type: ignore[method-assign]
 
 
 def profile(inside: Inside, endpoint: str, *, requests: int) -> str:

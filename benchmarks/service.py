@@ -194,6 +194,7 @@ def machine() -> str:
     except (OSError, StopIteration):
         pass
     return (
-        f"{os.cpu_count()} x {model}, load {os.getloadavg()[0]:.1f} before; Python {platform.python_version()}, "
+        f"{os.cpu_count()} x {model}, load {os.getloadavg()[0]:.1f} before, a fixed loop takes "
+        f"{processes.loop_ms():.0f} ms; Python {platform.python_version()}, "
         f"granian {version('granian')}, Django {version('django')}, psycopg {version('psycopg')}"
     )

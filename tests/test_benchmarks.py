@@ -13,8 +13,8 @@ from verification.models import Message, VerifyToken
 
 
 @pytest.fixture
-def bare(rf, settings, project):
-    settings.BENCHMARK_PROJECT = project.id
+def bare(rf, monkeypatch, project):
+    monkeypatch.setattr(views, "PROJECT", project.id)
 
     def call(view, **fields):
         response = view(rf.post("/", json.dumps(fields), content_type="application/json"))

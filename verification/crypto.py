@@ -46,7 +46,7 @@ def decrypt(ciphertext: bytes, *, place: str) -> str:
         raise DecryptionFailed("The ciphertext is of an unknown key or format.")
     try:
         return cipher.decrypt(nonce, body, place.encode()).decode()
-    except InvalidTag:
+    except (InvalidTag, ValueError):  # the latter for what is too short to be one
         raise DecryptionFailed("The ciphertext does not belong here or was changed.") from None
 
 

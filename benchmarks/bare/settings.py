@@ -1,7 +1,5 @@
 """Only what the views need: our database options, on the database that is a copy of the service's."""
 
-import os
-
 from benchmarks.service import BARE_DATABASE
 from config import settings as ours
 
@@ -12,4 +10,3 @@ ROOT_URLCONF = "benchmarks.bare.views"
 MIDDLEWARE: list[str] = []
 INSTALLED_APPS: list[str] = []
 USE_TZ = True
-BENCHMARK_PROJECT = int(os.environ["BENCHMARK_PROJECT"])

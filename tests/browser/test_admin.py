@@ -22,8 +22,6 @@ def browser_page(monkeypatch):
     if not chromium:
         pytest.skip("No Chromium is installed.")
     playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed.")
-    # The server's threads end with their requests; a connection that outlived them would hold on to the test database.
-    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)
     # Playwright runs an event loop in this thread, in which Django would refuse to use the database.
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
     with playwright_api.sync_playwright() as playwright:
@@ -34,6 +32,7 @@ def browser_page(monkeypatch):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         yield page, complaints
         browser.close()
+        connection.close()  # the one of the event loop, which pytest-django does not know of
 
 
 def log_in(page, server):

@@ -278,7 +278,7 @@ class MessageAdmin(TrafficAdmin):
         ),
         (
             "Delivery",
-            {"fields": ("shown_status", "error", "shown_provider", "reference", "pinned", "callback")},
+            {"fields": ("shown_status", "error", "shown_provider", "reference", "pinned", "callback_to")},
         ),
         ("Times", {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
     )
@@ -292,7 +292,7 @@ class MessageAdmin(TrafficAdmin):
         "number",
         "reference",
         "pinned",
-        "callback",
+        "callback_to",
         "created_when",
         "sent_when",
         "finished_when",
@@ -301,7 +301,7 @@ class MessageAdmin(TrafficAdmin):
     )
     number = text_of("pk", "Message")
     reference = text_of("provider_message_id", "The provider's id for it")
-    callback = text_of("callback_url", "Callback address")
+    callback_to = text_of("callback_url", "Callback address")
     created_when = time_of("created_at", "Created")
     sent_when = time_of("sent_at", "Sent")
     finished_when = time_of("finished_at", "Final")
@@ -384,6 +384,9 @@ class RecipientAdmin(TrafficAdmin):
     readonly_fields = ("masked", "shown_verified", "verified_when", "shown_reached", "created_when", "traffic")
     created_when = time_of("created_at", "First seen")
     verified_when = time_of("verified_at", "Last verified")
+
+    def get_inlines(self, request: HttpRequest, obj: Recipient | None) -> Any:
+        return self.inlines if obj and obj.subscriptions.exists() else ()
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(pk__in=self.recipients(request, term))

@@ -3,9 +3,12 @@ permissions are left out."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from verification.admin.projects import MembershipInline
@@ -45,3 +48,6 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     )
     add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
     readonly_fields = ("last_login", "date_joined")
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"is_staff": True}  # an account is made so that somebody can enter

@@ -129,7 +129,7 @@ ANSWER_HEADERS: dict[str, dict[str, Any]] = {
     },
 }
 CALLBACK_HEADERS = {
-    "webhook-id": "Names the event, the same at every try: `msg_` and the message's id. Use it to handle an event once.",
+    "webhook-id": "Names the event, the same at every try: `msg_` and the message's id. Handle each one once.",
     "webhook-timestamp": "When this call was made, in seconds since 1970. Refuse what is older than five minutes.",
     "webhook-signature": "One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of "
     "`<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook "

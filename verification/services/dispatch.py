@@ -13,11 +13,10 @@ from django.utils import timezone
 
 from providers.base import Outcome, OutgoingMessage, Result
 from providers.errors import ProviderError
-from verification import sql
+from verification import places, sql
 from verification.addresses import country_of
 from verification.crypto import DecryptionFailed, decrypt
 from verification.models import MessageStatus, Subscription
-from verification.services.messages import message_code_place, session_code_place
 from verification.services.providers import LiveProvider
 from verification.services.rendering import Style, render_message
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
@@ -204,9 +203,9 @@ class _Offer:
 def _compose(message: Any) -> OutgoingMessage:
     """What the providers are given. Raises :class:`DecryptionFailed`."""
     if message.session_id is not None:
-        code = decrypt(message.session_code, place=session_code_place(message.session_id))
+        code = decrypt(message.session_code, place=places.session_code(message.session_id))
     else:
-        code = decrypt(message.manual_code, place=message_code_place(message.id))
+        code = decrypt(message.manual_code, place=places.message_code(message.id))
     rendered = render_message(
         channel=message.channel,
         language=message.language,

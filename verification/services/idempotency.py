@@ -36,25 +36,12 @@ def answer_once(
     if not (1 <= len(key) <= MAX_LENGTH and all("!" <= character <= "~" for character in key)):
         raise FieldsInvalid(FieldError("Idempotency-Key", "invalid", "Give 1 to 255 visible ASCII characters."))
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
-    try:
-        with transaction.atomic():
-            return _answer(caller, key, digest, execute)
-    except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
-            raise Refusal("idempotency_conflict", "The first request with this key is still at work.") from None
-        raise
+    with transaction.atomic():
+        return _answer(caller, key, digest, execute)
 
 
 def _answer(caller: Caller, key: str, digest: bytes, execute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = {WAIT_MILLISECONDS}")
-    requests = IdempotentRequest.objects.filter(project_id=caller.project.id, key=key)
-    requests.filter(created_at__lt=timezone.now() - KEPT).delete()
-    request = IdempotentRequest(
-        project_id=caller.project.id, key=key, api_key_id=caller.key_id, body_digest=digest, answer=None
-    )
-    IdempotentRequest.objects.bulk_create([request], ignore_conflicts=True)
-    stored = requests.get()
+    stored = _claim(caller, key, digest)
     if stored.answer is None:  # ours: a row that others can see has its answer
         answer = execute()
         IdempotentRequest.objects.filter(pk=stored.pk).update(answer=answer)
@@ -62,3 +49,22 @@ def _answer(caller: Caller, key: str, digest: bytes, execute: Callable[[], dict[
     if bytes(stored.body_digest) != digest or stored.api_key_id != caller.key_id:
         raise Refusal("idempotency_conflict", "This Idempotency-Key was used with another body or another key.")
     return dict(stored.answer)
+
+
+def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
+    """The row of this key, made unless it is there. Waits for the first request's commit, and only so long."""
+    requests = IdempotentRequest.objects.filter(project_id=caller.project.id, key=key)
+    request = IdempotentRequest(
+        project_id=caller.project.id, key=key, api_key_id=caller.key_id, body_digest=digest, answer=None
+    )
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = {WAIT_MILLISECONDS}")
+            requests.filter(created_at__lt=timezone.now() - KEPT).delete()
+            IdempotentRequest.objects.bulk_create([request], ignore_conflicts=True)
+            cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
+            raise Refusal("idempotency_conflict", "The first request with this key is still at work.") from None
+        raise
+    return requests.get()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verification import codes, sql
+from verification import codes, places, sql
 from verification.addresses import Address
 from verification.crypto import encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal, refusal
@@ -60,7 +60,7 @@ def send_message(
         channel=channel.type,
         messengers=sql.json(_messenger(channel, provider_id)),
         language=project.language,
-        code_encrypted=encrypt(code, place=message_code_place(message_id)),
+        code_encrypted=encrypt(code, place=places.message_code(message_id)),
         callback_url=callback_url,
         provider=provider_id,
         lives_seconds=MANUAL_SECONDS,
@@ -87,16 +87,6 @@ def read_message(*, project: ProjectConfig, message_id: int) -> MessageView:
     if message is None:
         raise Refusal("message_not_found", "There is no message with this id.")
     return MessageView(*message)
-
-
-def session_code_place(session_id: str) -> str:
-    """Where a session's encrypted code belongs."""
-    return f"session:{session_id}:code"
-
-
-def message_code_place(message_id: int) -> str:
-    """Where a manual send's encrypted code belongs."""
-    return f"message:{message_id}:code"
 
 
 def _require_provider(channel: ChannelConfig, provider_id: int | None) -> None:

@@ -16,6 +16,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
+from verification import places
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
@@ -98,7 +99,7 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
     text = "whsec_" + base64.b64encode(secrets.token_bytes(WEBHOOK_SECRET_BYTES)).decode()
     WebhookSecret.objects.create(
         project=project,
-        secret=encrypt(text, place=f"project:{project.public_id}:webhook"),
+        secret=encrypt(text, place=places.webhook_secret(project.public_id)),
         expires_at=expires_at,
     )
     return text
@@ -107,7 +108,7 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
 def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
     """The secrets that sign now, the newest first, each with the time at which it stops."""
     live = models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now())
-    place = f"project:{project.public_id}:webhook"
+    place = places.webhook_secret(project.public_id)
     return [(decrypt(bytes(row.secret), place=place), row.expires_at) for row in project.webhook_secrets.filter(live)]
 
 

@@ -19,6 +19,7 @@ from providers import registry
 from providers.base import Adapter, Health
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http import HttpDoor
+from verification import places
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule
@@ -63,10 +64,12 @@ class LiveProvider:
 def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
     """Who serves this channel of this project, in the order of trial: its own by priority, then the system's.
 
-    Fresh to within a second.
+    Fresh to within a second. Who finds the list too old renews it; meanwhile the other threads go on with it.
     """
     cached = _live.get((project_id, channel))
     if cached is None or time.monotonic() - cached[0] > CACHE_SECONDS:
+        if cached is not None:
+            _live[project_id, channel] = time.monotonic(), cached[1]
         rows = (
             Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
             .select_related("breaker")
@@ -131,19 +134,14 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     cleaned = registry.clean_settings(provider.type, {**stored, **given}, settings.OUTBOUND_ALLOWED_NETWORKS)
     plain, secret = registry.split_secrets(provider.type, cleaned)
     provider.settings = plain
-    provider.secrets = encrypt(json.dumps(secret), place=secrets_place(provider)) if secret else None
+    provider.secrets = encrypt(json.dumps(secret), place=places.provider_secrets(provider.uuid)) if secret else None
 
 
 def stored_secrets(provider: Provider) -> dict[str, Any]:
     if not provider.secrets:
         return {}
-    stored: dict[str, Any] = json.loads(decrypt(bytes(provider.secrets), place=secrets_place(provider)))
+    stored: dict[str, Any] = json.loads(decrypt(bytes(provider.secrets), place=places.provider_secrets(provider.uuid)))
     return stored
-
-
-def secrets_place(provider: Provider) -> str:
-    """Where the ciphertext belongs. By UUID, which the row has before it is first saved."""
-    return f"provider:{provider.uuid}:secrets"
 
 
 def hook_url(provider: Provider) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from verification import codes, sql
+from verification import codes, places, sql
 from verification.addresses import Address, AddressKind, parse_address
 from verification.crypto import code_digest, encrypt
 from verification.errors import Refusal, refusal
@@ -21,7 +21,6 @@ from verification.services.channels import (
     usable_channels,
 )
 from verification.services.configuration import ChannelConfig, ProjectConfig
-from verification.services.messages import session_code_place
 from verification.services.rendering import best_language
 
 SESSION_SECONDS = 180
@@ -225,7 +224,7 @@ def _seal_code(code: str, session_id: str, settings: CodeSettings, *, is_test: b
     return DrawnCode(
         session_id=session_id,
         digest=code_digest(code, session_id=session_id),
-        encrypted=encrypt(code, place=session_code_place(session_id)),
+        encrypted=encrypt(code, place=places.session_code(session_id)),
         settings=settings,
         is_test=is_test,
     )

@@ -1,5 +1,8 @@
--- Take due messages for one worker: the one named, or (p_message null) up to p_limit of those that have been due for
--- p_idle_seconds, the freshest first.
+-- Take due messages for one worker: the one that it was woken for, or (p_message null) up to p_limit of those that have
+-- been due for p_idle_seconds, the freshest first.
+--
+-- A wake-up that comes late says that there is more to send than there are threads. Then the freshest message takes its
+-- turn, whichever it is: behind a backlog a code of this moment is still of use, and an old one may no longer be.
 --
 -- A claim is a lease: `due_at` moves to its end, and a worker that dies with it loses the message to the next one.
 -- Rows that another worker is just taking are skipped. What comes back is all that sending needs, `is_over` true
@@ -17,15 +20,25 @@ RETURNS TABLE (
     recipient_id bigint, accounts jsonb, no_account_at bigint[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
+    v_late constant interval := '0.25 seconds';
     v_now timestamptz := clock_timestamp();
     v_ids bigint[];
 BEGIN
     IF p_message IS NOT NULL THEN
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
-            WHERE m.id = p_message AND m.status IN ('queued', 'sending') AND m.due_at <= v_now
+            WHERE m.id = p_message AND m.status IN ('queued', 'sending') AND m.due_at BETWEEN v_now - v_late AND v_now
             FOR UPDATE SKIP LOCKED
         );
+        IF v_ids = '{}' THEN
+            v_ids := ARRAY(
+                SELECT m.id FROM verification_message AS m
+                WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now
+                ORDER BY m.created_at DESC
+                LIMIT 1  -- written out, so that one plan serves every call
+                FOR UPDATE SKIP LOCKED
+            );
+        END IF;
     ELSE
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m

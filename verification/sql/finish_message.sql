@@ -81,24 +81,19 @@ BEGIN
 END
 $$;
 
--- Close, in bulk and without a provider call, up to p_limit messages whose time is over: those never sent, and those
--- sent whose receipt did not come in time. Returns their number.
+-- Close, in bulk and without a provider call, up to p_limit messages whose time is over, the oldest first: those never
+-- sent, and those sent whose receipt did not come in time. Returns their number.
 CREATE OR REPLACE FUNCTION expire_messages(p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_ids bigint[];
-BEGIN
-    v_ids := ARRAY(
+    v_ids bigint[] := ARRAY(
         SELECT id FROM verification_message
         WHERE status IN ('queued', 'sending') AND expires_at <= v_now AND due_at <= v_now
+        ORDER BY created_at
         LIMIT p_limit FOR UPDATE SKIP LOCKED
     );
-    -- In one order for all, as this takes back what was spent of daily budgets.
-    PERFORM finish_message(
-        id, NULL, 'expired', 'It could not be sent in time.', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    ) FROM (
-        SELECT id FROM verification_message WHERE id = ANY (v_ids) ORDER BY project_id, channel, created_at
-    ) AS due;
+BEGIN
+    PERFORM close_expired(v_ids, 'It could not be sent in time.');
     RETURN cardinality(v_ids) + close_unconfirmed(p_limit - cardinality(v_ids));
 END
 $$;
@@ -109,12 +104,49 @@ DECLARE
     v_ids bigint[] := ARRAY(
         SELECT id FROM verification_message
         WHERE status = 'sent' AND due_at <= clock_timestamp()
+        ORDER BY due_at
         LIMIT p_limit FOR UPDATE SKIP LOCKED
     );
 BEGIN
-    PERFORM finish_message(
-        id, NULL, 'expired', 'No delivery receipt came in time.', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    ) FROM unnest(v_ids) AS id;
+    PERFORM close_expired(v_ids, 'No delivery receipt came in time.');
     RETURN cardinality(v_ids);
+END
+$$;
+
+-- What finish_message does for 'expired', for many messages in one statement. The caller holds their locks.
+CREATE OR REPLACE FUNCTION close_expired(p_ids bigint[], p_error text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_freed record;
+BEGIN
+    FOR v_freed IN
+        WITH closed AS (
+            UPDATE verification_message AS m SET
+                status = 'expired',
+                error = p_error,
+                claimed_at = NULL,
+                due_at = v_now,
+                finished_at = v_now,
+                code_encrypted = NULL,
+                is_counted = m.is_counted AND (m.lost_leases > 0 OR EXISTS (
+                    SELECT FROM verification_deliveryattempt AS attempt
+                    WHERE attempt.message_id = m.id AND attempt.outcome IN ('accepted', 'unknown')
+                ))
+            FROM verification_message AS before
+            WHERE m.id = ANY (p_ids) AND before.id = m.id
+            RETURNING m.id, m.project_id, m.channel, m.created_at, m.callback_url,
+                before.is_counted AND NOT m.is_counted AS is_freed
+        ), called AS (
+            INSERT INTO verification_callback (message_id, project_id, url, tries)
+            SELECT id, project_id, callback_url, 0 FROM closed WHERE callback_url <> ''
+        )
+        SELECT project_id, channel, (created_at AT TIME ZONE 'UTC')::date AS day, count(*)::integer AS messages
+        FROM closed WHERE is_freed
+        GROUP BY 1, 2, 3
+        ORDER BY 1, 2, 3  -- daily budgets are locked in one order by all
+    LOOP
+        UPDATE verification_dailyspend SET messages = greatest(messages - v_freed.messages, 0)
+        WHERE project_id = v_freed.project_id AND channel = v_freed.channel AND day = v_freed.day;
+    END LOOP;
 END
 $$;

@@ -1,0 +1,112 @@
+"""Who may import whom: the picture in docs/architecture.md, read from the imports."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+GROUND = {"addresses", "codes", "crypto", "fields", "errors"}
+MODELS = GROUND | {"models"}
+SERVICES = MODELS | {"services", "sql", "providers"}
+
+MAY_IMPORT = {
+    **{module: set() for module in GROUND},
+    "models": GROUND,
+    "sql": set(),
+    "providers": set(),
+    "services": SERVICES,
+    "broker": set(),
+    "tasks": SERVICES | {"broker"},
+    "worker": SERVICES | {"broker", "tasks"},
+    "api": SERVICES,
+    "admin": SERVICES,
+    "commands": SERVICES,
+    "checks": {"providers"},
+    "apps": {"checks", "sql"},
+    "config": SERVICES | {"api", "admin", "tasks", "commands"},
+    "manage": {"config"},
+}
+
+ALLOWED = {  # each says in a comment why it is there
+    ("verification/services/outbox.py", "tasks"),  # wakes a worker; deferred, as tasks stands on the services
+    ("verification/management/commands/worker.py", "worker"),  # the command that is the worker's process
+    ("verification/management/commands/up.py", "config"),  # catches what the embedded servers raise
+}
+
+
+def rooms():
+    """Every source file with the room it stands in."""
+    for folder in ("config", "providers", "verification"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "migrations" not in path.parts:
+                yield path, room_of(path.relative_to(ROOT).with_suffix("").parts)
+    yield ROOT / "manage.py", "manage"
+
+
+def room_of(parts):
+    """The room of a module by its name's parts, or None for what is not ours."""
+    if parts[0] in ("config", "providers"):
+        return parts[0]
+    if parts[0] != "verification" or len(parts) < 2:
+        return None
+    return "commands" if parts[1] == "management" else parts[1]
+
+
+def imported(path):
+    """The modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide the arrow"
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def arrows():
+    for path, room in rooms():
+        for module in imported(path):
+            to = room_of(module.split("."))
+            if room is not None and to is not None and to != room:
+                yield path.relative_to(ROOT).as_posix(), room, to
+
+
+def test_every_room_is_in_the_picture():
+    assert {room for _, room in rooms() if room not in (None, "__init__")} <= set(MAY_IMPORT)
+
+
+def test_no_arrow_points_the_wrong_way():
+    wrong = [
+        f"{path} imports {to}"
+        for path, room, to in arrows()
+        if to not in MAY_IMPORT[room] and (path, to) not in ALLOWED
+    ]
+    assert wrong == []
+
+
+def test_every_exception_is_still_needed():
+    assert {(path, to) for path, _, to in arrows()} >= ALLOWED
+
+
+@pytest.mark.parametrize("face", ["api", "admin", "commands", "tasks"])
+def test_the_faces_of_the_services_do_not_know_each_other(face):
+    assert not MAY_IMPORT[face] & {"api", "admin", "commands", "tasks", "worker", "config"}
+
+
+@pytest.mark.parametrize("room", ["services", "models"])
+def test_neither_services_nor_models_see_a_request(room):
+    web = ("django.http", "django.views", "django.shortcuts", "django.contrib.admin", "rest_framework")
+    seen = [str(path) for path, of in rooms() if of == room for module in imported(path) if module.startswith(web)]
+    assert seen == []
+
+
+def test_providers_know_no_database():
+    known = [
+        str(path)
+        for path, room in rooms()
+        if room == "providers"
+        for module in imported(path)
+        if module.startswith(("django.db", "django.apps", "django.contrib", "rest_framework", "psycopg", "redis"))
+    ]
+    assert known == []

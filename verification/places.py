@@ -1,0 +1,18 @@
+"""Where each ciphertext belongs. It is encrypted with this as associated data, so it opens nowhere else."""
+
+
+def session_code(session_id: str) -> str:
+    return f"session:{session_id}:code"
+
+
+def message_code(message_id: int) -> str:
+    return f"message:{message_id}:code"
+
+
+def provider_secrets(provider_uuid: object) -> str:
+    """By UUID, which a provider has before its row is first saved."""
+    return f"provider:{provider_uuid}:secrets"
+
+
+def webhook_secret(project_public_id: object) -> str:
+    return f"project:{project_public_id}:webhook"
