@@ -25,6 +25,7 @@ from benchmarks.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, Target, recipie
 from benchmarks.service import Service, machine
 from benchmarks.tables import spread, table
 
+START_SECONDS = 60.0  # until the worker delivers the first code
 WARM_SECONDS = 5.0  # before the first window of each server
 LEAD_SECONDS = 0.5  # before every later one
 DELIVERY_SECONDS = 60.0  # how long a batch's codes may take: less than the sessions live
@@ -86,6 +87,7 @@ class Load:
 
     def warm_up(self) -> None:
         for target in self.targets:
+            self.driver.run([target.flow(self._next())], port=target.port, connections=1, seconds=START_SECONDS)
             self.driver.run(self._flows(target), port=target.port, connections=32, seconds=WARM_SECONDS)
 
     def run_flows(self, target: Target, connections: int, seconds: float) -> None:

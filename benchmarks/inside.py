@@ -118,6 +118,14 @@ def cpu_microseconds(inside: Inside, *, batches: int) -> dict[str, list[float]]:
     return costs
 
 
+def python_calls(inside: Inside, endpoint: str) -> float:
+    """Calls of Python and C functions a request: no measure of time, but the same on any machine at any load."""
+    bodies = inside.prepare(endpoint, BATCH)
+    profiler = cProfile.Profile()
+    profiler.runcall(inside.run, endpoint, bodies)
+    return float(pstats.Stats(profiler).total_calls) / BATCH  # type: ignore[attr-defined]
+
+
 def round_trips(inside: Inside, *, requests: int = BATCH) -> dict[str, Counter[str]]:
     """What was waited for while so many requests of each endpoint were served: PostgreSQL's round trips by the SQL
     function that was called, and Valkey's under ``valkey``.
@@ -207,10 +215,16 @@ def main() -> None:
             inside.run(endpoint, inside.prepare(endpoint, WARM_REQUESTS))
         costs = cpu_microseconds(inside, batches=options.batches)
         rows = [
-            (endpoint, *(f"{value:.0f}" for value in (min(values), median(values), max(values))))
+            (
+                endpoint,
+                *(
+                    f"{value:.0f}"
+                    for value in (min(values), median(values), max(values), python_calls(inside, endpoint))
+                ),
+            )
             for endpoint, values in costs.items()
         ]
-        print(table(("CPU us a request", "best batch", "median", "worst"), rows))
+        print(table(("CPU us a request", "best batch", "median", "worst", "calls a request"), rows))
         print()
         print(describe_round_trips(round_trips(inside)))
         if options.profile:

@@ -83,10 +83,22 @@ def test_an_email_address_has_email(api):
     assert api.create("jane@example.com").data["sent_to"] == "email"
 
 
+def suppress_sms(api, project):
+    api.create(send=False)
+    recipient = Session.objects.get().recipient
+    Suppression.objects.create(project=project.row, recipient=recipient, channel="sms", reason="STOP")
+
+
 def test_a_suppressed_channel_is_passed_over(api, project):
-    recipient_id = Session.objects.get(pk=api.create(send=False).data["session_id"]).recipient_id
-    Suppression.objects.create(project=project.row, recipient_id=recipient_id, channel="sms", reason="STOP")
+    suppress_sms(api, project)
     assert api.create().data["sent_to"] == "voice"
+
+
+def test_a_named_channel_that_is_suppressed_is_refused(api, outbox, project):
+    suppress_sms(api, project)
+    assert problem(api.create(type="sms")) == (403, "recipient_not_allowed")
+    assert problem(api.manual_send()) == (403, "recipient_not_allowed")
+    assert outbox.messages == []
 
 
 # --- what is known of the recipient ----------------------------------------------------------------------------------

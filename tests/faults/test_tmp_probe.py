@@ -1,0 +1,158 @@
+"""Two gateways, the first of which fails in every way that we know: the code arrives through the second."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import pytest
+
+from tests.fakes import http_server as fake
+from tests.fakes.http_server import FakeHttpServer
+from tests.faults.shop import add_gateway, open_shop, recipient
+from tests.live import free_port, wait_until
+from verification.services.configuration import CACHE_SECONDS
+
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
+
+PATIENCE_SECONDS = 20  # the longest that a user may wait here; a gateway is waited for 5 seconds
+HTML = b"<html><body>Welcome to nginx!</body></html>"
+TAKEN = fake.answer(200, {"status": "taken", "id": "8"})  # as the first gateway's rules want it
+BROKEN = fake.answer(500, HTML)
+
+# What the first gateway does, and what is on record for it.
+SURELY_NOT_SENT = [
+    pytest.param(BROKEN, "temporary", id="500"),
+    pytest.param(fake.answer(200, HTML), "temporary", id="HTML without the words that mean accepted"),
+    pytest.param(fake.answer(429, b"", {"Retry-After": "60"}), "rate_limited", id="429"),
+    pytest.param(fake.huge_body(status=503), "temporary", id="100 MB of error"),
+    pytest.param(fake.answer(401, HTML), "misconfigured", id="401"),
+]
+MAY_BE_SENT = [
+    pytest.param(fake.hang(), "unknown", id="silence"),
+    pytest.param(fake.drip_body(), "unknown", id="slow drip"),
+    pytest.param(fake.answer(200, {"status": "taken"}), "unknown", id="accepted without an id"),
+    pytest.param(fake.huge_body(), "unknown", id="100 MB"),
+    pytest.param(fake.reset(), "unknown", id="reset"),
+    pytest.param(fake.hang_up(), "unknown", id="hangs up"),
+]
+
+
+@pytest.fixture(scope="module")
+def port():
+    """Where the first gateway listens, in tests in which it does."""
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def shop(service, gateway, port):
+    """Its only gateway so far is the second one. Answers of the first must hold a word and an id."""
+    shop = open_shop(service, gateway)
+    first = FakeHttpServer(port=port)
+    first_id = add_gateway(shop, first, priority=1)
+    rules = '{"success_match": "taken", "message_id_path": "id"}'
+    service.query(
+        "UPDATE verification_provider SET settings = settings || %s::jsonb WHERE id = %s RETURNING id", rules, first_id
+    )
+    return shop
+
+
+@pytest.fixture
+def first_id(service, shop):
+    """The first gateway's id; what it does in a test is forgotten afterwards."""
+    [(found,)] = service.query(
+        "SELECT id FROM verification_provider WHERE project_id = %s ORDER BY priority LIMIT 1", shop.id
+    )
+    yield found
+    service.query(
+        "UPDATE verification_deliveryattempt SET created_at = created_at - interval '1 hour'"
+        " WHERE provider_id = %s RETURNING id",
+        found,
+    )
+    if service.query("DELETE FROM verification_circuitbreaker WHERE provider_id = %s RETURNING provider_id", found):
+        time.sleep(CACHE_SECONDS)  # a worker may go by it for as long
+
+
+@pytest.fixture
+def first(first_id, port):
+    with FakeHttpServer(port=port, default=TAKEN) as server:
+        yield server
+
+
+def attempts_at(shop, to):
+    """Priority of the provider and outcome, in the order in which they were asked."""
+    return shop.service.query(
+        "SELECT p.priority, a.outcome FROM verification_deliveryattempt AS a"
+        " JOIN verification_provider AS p ON p.id = a.provider_id"
+        " JOIN verification_message AS m ON m.id = a.message_id"
+        " JOIN verification_recipient AS r ON r.id = m.recipient_id"
+        " WHERE r.project_id = %s AND r.address = %s ORDER BY a.id",
+        shop.id,
+        to,
+    )
+
+
+def breaker(service, provider_id):
+    """Whether it is open, how often in a row, and why; None where nothing is known against the provider."""
+    found = service.query(
+        "SELECT coalesce(open_until > now(), false), openings, reason FROM verification_circuitbreaker"
+        " WHERE provider_id = %s",
+        provider_id,
+    )
+    return found[0] if found else None
+
+
+def log_in(shop):
+    """As a user does, over whichever gateway; the recipient."""
+    to = recipient()
+    session_id = shop.open_session(to)
+    wait_until(lambda: shop.messages_to(to) == ["success"], "the code is sent", PATIENCE_SECONDS)
+    [text] = shop.sent_to(to)
+    status, checked, _ = shop.check(session_id, text["code"])
+    assert status == 200, checked
+    assert shop.verify(checked["verify_token"])[:2] == (200, {"phone": to})
+    return to
+
+
+def send(shop):
+    """A code of the customer's back end, accepted by one of the two; the recipient."""
+    to = recipient()
+    status, body, _ = shop.send(to)
+    assert status == 200, body
+    wait_until(lambda: shop.messages_to(to) == ["success"], "the code is sent", PATIENCE_SECONDS)
+    return to
+
+
+def asked_for(server, to):
+    return [request for request in list(server.requests) if request.json()["to"] == to]
+
+
+def move_time_aside(service, provider_id, interval):
+    service.query(
+        "UPDATE verification_circuitbreaker SET open_until = now() + %s::interval"
+        " WHERE provider_id = %s RETURNING provider_id",
+        interval,
+        provider_id,
+    )
+
+
+@pytest.mark.parametrize("n", range(25))
+def test_of_many_messages_at_once_one_probes(n, service, shop, first, first_id):
+    service.query(
+        "INSERT INTO verification_circuitbreaker (provider_id, opened_at, open_until, openings, reason)"
+        " VALUES (%s, now(), now() - interval '1 second', 1, '') RETURNING provider_id",
+        first_id,
+    )
+    first.default = BROKEN
+    time.sleep(CACHE_SECONDS)
+    everyone = [recipient() for _ in range(12)]
+    for to in everyone:
+        assert shop.send(to)[0] == 200
+    for to in everyone:
+        wait_until(lambda to=to: shop.messages_to(to) == ["success"], "the code is sent", PATIENCE_SECONDS)
+    if len([1 for to in everyone if asked_for(first, to)]) != 1:
+        print(service.query("SELECT * FROM verification_circuitbreaker"))
+        for row in service.query("SELECT m.created_at, m.claims, a.created_at, a.latency_ms, a.provider_name, a.outcome, p.priority FROM verification_deliveryattempt a JOIN verification_message m on m.id=a.message_id JOIN verification_provider p ON p.id=a.provider_id where a.created_at > now() - interval '5 seconds' order by a.id"):
+            print([str(x) for x in row])
+        print(service.output("worker0")[-3000:])
+    assert len(list(itertools.chain.from_iterable(asked_for(first, to) for to in everyone))) == 1
