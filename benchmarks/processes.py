@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
@@ -63,14 +64,14 @@ def machine_busy_seconds() -> float:
 
 
 def loop_ms() -> float:
-    """How fast this machine is at this moment: CPU milliseconds of a fixed piece of Python, the best of five.
+    """How fast this machine is at this moment: CPU milliseconds of a fixed piece of Python, the median of fifteen.
 
     On shared cores the same work costs two or three times as much CPU time when the neighbours are busy. CPU figures
     of two runs can be compared only after division by this.
     """
     taken = []
-    for _ in range(5):
+    for _ in range(15):
         began_at = time.thread_time()
         sum(number * number for number in range(200_000))
         taken.append(time.thread_time() - began_at)
-    return min(taken) * 1e3
+    return median(taken) * 1e3

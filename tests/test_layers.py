@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GROUND = {"addresses", "codes", "crypto", "fields", "errors"}
+GROUND = {"addresses", "codes", "crypto", "errors", "places"}
 MODELS = GROUND | {"models"}
 SERVICES = MODELS | {"services", "sql", "providers"}
 

@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost
+from django.core.exceptions import DisallowedHost, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import MethodNotAllowed
@@ -50,6 +50,8 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
             return Refusal("not_found", "There is nothing at this address.")
         case DisallowedHost():
             return Refusal("host_not_allowed", "This host name is not served here.")
+        case SuspiciousOperation():
+            return Refusal("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():
             log.error("request %s: the database is away or busy (%s)", _id(request), _kind(error))
             return Refusal(

@@ -175,6 +175,7 @@ class MessageTemplate(models.Model):
     text = models.TextField(max_length=1_000)
 
     class Meta:
+        verbose_name = "message text"
         ordering = ("channel", "language")
         constraints = (models.UniqueConstraint(name="template_once", fields=("project", "channel", "language")),)
 

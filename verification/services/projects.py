@@ -41,6 +41,9 @@ SETTABLE = (
     "default_email_channel",
     "allow_voip",
     "test_logins_enabled",
+    "code_in_subject",
+    "web_otp_domain",
+    "android_hash",
     "sends_per_10_minutes",
     "sends_per_hour",
     "sends_per_day",
@@ -53,6 +56,9 @@ SETTABLE = (
 ONLY_OFF = ("traffic_guard", "challenge_mode")  # set by scripts; off is all there is so far
 
 _TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
+_ANDROID_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
+_HOST_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOST_NAME = re.compile(rf"(?:{_HOST_LABEL}\.)*(?![0-9]+$){_HOST_LABEL}")  # no address: its last part is a number
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?")
 _BOOLEANS = {
     "true": True,
@@ -156,6 +162,22 @@ def clean_origin(text: str) -> str:
     return origin
 
 
+def clean_domain(text: str) -> str:
+    """A bare host name, as it ends an SMS for filling in; empty is none. Raises :class:`Misuse`."""
+    domain = text.strip().lower()
+    if domain and not _HOST_NAME.fullmatch(domain):
+        raise Misuse(f"{text!r} is not a bare host name. Write it as shop.example, without https:// and path.")
+    return domain
+
+
+def clean_android_hash(text: str) -> str:
+    """The hash of an Android app; empty is none. Raises :class:`Misuse`."""
+    text = text.strip()
+    if text and not _ANDROID_HASH.fullmatch(text):
+        raise Misuse("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu.")
+    return text
+
+
 def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
     """Give a recipient a fixed code. An existing row for it is replaced. Raises :class:`Misuse`."""
     try:
@@ -194,7 +216,11 @@ def _read(name: str, text: str) -> Any:
         if not (text.isascii() and text.isdigit()):
             raise Misuse(f"{name}: write a whole number.")
         return int(text)
-    return text
+    clean = _CLEANERS.get(name)
+    return clean(text) if clean else text
+
+
+_CLEANERS = {"web_otp_domain": clean_domain, "android_hash": clean_android_hash}
 
 
 def _save(project: Project) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from providers import registry
 from providers.base import Adapter, Health
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http import HttpDoor
-from verification import places
+from verification import places, sql
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule
@@ -28,6 +29,8 @@ from verification.services.configuration import CACHE_SECONDS
 from verification.services.memory import ProviderMemory
 
 log = logging.getLogger(__name__)
+
+MAX_AGE_SECONDS = 1.0  # that a list of providers may have where another thread is just renewing it
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +67,13 @@ class LiveProvider:
 def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
     """Who serves this channel of this project, in the order of trial: its own by priority, then the system's.
 
-    Fresh to within a second. Who finds the list too old renews it; meanwhile the other threads go on with it.
+    Fresh to within a second. Who finds the list too old renews it; the others go on with it, but no longer than that.
     """
-    cached = _live.get((project_id, channel))
-    if cached is None or time.monotonic() - cached[0] > CACHE_SECONDS:
-        if cached is not None:
-            _live[project_id, channel] = time.monotonic(), cached[1]
+    key = (project_id, channel)
+    loaded_at, good_for, found = _live.get(key, _NEVER)
+    if time.monotonic() - loaded_at > good_for:
+        _live[key] = loaded_at, MAX_AGE_SECONDS, found
+        loaded_at = time.monotonic()
         rows = (
             Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
             .select_related("breaker")
@@ -77,9 +81,9 @@ def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
             .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
         )
         live = (_live_provider(row) for row in rows if is_known(row.type))
-        cached = time.monotonic(), [provider for provider in live if provider is not None]
-        _live[project_id, channel] = cached
-    return cached[1]
+        found = [provider for provider in live if provider is not None]
+        _live[key] = loaded_at, CACHE_SECONDS, found
+    return found
 
 
 def adapter_for(provider_id: int) -> Adapter:
@@ -157,6 +161,14 @@ def check_provider(provider: Provider) -> Health:
         return Health(False, str(error))
     except registry.UnknownAdapter:
         return Health(False, f"This installation has no adapter {provider.type!r}.")
+    except DecryptionFailed:
+        return Health(False, "Its secrets cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+
+
+def reset_breaker(provider: Provider) -> bool:
+    """End a provider's time aside before its time. False if it was not set aside."""
+    is_closed: bool = sql.call("note_provider_success", provider=provider.pk).note_provider_success
+    return is_closed
 
 
 @lru_cache(maxsize=1)
@@ -164,7 +176,9 @@ def http_door() -> HttpDoor:
     return HttpDoor(settings.OUTBOUND_ALLOWED_NETWORKS)
 
 
-_live: dict[tuple[int, str], tuple[float, list[LiveProvider]]] = {}
+# When each list was loaded, for how many seconds it is good, and the list.
+_live: dict[tuple[int, str], tuple[float, float, list[LiveProvider]]] = {}
+_NEVER: tuple[float, float, list[LiveProvider]] = (-math.inf, 0.0, [])
 
 
 def _live_provider(row: Provider) -> LiveProvider | None:

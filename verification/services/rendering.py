@@ -71,6 +71,13 @@ def render_message(
     The project's own text for the channel and language goes before ours.
     """
     own = own_text(project_id, channel, language)
+    return render_text(own, channel=channel, language=language, code=code, project=project, minutes=minutes)
+
+
+def render_text(
+    own: OwnText | None, *, channel: str, language: str, code: str, project: Style, minutes: int
+) -> Rendered:
+    """As :func:`render_message`, with ``own`` in place of what is stored; None is ours."""
     texts = texts_for(language)
     values = {"code": code, "project": project.name, "minutes": str(minutes)}
     if channel == ChannelType.EMAIL:

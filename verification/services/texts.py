@@ -8,23 +8,25 @@ from urllib.parse import urlsplit
 
 from providers import gsm
 from verification.models import ChannelType, Project
-from verification.services.rendering import Style, fill, for_autofill
+from verification.services.rendering import OwnText, Rendered, Style, fill, for_autofill, render_text
 
 MAX_CHARACTERS = 480
 MAX_SEGMENTS = 2  # SMS that one message may cost
 ANDROID_MAX_BYTES = 140  # of a message that Android hands to an app
+VENDOR_WORDED = frozenset({ChannelType.MESSENGER_B})  # the wording there is the platform's, not ours
 PLACEHOLDERS = frozenset({"code", "project", "minutes"})
+SAMPLE_CODES = {(True, False): "471836", (False, True): "KTRMWH", (True, True): "K7R3WH"}  # by digits, letters
+SAMPLE_MINUTES = 3
 
 _ANY_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _LINK = re.compile(r"(?:https?://|www\.)[^\s]+", re.IGNORECASE)
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
-_TEXT_CHANNELS_OF_VENDORS = frozenset({ChannelType.MESSENGER_B})  # their wording is the platform's, not ours
 
 
 def faults(*, project: Project, channel: str, text: str, subject: str = "") -> list[str]:
     """One sentence for each thing that is wrong; empty for a text that can be saved."""
     found = []
-    if channel in _TEXT_CHANNELS_OF_VENDORS:
+    if channel in VENDOR_WORDED:
         found.append("This messenger fixes the wording itself; a text of your own is never sent there.")
     if "{code}" not in text:
         found.append("The placeholder {code} is missing.")
@@ -48,6 +50,19 @@ def sms_segments(project: Project, text: str) -> int:
     return gsm.segments(_typical(project, text))
 
 
+def preview(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> Rendered:
+    """What would arrive, with a sample code. An empty text is answered with ours."""
+    code = SAMPLE_CODES[project.code_digits, project.code_letters][: project.code_length]
+    return render_text(
+        OwnText(subject, text) if text else None,
+        channel=channel,
+        language=language,
+        code=code,
+        project=_style(project),
+        minutes=SAMPLE_MINUTES,
+    )
+
+
 def _sms_faults(project: Project, text: str) -> list[str]:
     found = []
     typical = _typical(project, text)
@@ -63,8 +78,12 @@ def _sms_faults(project: Project, text: str) -> list[str]:
 
 def _typical(project: Project, text: str) -> str:
     code = "0" * project.code_length
-    style = Style(project.name, web_otp_domain=project.web_otp_domain, android_hash=project.android_hash)
-    return for_autofill(fill(text, {"code": code, "project": project.name, "minutes": "3"}), code, style)
+    values = {"code": code, "project": project.name, "minutes": str(SAMPLE_MINUTES)}
+    return for_autofill(fill(text, values), code, _style(project))
+
+
+def _style(project: Project) -> Style:
+    return Style(project.name, project.code_in_subject, project.web_otp_domain, project.android_hash)
 
 
 def _foreign_links(project: Project, text: str) -> list[str]:
