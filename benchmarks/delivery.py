@@ -207,6 +207,7 @@ def backlog(bench: Bench) -> str:
     pile_up(bench, size, age_seconds=LIVES_SECONDS + 60)
     with bench.worker(), ThreadPoolExecutor(1) as background:
         draining = background.submit(drain_rate, bench.service)
+        bench.until(lambda: bench.load.count("status = 'expired'") > 0, "the first ones are expired")
         waits = bench.waits(bench.load.prepare(fresh), rate=FRESH_RATE)
         rate = draining.result()
         rows.append(described(f"{size:,} expired", waits, GOAL_FRESH_SECONDS, 0.95))

@@ -11,20 +11,25 @@ from tests import factories
 from verification.codes import generate_message_id, generate_session_id
 from verification.models import (
     ApiKey,
+    Callback,
+    CallbackAttempt,
     Channel,
     DeliveryAttempt,
     KeyKind,
     Membership,
     Message,
+    MessageTemplate,
     Project,
     Provider,
     Recipient,
     Session,
+    Suppression,
     TestLogin,
 )
 from verification.services import projects, providers
 
 ADDRESS = "+4915112345678"
+CALLBACK_URL = "https://shop.example/watchword"
 PROVIDER_SECRET = "Authorization: Bearer provider-secret"
 
 
@@ -58,6 +63,8 @@ def rows_of(project):
     session = a_session(project, recipient)
     message = a_message(project, recipient, session=session)
     DeliveryAttempt.objects.create(message=message, provider_name="Gateway", outcome="refused", latency_ms=40)
+    callback = Callback.objects.create(message=message, project=project, url=CALLBACK_URL, tries=10, due_at=None)
+    CallbackAttempt.objects.create(callback=callback, status=500, error="HTTP 500", latency_ms=120)
     return {
         Project: project,
         Channel: project.channels.get(type="sms"),
@@ -73,6 +80,13 @@ def rows_of(project):
         Session: session,
         Message: message,
         Recipient: recipient,
+        MessageTemplate: MessageTemplate.objects.create(
+            project=project, channel="sms", language="de", text="{code} ist Ihr Code."
+        ),
+        Suppression: Suppression.objects.create(
+            project=project, recipient=recipient, channel="voice", reason="The number asked not to be called."
+        ),
+        Callback: callback,
     }
 
 

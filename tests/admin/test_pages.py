@@ -9,17 +9,32 @@ from tests.admin.rows import ADDRESS
 from verification.admin.scoping import Who
 from verification.models import (
     ApiKey,
+    Callback,
     Channel,
     Message,
+    MessageTemplate,
     Project,
     Provider,
     Recipient,
     Session,
+    Suppression,
     TestLogin,
 )
 
 pytestmark = pytest.mark.django_db
-MODELS = [Project, Channel, Provider, ApiKey, TestLogin, Session, Message, Recipient]
+MODELS = [
+    Project,
+    Channel,
+    Provider,
+    ApiKey,
+    TestLogin,
+    Session,
+    Message,
+    Recipient,
+    MessageTemplate,
+    Suppression,
+    Callback,
+]
 
 
 def url(model, page, *args):
@@ -149,6 +164,9 @@ def test_autocomplete_of_accounts_is_refused(panel):
         (Message, "code_encrypted__isnull"),
         (Recipient, "address__startswith"),
         (TestLogin, "code__startswith"),
+        (MessageTemplate, "project__keys__digest__startswith"),
+        (Suppression, "recipient__address__startswith"),
+        (Callback, "message__code_encrypted__isnull"),
     ],
 )
 @pytest.mark.parametrize("who", ["root", "owner"])

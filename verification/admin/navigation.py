@@ -12,6 +12,7 @@ _SET_UP = (
     ("Projects", "folder_open", "admin:verification_project_changelist"),
     ("Channels", "alt_route", "admin:verification_channel_changelist"),
     ("Providers", "hub", "admin:verification_provider_changelist"),
+    ("Message texts", "edit_note", "admin:verification_messagetemplate_changelist"),
     ("Keys", "key", "admin:verification_apikey_changelist"),
     ("Test logins", "science", "admin:verification_testlogin_changelist"),
 )
@@ -19,6 +20,8 @@ _TRAFFIC = (
     ("Sessions", "verified_user", "admin:verification_session_changelist"),
     ("Messages", "send", "admin:verification_message_changelist"),
     ("Recipients", "contacts", "admin:verification_recipient_changelist"),
+    ("Suppressions", "do_not_disturb_on", "admin:verification_suppression_changelist"),
+    ("Callbacks", "webhook", "admin:verification_callback_changelist"),
     ("Inbox", "inbox", "admin:verification_inbox"),
 )
 _OPERATION = (("Users", "group", "admin:auth_user_changelist"),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django import forms
@@ -15,12 +14,15 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from verification.admin.display import channel as show_channel
 from verification.admin.display import code, flag_of, label, page_link, time_of, when
-from verification.admin.fields import LinesField
-from verification.admin.scoping import ScopedAdmin, ScopedInline, Who
-from verification.errors import Misuse
+from verification.admin.fallbacks import FallbackInline
+from verification.admin.fields import LinesField, clean_language, cleaned
+from verification.admin.scoping import ScopedInline, Who
+from verification.admin.testevents import TestEventAdmin
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.services.keys import issue_key
 from verification.services.projects import (
+    clean_android_hash,
+    clean_domain,
     clean_origin,
     issue_webhook_secret,
     live_webhook_secrets,
@@ -37,7 +39,6 @@ LIFETIMES = (
     (str(365 * DAY), "1 year"),
 )
 SHORT_CODE = 4
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -46,13 +47,19 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         help_text="Browser origins that may call the session endpoints, one a line, such as https://app.example.com.",
     )
     languages = LinesField(
-        clean_item=lambda text: clean_language(text),
+        clean_item=clean_language,
         help_text="One a line, such as en or pt-BR. Empty means every language there is a text in.",
     )
     server_addresses = LinesField(
         help_text="IP addresses of the customer's own servers, one a line. The limit per client address leaves them"
         " alone.",
     )
+
+    def clean_web_otp_domain(self) -> str:
+        return cleaned(clean_domain, self.cleaned_data["web_otp_domain"])
+
+    def clean_android_hash(self) -> str:
+        return cleaned(clean_android_hash, self.cleaned_data["android_hash"])
 
     class Meta:
         labels = {
@@ -79,6 +86,9 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         }
         help_texts = {
             "code_length": "6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
+            "web_otp_domain": "Such as shop.example. SMS then end with @shop.example #123456, which browsers and iOS"
+            " fill in by themselves.",
+            "android_hash": "The 11 characters by which Android hands SMS to your app, such as FA+9qCX9VSu.",
             "code_letters": "Look-alikes such as 0 and O are left out. At least one of the two must be on.",
         }
 
@@ -152,18 +162,18 @@ class MembershipInline(ScopedInline):
 
 
 @admin.register(Project)
-class ProjectAdmin(ScopedAdmin):
+class ProjectAdmin(TestEventAdmin):
     project_path = "pk"
     goes_with_it = ", with its keys, channels, providers, recipients, sessions and messages"
     adders = deleters = Who.SUPERUSERS
     changers = Who.MEMBERS
     form = ProjectForm
-    inlines = (ChannelInline, ProviderInline, KeyInline, MembershipInline)
+    inlines = (ChannelInline, FallbackInline, ProviderInline, KeyInline, MembershipInline)
     list_display = ("name", "state", "code", "channel_names", "created")
     search_fields = ("name",)
     readonly_fields = ("public_id", "created")
     actions = None
-    actions_detail = ("issue_key", "webhook_secret")
+    actions_detail = ("issue_key", "webhook_secret", "test_event")
     change_form_before_template = "admin/verification/project/short_code.html"
     add_fieldsets = (
         (
@@ -190,12 +200,10 @@ class ProjectAdmin(ScopedAdmin):
                     "default_phone_channel",
                     "default_email_channel",
                     "allow_voip",
-                    "code_in_subject",
-                    "web_otp_domain",
-                    "android_hash",
                 )
             },
         ),
+        ("Autofill & e-mail", {"fields": ("web_otp_domain", "android_hash", "code_in_subject")}),
         (
             "Browsers & servers",
             {"fields": ("origins", "server_addresses")},
@@ -335,10 +343,3 @@ class ProjectAdmin(ScopedAdmin):
 
     def _page(self, project: Project) -> str:
         return reverse("admin:verification_project_change", args=(project.pk,))
-
-
-def clean_language(text: str) -> str:
-    """Raises :class:`Misuse`."""
-    if not _LANGUAGE.fullmatch(text):
-        raise Misuse(f"{text!r} is not a language. Write it as en, de or pt-BR.")
-    return text

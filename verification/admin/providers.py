@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from operator import itemgetter
 from typing import Any
 
@@ -26,18 +25,19 @@ from unfold.widgets import (
 from providers import registry
 from providers.base import Adapter, Health, Setting, SettingKind
 from providers.errors import SettingsInvalid
+from verification.admin.breakers import BreakerAdmin, state_label
 from verification.admin.display import channel as show_channel
 from verification.admin.display import channel_icon, label
-from verification.admin.fields import LinesField
-from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who, own_projects
+from verification.admin.fields import LinesField, clean_prefix
+from verification.admin.scoping import ProjectFilter, Who, own_projects
+from verification.admin.senders import CHANNELS as WITH_SENDERS
+from verification.admin.senders import SenderRuleInline
 from verification.crypto import DecryptionFailed
-from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.services.providers import check_provider, hook_url, is_known, store_settings, stored_secrets
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
-_NUMBER_PREFIX = re.compile(r"\+[1-9][0-9]{0,14}")
 UNREADABLE = "The stored secrets cannot be read with the present encryption keys. Enter them again."
 
 
@@ -54,13 +54,13 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
     only_prefixes = LinesField(
         label="Only numbers that begin with",
         help_text="Such as +49, +43. Empty means every number.",
-        clean_item=lambda text: clean_prefix(text),
+        clean_item=clean_prefix,
         rows=2,
     )
     except_prefixes = LinesField(
         label="Never numbers that begin with",
         help_text="Such as +1900.",
-        clean_item=lambda text: clean_prefix(text),
+        clean_item=clean_prefix,
         rows=2,
     )
 
@@ -104,7 +104,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
 
 
 @admin.register(Provider)
-class ProviderAdmin(ScopedAdmin):
+class ProviderAdmin(BreakerAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
     goes_with_it = ", with its settings and what it knows of started bots; its messages stay"
@@ -112,9 +112,10 @@ class ProviderAdmin(ScopedAdmin):
     form = ProviderForm
     list_display = ("name", "type_shown", "channel_shown", "owner", "state", "priority")
     list_filter = (ProjectFilter, "channel", "is_enabled")
-    list_select_related = ("project",)
+    list_select_related = ("project", "breaker")
+    inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
-    actions_detail = ("check_credentials",)
+    actions_detail = ("check_credentials", "use_again")
 
     # --- adding: first what it is, then its settings --------------------------------------------------------------
 
@@ -216,7 +217,10 @@ class ProviderAdmin(ScopedAdmin):
 
     @admin.display(description="State", ordering="is_enabled")
     def state(self, provider: Provider) -> str:
-        return label("Enabled", "success") if provider.is_enabled else label("Disabled")
+        return state_label(provider)
+
+    def get_inlines(self, request: HttpRequest, obj: Provider | None) -> Any:
+        return self.inlines if obj and obj.channel in WITH_SENDERS else ()
 
     @admin.display(description="Webhook address")
     def hook_url(self, provider: Provider) -> str:
@@ -295,13 +299,6 @@ def kept_secrets(provider: Provider) -> set[str]:
 
 def can_be_forgotten(setting: Setting, kept: set[str]) -> bool:
     return setting.name in kept and not setting.required
-
-
-def clean_prefix(text: str) -> str:
-    """Raises :class:`Misuse`."""
-    if not _NUMBER_PREFIX.fullmatch(text):
-        raise Misuse(f"{text!r} does not begin a phone number. Write it as +49.")
-    return text
 
 
 def reports_back(adapter: type[Adapter]) -> bool:

@@ -366,6 +366,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name": "message text",
                 "ordering": ("channel", "language"),
                 "constraints": [
                     models.UniqueConstraint(fields=("project", "channel", "language"), name="template_once")

@@ -17,7 +17,7 @@ from verification import places, sql
 from verification.addresses import country_of
 from verification.crypto import DecryptionFailed, decrypt
 from verification.models import MessageStatus, Subscription
-from verification.services.providers import LiveProvider
+from verification.services.providers import LiveProvider, forget_providers
 from verification.services.rendering import Style, render_message
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
 
@@ -39,7 +39,9 @@ ABOUT_THE_RECIPIENT = frozenset({Outcome.REFUSED, Outcome.NO_ACCOUNT})
 
 
 def deliver(message_id: int) -> bool:
-    """Deliver one message if it is due and nobody else has it. False if there was nothing to do."""
+    """Deliver the message, or in its place the freshest that is due, where it was taken already or the wake-up for it
+    comes late. False if there was nothing to do.
+    """
     claimed = sql.call_many("claim_messages", message=message_id, limit=1, lease_seconds=LEASE_SECONDS, idle_seconds=0)
     for message in claimed:
         deliver_claimed(message)
@@ -268,6 +270,7 @@ def _note_fault(provider: LiveProvider, result: Result) -> None:
         is_probe=provider.open_until is not None,
     ).note_provider_failure
     if is_set_aside:
+        forget_providers()  # so that no other thread of this process asks it for the rest of a second
         log.warning("%s is set aside for a while: %s", provider.name, result.error)
 
 

@@ -86,6 +86,11 @@ def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
     return found
 
 
+def forget_providers() -> None:
+    """Read every list anew at its next use."""
+    _live.clear()
+
+
 def adapter_for(provider_id: int) -> Adapter:
     """The adapter of one provider as it is configured now. Raises ``Provider.DoesNotExist``."""
     return adapter_of(Provider.objects.get(pk=provider_id))

@@ -1,0 +1,39 @@
+"""A project's order of fall-back, on its page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+
+from verification.admin.scoping import ScopedInline, Who
+from verification.models import ChannelType, FallbackStep
+
+WAIT_SECONDS = 5, 150  # as the database holds it
+
+
+class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    channel = forms.ChoiceField(
+        choices=[("", "–"), *ChannelType.phone_choices()],  # an e-mail address has no other way
+        widget=UnfoldAdminSelectWidget,
+    )
+    wait_seconds = forms.IntegerField(
+        label="Wait, in seconds",
+        help_text="How long a receipt is waited for before the code goes out over the next channel.",
+        min_value=WAIT_SECONDS[0],
+        max_value=WAIT_SECONDS[1],
+        initial=30,
+        widget=UnfoldAdminIntegerFieldWidget,
+    )
+
+
+class FallbackInline(ScopedInline):
+    model = FallbackStep
+    adders = changers = deleters = Who.MEMBERS
+    form = FallbackForm
+    fields = ("position", "channel", "wait_seconds")
+    verbose_name = "channel"
+    verbose_name_plural: Any = "fall-back order"
+    template_before = "admin/verification/project/fallback.html"
+    tab = True
