@@ -481,3 +481,11 @@ def test_no_address_is_built_from_the_requests_host(api):
     with override_settings(ALLOWED_HOSTS=["*"]):
         session = api.create(headers={"host": "evil.example", "x-forwarded-host": "evil.example"})
     assert "evil.example" not in session.content.decode()
+
+
+def test_a_test_login_can_log_in_again_within_the_block(api, project):
+    project.test_login("+4915112345678", "4711")
+    for _ in range(2):
+        session = api.create().data
+        assert session["sent_to"] == "sms"
+        assert api.check(session["session_id"], "4711").data["is_test"] is True
