@@ -59,7 +59,7 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
         return
     try:
         act_on(provider, reply.events)
-    except Exception:
+    except BaseException:
         seen.delete()  # so that the provider's next try is acted on
         raise
 
