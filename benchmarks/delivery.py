@@ -264,8 +264,9 @@ def dead(bench: Bench) -> str:
     for name in names:
         with bench.worker(), dead_provider(bench, name) as provider:
             bench.until_ready()
+            time.sleep(1.0)  # until that message is on record
             bench.service.query(f"DELETE FROM verification_circuitbreaker WHERE provider_id = {provider} RETURNING 1")
-            bench.service.query("TRUNCATE verification_deliveryattempt; SELECT 1")
+            bench.service.query("DELETE FROM verification_deliveryattempt RETURNING 1")
             time.sleep(1.0)  # until the worker knows
             messages = bench.load.prepare(10 if name == "none" else 24)
             waits = bench.waits(messages, rate=DEAD_RATE)
@@ -298,7 +299,7 @@ def dead_provider(bench: Bench, manner: str) -> Iterator[int]:
     try:
         yield made
     finally:
-        bench.service.query(f"DELETE FROM verification_provider WHERE id = {made} RETURNING id")
+        bench.service.query(f"UPDATE verification_provider SET is_enabled = false WHERE id = {made} RETURNING id")
 
 
 # --- the gateway --------------------------------------------------------------------------------------------------

@@ -53,9 +53,14 @@ def project(name="", channels=("sms", "email"), **values):
     collector.install()
     new = projects.create_project(name=name or f"Project {next(_counter)}")
     made = MadeProject(new.project, new.api_key, new.secret_key)
-    for position, channel in enumerate(channels):
-        made.provider(channel, name=f"{channel} first")
-        made.channel(channel, position=position)
+    Channel.objects.bulk_create(
+        Channel(project=new.project, type=channel, position=position) for position, channel in enumerate(channels)
+    )
+    Provider.objects.bulk_create(
+        Provider(project=new.project, channel=channel, type="collector", name=name, settings={"name": name})
+        for channel in channels
+        for name in (f"{channel} first",)
+    )
     return made.set(**values) if values else made
 
 

@@ -9,6 +9,7 @@ import pytest
 from verification import codes
 
 DRAWN = 200_000
+by_one_process = pytest.mark.xdist_group("drawn codes")  # so that they are drawn once
 CHI_SQUARE_9 = 39.3  # exceeded by chance once in 100,000 tests with 9 degrees of freedom
 CHI_SQUARE_30 = 81.5  # the same with 30
 
@@ -25,6 +26,7 @@ def drawn():
     return [codes.generate_code(6) for _ in range(DRAWN)]
 
 
+@by_one_process
 @pytest.mark.parametrize("position", range(6))
 def test_every_digit_is_equally_likely_at_every_position(drawn, position):
     column = [code[position] for code in drawn]
@@ -32,11 +34,13 @@ def test_every_digit_is_equally_likely_at_every_position(drawn, position):
     assert deviation(column, string.digits) < CHI_SQUARE_9
 
 
+@by_one_process
 def test_codes_have_their_length_with_leading_zeros(drawn):
     assert {len(code) for code in drawn} == {6}
     assert any(code.startswith("00") for code in drawn)
 
 
+@by_one_process
 def test_no_digit_tells_the_next(drawn):
     pairs = Counter(code[:2] for code in drawn)
     assert len(pairs) == 100

@@ -27,6 +27,8 @@ def alphabet(*, digits: bool, letters: bool) -> str:
 def generate_code(length: int, *, digits: bool = True, letters: bool = False) -> str:
     """Uniform over the whole alphabet, leading zeros included."""
     characters = alphabet(digits=digits, letters=letters)
+    if characters is DIGITS:  # the usual ones, in one draw
+        return f"{secrets.randbelow(10**length):0{length}d}"
     return "".join(secrets.choice(characters) for _ in range(length))
 
 

@@ -67,10 +67,12 @@ def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):
     page.get_by_role("button", name="Copy").click()
     page.get_by_text(re.compile("Copied|Press Ctrl")).wait_for()
 
-    for name in ("project", "channel", "provider", "apikey", "testlogin", "session", "message", "recipient"):
+    names = ("project", "channel", "provider", "apikey", "testlogin", "session", "message", "recipient")
+    for name in (*names, "messagetemplate", "suppression", "callback"):
         page.goto(live_server.url + reverse(f"admin:verification_{name}_changelist"))
         page.wait_for_load_state("networkidle")
-    for name in ("verification_inbox", "index", "verification_channel_add", "verification_testlogin_add"):
+    adds = ("verification_channel_add", "verification_messagetemplate_add", "verification_testlogin_add")
+    for name in ("verification_inbox", "index", *adds):
         page.goto(live_server.url + reverse(f"admin:{name}"))
         page.wait_for_load_state("networkidle")
     assert complaints == []

@@ -13,7 +13,7 @@ from django.utils import timezone
 from unfold.decorators import action
 
 from verification.admin import display
-from verification.admin.display import text_of, time_of, when
+from verification.admin.display import time_of, when
 from verification.admin.scoping import ProjectFilter, ScopedInline
 from verification.admin.traffic import CreatedFilter, TrafficAdmin
 from verification.models import Callback, CallbackAttempt
@@ -42,14 +42,21 @@ class AttemptInline(ScopedInline):
     project_path = "callback__project"
     fields = readonly_fields = ("at", "answer", "shown_error", "latency")
     verbose_name_plural: Any = "tries"
-    at = time_of("created_at", "At")
-    shown_error = text_of("error", "Error")
+
+    @admin.display(description="At")
+    def at(self, attempt: CallbackAttempt) -> str:
+        return display.exactly(attempt.created_at)
 
     @admin.display(description="Answer")
     def answer(self, attempt: CallbackAttempt) -> str:
         if attempt.status is None:
             return display.label("None", "danger")
         return display.label(f"HTTP {attempt.status}", "success" if 200 <= attempt.status < 300 else "danger")
+
+    @admin.display(description="Error")
+    def shown_error(self, attempt: CallbackAttempt) -> str:
+        """Where it says more than the answer does."""
+        return "–" if attempt.error in ("", f"HTTP {attempt.status}") else attempt.error
 
     @admin.display(description="Took")
     def latency(self, attempt: CallbackAttempt) -> str:
@@ -89,7 +96,7 @@ class CallbackAdmin(TrafficAdmin):
 
     @admin.display(description="Address")
     def shown_url(self, callback: Callback) -> str:
-        return display.short(callback.url, 50)
+        return display.short(callback.url.removeprefix("https://"), 44)
 
     @admin.display(description="Address")
     def address(self, callback: Callback) -> str:

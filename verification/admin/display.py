@@ -90,8 +90,11 @@ def recent(moment: datetime | None) -> SafeString:
     """How long ago, and the exact time when the pointer rests on it."""
     if moment is None:
         return SafeString("–")
-    exact = f"{formats.date_format(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
-    return format_html('<span class="ww-nowrap" title="{}">{}</span>', exact, ago(moment))
+    return format_html('<span class="ww-nowrap" title="{}">{}</span>', exactly(moment), ago(moment))
+
+
+def exactly(moment: datetime) -> str:
+    return f"{formats.date_format(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
 
 
 def lasted(start: datetime | None, end: datetime | None) -> str:

@@ -104,7 +104,7 @@ class SuppressionAdmin(TrafficAdmin):
     def _confirm(self, request: HttpRequest, rows: list[Suppression], **more: Any) -> HttpResponse:
         context = self.page_context(
             request,
-            "Lift",
+            "Lift the suppression" if len(rows) == 1 else "Lift the suppressions",
             intro=f"{', '.join(map(_who, rows))}: messages go there again. Do so only if the recipient wants them or"
             " their mailbox is in order again: providers count bounces and complaints against the sender.",
             submit_text="Lift",

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.decorators import action
-from unfold.widgets import UnfoldAdminURLInputWidget
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from providers.errors import AddressBlocked
 from providers.guard import MAX_URL_LENGTH, judge_url
@@ -28,9 +28,7 @@ class TestEventForm(forms.Form):
     url = forms.CharField(
         label="Address",
         max_length=MAX_URL_LENGTH,
-        widget=UnfoldAdminURLInputWidget(
-            attrs={"placeholder": "https://shop.example/watchword", "autocomplete": "off"}
-        ),
+        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "https://shop.example/watchword", "inputmode": "url"}),
     )
 
     def clean_url(self) -> str:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from verification.admin.display import channel as show_channel
 from verification.admin.display import label, short
@@ -34,12 +34,15 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
 
 class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
-        widgets = {"language": SuggestingInput}
+        widgets = {
+            "language": SuggestingInput,
+            "text": UnfoldAdminTextareaWidget(attrs={"rows": 6, "class": "ww-lines"}),
+        }
         labels = {"text": "Text"}
         help_texts = {
             "channel": "The wording on WhatsApp is the platform's own, so there is no text for it.",
             "language": "As in de or pt-BR. A text in de also serves de-AT, unless that has its own.",
-            "subject": "Empty means ours.",
+            "subject": "For e-mail only. Empty means ours.",
             "text": "Placeholders: {code}, which must be in it; {project}, the project's name; {minutes}, how long the"
             " code is still valid. Links may lead to the project's site only.",
         }
@@ -90,18 +93,19 @@ class TextAdmin(ScopedAdmin):
     list_select_related = ("project",)
     list_before_template = "admin/verification/messagetemplate/what_for.html"
     ordering = ("project__name", "channel", "language")
-    conditional_fields = {"subject": "channel == 'email'"}
 
     def get_fieldsets(self, request: HttpRequest, obj: MessageTemplate | None = None) -> Any:
-        subject = ("subject",) if obj is None or obj.channel == ChannelType.EMAIL else ()
-        sets: list[Any] = [(None, {"fields": ("project", "channel", "language", *subject, "text")})]
-        if obj:
-            size = ("size",) if obj.channel == ChannelType.SMS else ()
-            sets.append(("As it arrives", {"fields": (*size, "preview")}))
-        return sets
+        if obj is None:
+            return ((None, {"fields": ("project", "channel", "language", "subject", "text")}),)
+        subject = ("subject",) if obj.channel == ChannelType.EMAIL else ()
+        size = ("size",) if obj.channel == ChannelType.SMS else ()
+        return (
+            (None, {"fields": ("project", "shown_channel", "shown_language", *subject, "text")}),
+            ("As it arrives", {"fields": (*size, "preview")}),
+        )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("project", "shown_channel", "language", "size", "preview") if obj else ()
+        return ("project", "shown_channel", "shown_language", "size", "preview") if obj else ()
 
     def response_add(
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None

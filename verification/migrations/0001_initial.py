@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ("auth", "__first__"),
     ]
 
     operations = [
@@ -550,6 +550,7 @@ class Migration(migrations.Migration):
                 (
                     "project",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="recipients",
                         to="verification.project",
@@ -772,7 +773,12 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("expires_at", models.DateTimeField()),
                 ("verified_at", models.DateTimeField(null=True)),
-                ("project", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="verification.project")),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
                 (
                     "recipient",
                     models.ForeignKey(
@@ -951,6 +957,7 @@ class Migration(migrations.Migration):
                     "pinned_provider",
                     models.ForeignKey(
                         blank=True,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="+",
@@ -961,16 +968,23 @@ class Migration(migrations.Migration):
                     "provider",
                     models.ForeignKey(
                         blank=True,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="messages",
                         to="verification.provider",
                     ),
                 ),
-                ("project", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="verification.project")),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
                 (
                     "recipient",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="messages",
                         to="verification.recipient",
@@ -980,6 +994,7 @@ class Migration(migrations.Migration):
                     "session",
                     models.ForeignKey(
                         blank=True,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="messages",
@@ -990,6 +1005,9 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ("-created_at",),
                 "indexes": [
+                    models.Index(
+                        condition=models.Q(("session__isnull", False)), fields=["session"], name="message_of_session"
+                    ),
                     models.Index(fields=["recipient", "-created_at"], name="message_of_recipient"),
                     models.Index(fields=["project", "-created_at"], name="message_of_project"),
                     models.Index(
@@ -1064,7 +1082,12 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("expires_at", models.DateTimeField()),
                 ("used_at", models.DateTimeField(null=True)),
-                ("project", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="verification.project")),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
                 (
                     "session",
                     models.OneToOneField(
@@ -1090,11 +1113,14 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 (
                     "recipient",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="verification.recipient"),
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.recipient"
+                    ),
                 ),
                 (
                     "session",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="wrong_codes",
                         to="verification.session",
@@ -1102,7 +1128,10 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "indexes": [models.Index(fields=["recipient", "-created_at"], name="wrong_code_of_recipient")],
+                "indexes": [
+                    models.Index(fields=["recipient", "-created_at"], name="wrong_code_of_recipient"),
+                    models.Index(fields=["session"], name="wrong_code_of_session"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1152,6 +1181,7 @@ class Migration(migrations.Migration):
                 (
                     "provider",
                     models.ForeignKey(
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="attempts",

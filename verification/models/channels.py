@@ -180,4 +180,4 @@ class MessageTemplate(models.Model):
         constraints = (models.UniqueConstraint(name="template_once", fields=("project", "channel", "language")),)
 
     def __str__(self) -> str:
-        return f"{self.channel}, {self.language}"
+        return f"{ChannelType(self.channel).label}, {self.language}"

@@ -31,10 +31,18 @@ class Message(models.Model):
     """
 
     id = models.BigIntegerField(primary_key=True)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
-    recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, related_name="messages")
+    # Each foreign key is in an index of the class below, or needs none: every update of a row writes all indexes.
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
+    recipient = models.ForeignKey(
+        "verification.Recipient", on_delete=models.CASCADE, related_name="messages", db_index=False
+    )
     session = models.ForeignKey(
-        "verification.Session", null=True, blank=True, on_delete=models.CASCADE, related_name="messages"
+        "verification.Session",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="messages",
+        db_index=False,
     )
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
@@ -45,10 +53,15 @@ class Message(models.Model):
     code_encrypted = models.BinaryField(null=True, help_text="The code of a manual send, until it is final.")
     callback_url = models.CharField(max_length=2048, blank=True)
     pinned_provider = models.ForeignKey(
-        "verification.Provider", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+        "verification.Provider", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     provider = models.ForeignKey(
-        "verification.Provider", null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
+        "verification.Provider",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="messages",
+        db_index=False,
     )
     provider_message_id = models.CharField(max_length=255, null=True, blank=True)
     claims = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")
@@ -73,6 +86,7 @@ class Message(models.Model):
             models.CheckConstraint(name="message_expires_later", condition=Q(expires_at__gt=F("created_at"))),
         )
         indexes = (
+            models.Index(name="message_of_session", fields=("session",), condition=Q(session__isnull=False)),
             models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
             models.Index(name="message_of_project", fields=("project", "-created_at")),
             models.Index(
@@ -97,7 +111,9 @@ class DeliveryAttempt(models.Model):
     """One call to one provider for one message."""
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="attempts")
-    provider = models.ForeignKey("verification.Provider", null=True, on_delete=models.SET_NULL, related_name="attempts")
+    provider = models.ForeignKey(
+        "verification.Provider", null=True, on_delete=models.SET_NULL, related_name="attempts", db_index=False
+    )
     provider_name = models.CharField(max_length=80)
     outcome = models.CharField(max_length=20)
     provider_message_id = models.CharField(max_length=255, null=True)

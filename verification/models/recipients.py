@@ -11,7 +11,9 @@ from verification.models.projects import LANGUAGE_MAX_LENGTH
 class Recipient(models.Model):
     """A phone number or e-mail address as one project knows it."""
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="recipients")
+    project = models.ForeignKey(
+        "verification.Project", on_delete=models.CASCADE, related_name="recipients", db_index=False
+    )
     address = models.CharField(max_length=254, help_text="Canonical: E.164, or the lower-cased e-mail address.")
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH, blank=True)
     verified_channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)

@@ -17,7 +17,7 @@ class Session(models.Model):
     """
 
     id = models.CharField(primary_key=True, max_length=ULID_LENGTH)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, related_name="sessions")
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
     code_digest = models.BinaryField(max_length=32)
@@ -70,12 +70,15 @@ class Session(models.Model):
 class WrongCode(models.Model):
     """One wrong code, from which the recipient's budget is counted."""
 
-    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="wrong_codes")
-    recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE)
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="wrong_codes", db_index=False)
+    recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, db_index=False)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        indexes = (models.Index(name="wrong_code_of_recipient", fields=("recipient", "-created_at")),)
+        indexes = (
+            models.Index(name="wrong_code_of_recipient", fields=("recipient", "-created_at")),
+            models.Index(name="wrong_code_of_session", fields=("session",)),
+        )
 
     def __str__(self) -> str:
         return f"wrong code {self.pk}"
@@ -85,7 +88,7 @@ class VerifyToken(models.Model):
     """What a right code is exchanged for. Only the SHA-256 of the token's text is kept."""
 
     digest = models.BinaryField(primary_key=True, max_length=32)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="verify_token")
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
