@@ -102,6 +102,14 @@ def test_a_channel_stands_in_the_order_once(panel):
     assert not FallbackStep.objects.exists()
 
 
+def test_a_new_channel_comes_last(panel):
+    FallbackStep.objects.create(project=panel.project, channel="sms", position=4)
+    shown = panel.as_("owner").get(page("project_change", panel.project))
+    formsets = [inline.formset for inline in shown.context["inline_admin_formsets"]]
+    (steps,) = [formset for formset in formsets if formset.model is FallbackStep]
+    assert steps.empty_form["position"].value() == 5
+
+
 def test_a_step_of_another_project_is_not_reached_by_its_id(panel):
     theirs = FallbackStep.objects.create(project=panel.other, channel="sms")
     forged = step(0, "voice") | {

@@ -55,6 +55,18 @@ def test_createproject_refuses_an_owner_who_is_neither_known_nor_an_address():
         run("createproject", "Shop", "--owner", "bob")
 
 
+def test_setproject_sets_what_phones_fill_in_by(project):
+    name = project.row.name
+    run("setproject", name, "web_otp_domain=Shop.example", "android_hash=FA+9qCX9VSu", "code_in_subject=yes")
+    row = Project.objects.get(pk=project.id)
+    assert (row.web_otp_domain, row.android_hash, row.code_in_subject) == ("shop.example", "FA+9qCX9VSu", True)
+    run("setproject", name, "web_otp_domain=")
+    for wrong in ("web_otp_domain=https://shop.example", "android_hash=short"):
+        with pytest.raises(CommandError):
+            run("setproject", name, wrong)
+    assert Project.objects.get(pk=project.id).web_otp_domain == ""
+
+
 def test_setproject_sets_by_id_and_by_name(project):
     run("setproject", str(project.id), "code_length=4", "code_letters=true", "origins=https://A.example, app://b")
     run("setproject", project.row.name, "default_phone_channel=voice", "traffic_guard=off", "challenge_mode=off")

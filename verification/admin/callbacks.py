@@ -96,7 +96,7 @@ class CallbackAdmin(TrafficAdmin):
 
     @admin.display(description="Address")
     def shown_url(self, callback: Callback) -> str:
-        return display.short(callback.url.removeprefix("https://"), 44)
+        return display.short(callback.url.removeprefix("https://"), 36)
 
     @admin.display(description="Address")
     def address(self, callback: Callback) -> str:

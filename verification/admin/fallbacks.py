@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.forms.models import BaseInlineFormSet
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from verification.admin.scoping import ScopedInline, Who
@@ -28,10 +29,21 @@ class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
     )
 
 
+class FallbackFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # as above
+    def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
+        """A new channel comes last."""
+        kwargs: dict[str, Any] = super().get_form_kwargs(index)
+        if index is None or index >= self.initial_form_count():
+            last = max((step.position for step in self.get_queryset()), default=0)
+            kwargs["initial"] = {"position": last + 1}
+        return kwargs
+
+
 class FallbackInline(ScopedInline):
     model = FallbackStep
     adders = changers = deleters = Who.MEMBERS
     form = FallbackForm
+    formset = FallbackFormSet
     fields = ("position", "channel", "wait_seconds")
     verbose_name = "channel"
     verbose_name_plural: Any = "fall-back order"

@@ -23,7 +23,7 @@ from unfold.widgets import (
 )
 
 from providers import registry
-from providers.base import Adapter, Health, Setting, SettingKind
+from providers.base import Adapter, Setting, SettingKind
 from providers.errors import SettingsInvalid
 from verification.admin.breakers import BreakerAdmin, state_label
 from verification.admin.display import channel as show_channel
@@ -239,7 +239,7 @@ class ProviderAdmin(BreakerAdmin):
             request,
             "Check credentials",
             object=provider,
-            health=_health(provider) if request.method == "POST" else None,
+            health=check_provider(provider) if request.method == "POST" else None,
             back=reverse("admin:verification_provider_change", args=(provider.pk,)),
         )
         return TemplateResponse(request, "admin/verification/provider/check.html", context)
@@ -308,10 +308,3 @@ def reports_back(adapter: type[Adapter]) -> bool:
 def what_is_added(choice: dict[str, Any]) -> str:
     owner = choice["project"].name if choice.get("project") else "System"
     return f"{owner} · {ChannelType(choice['channel']).label} · {registry.adapter_class(choice['type']).label}"
-
-
-def _health(provider: Provider) -> Health:
-    try:
-        return check_provider(provider)
-    except DecryptionFailed:
-        return Health(False, UNREADABLE)
