@@ -281,6 +281,11 @@ def warm() -> None:
                 _parse_number(_e164(example))
 
 
+def kind_of(text: str) -> AddressKind:
+    """Whether a canonical address is a phone number or an e-mail address."""
+    return AddressKind.EMAIL if "@" in text else AddressKind.PHONE
+
+
 def country_of(text: str) -> str:
     """The ISO region of a canonical number, empty where it has none and for an e-mail address."""
     if not text.startswith("+"):

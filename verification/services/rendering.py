@@ -14,9 +14,9 @@ from django.conf import settings
 from django.template.loader import render_to_string
 
 from verification.models import ChannelType, MessageTemplate
+from verification.services.configuration import CACHE_SECONDS
 
 FALLBACK_LANGUAGE = "en"
-CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
 MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read
 RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
 

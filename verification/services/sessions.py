@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from verification import codes, places, sql
-from verification.addresses import Address, AddressKind, parse_address
+from verification.addresses import Address, AddressKind, kind_of, parse_address
 from verification.crypto import code_digest, encrypt
 from verification.errors import Refusal, refusal
 from verification.services import limits, outbox
@@ -248,7 +248,7 @@ class FoundSession:
 
     @property
     def kind(self) -> AddressKind:
-        return AddressKind.EMAIL if "@" in self.address else AddressKind.PHONE
+        return kind_of(self.address)
 
 
 def _find(project: ProjectConfig, session_id: str) -> FoundSession:

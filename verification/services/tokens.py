@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from verification import codes, sql
-from verification.addresses import AddressKind
+from verification.addresses import AddressKind, kind_of
 from verification.crypto import code_digest, sha256
 from verification.errors import Refusal, refusal
 from verification.services.configuration import ProjectConfig
@@ -59,8 +59,7 @@ def redeem_verify_token(*, project: ProjectConfig, token: str) -> VerifiedAddres
     row = sql.call("redeem_token", project=project.id, digest=sha256(token))
     if row.outcome != "redeemed":
         raise refusal(row.outcome)
-    kind = AddressKind.EMAIL if "@" in row.address else AddressKind.PHONE
-    return VerifiedAddress(row.address, kind, row.is_test)
+    return VerifiedAddress(row.address, kind_of(row.address), row.is_test)
 
 
 def _digest_of_guess(code: str, session_id: str) -> bytes | None:
