@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,18 @@ def outbox():
     collected.open()
     yield collected
     collected.close()
+
+
+@pytest.fixture
+def drop(tmp_path, monkeypatch):
+    """Puts an adapter file into a folder that the registry reads as well."""
+    from providers import adapters, registry
+
+    def write(name, source):
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(source))
+        registry.reload()
+
+    monkeypatch.setattr(adapters, "__path__", [*adapters.__path__, str(tmp_path)])
+    yield write
+    monkeypatch.undo()
+    registry.reload()

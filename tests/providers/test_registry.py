@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import textwrap
-
 import pytest
 
-from providers import adapters, registry
+from providers import registry
 from providers.errors import SettingsInvalid
 from providers.http import HttpDoor
 from providers.registry import UnknownAdapter
@@ -34,20 +32,6 @@ class Adapter(base.Adapter):
     def clean(cls, values):
         return {{"port": "this name goes with port 80"}} if (values["name"], values["port"]) == ("x", 81) else {{}}
 """
-
-
-@pytest.fixture
-def drop(tmp_path, monkeypatch):
-    """Puts an adapter file into a folder that the registry reads as well."""
-
-    def write(name, source):
-        (tmp_path / f"{name}.py").write_text(textwrap.dedent(source))
-        registry.reload()
-
-    monkeypatch.setattr(adapters, "__path__", [*adapters.__path__, str(tmp_path)])
-    yield write
-    monkeypatch.undo()
-    registry.reload()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from tests import clock, factories
 from tests.api.calls import WRONG
-from verification.models import DeliveryAttempt, Message, Session
+from verification.models import Callback, DailySpend, DeliveryAttempt, Message, Session
 from verification.services import dispatch, receipts, sweeping
 
 pytestmark = pytest.mark.django_db
@@ -93,6 +93,14 @@ def test_the_sweep_takes_the_freshest_first(api):
     fresh = send(api)
     assert [message.id for message in dispatch.claim_due(limit=1, idle_seconds=0)] == [fresh]
     assert [message.id for message in dispatch.claim_due(limit=1, idle_seconds=0)] == [old]
+
+
+def test_a_late_wake_up_takes_the_freshest(api):
+    older = send(api)
+    clock.forward(1)
+    newer = send(api, to="+4915112345679")
+    deliver(older)
+    assert dict(Message.objects.values_list("pk", "status")) == {older: "queued", newer: "success"}
 
 
 def test_the_sweep_delivers_without_a_broker(api, outbox):
@@ -397,6 +405,28 @@ def test_the_sweep_expires_what_is_over_without_asking_anybody(api):
     assert sweeping.expire_messages() == 2
     assert set(Message.objects.values_list("status", flat=True)) == {"expired"}
     assert asked() == []
+
+
+def test_what_the_sweep_expires_is_ended_with_all_that_follows(api, project):
+    project.channel("sms", daily_budget=50)
+    message_id = send(api, callback_url="https://shop.example/hook")
+    assert DailySpend.objects.get().messages == 1
+    clock.forward(601)
+    assert sweeping.expire_messages() == 1
+    message = Message.objects.get(pk=message_id)
+    assert (message.status, message.error) == ("expired", "It could not be sent in time.")
+    assert (message.is_counted, message.code_encrypted) == (False, None)
+    assert Callback.objects.get(message=message).due_at is not None
+    assert DailySpend.objects.filter(messages__gt=0).count() == 0
+    assert sweeping.expire_messages() == 0
+
+
+def test_what_may_have_arrived_goes_on_counting_though_the_sweep_expires_it(api):
+    message_id = send(api)
+    DeliveryAttempt.objects.create(message_id=message_id, provider_name="first", outcome="unknown", latency_ms=1)
+    clock.forward(601)
+    assert sweeping.expire_messages() == 1
+    assert Message.objects.get(pk=message_id).is_counted
 
 
 def test_the_sweep_leaves_what_lives(api):
