@@ -9,6 +9,8 @@ import ipaddress
 import logging
 import math
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from django.conf import settings
 from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
@@ -27,6 +29,8 @@ IPV6_SITE_PREFIX = 64  # one subscriber's network
 NAMESPACE = "watchword"
 AWAY_SECONDS = 1.0  # how long the cache is left alone after it did not answer
 
+T = TypeVar("T")
+
 
 def count_request(project: ProjectConfig) -> None:
     """One session create or manual send of the project. Raises ``rate_limited``."""
@@ -37,15 +41,20 @@ def count_request(project: ProjectConfig) -> None:
 
 def count_create(project: ProjectConfig, client_address: str) -> None:
     """One session create from this address, and one request of the project. Raises ``rate_limited``."""
-    if project.creates_per_address and not _is_exempt(project, client_address):
-        item = RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
+    if item := _creates(project, client_address):
         _hit(
             item,
-            f"create:{project.id}:{network_of(client_address)}",
+            _creator(project, client_address),
             "Too many sessions were created from this client address. If it is your own server's, list it among "
             "the project's server addresses.",
         )
     count_request(project)
+
+
+def is_over_creates(project: ProjectConfig, client_address: str) -> bool:
+    """Whether the next session create from this address would be one too many. Counts nothing."""
+    item = _creates(project, client_address)
+    return item is not None and _is_used_up(item, _creator(project, client_address))
 
 
 def count_unknown_key(client_address: str) -> None:
@@ -62,6 +71,17 @@ def network_of(client_address: str) -> str:
     if address.version == 4:
         return str(address)
     return str(ipaddress.ip_network((address, IPV6_SITE_PREFIX), strict=False))
+
+
+def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | None:
+    """The limit of session creates that holds for this address, if any."""
+    if not project.creates_per_address or _is_exempt(project, client_address):
+        return None
+    return RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
+
+
+def _creator(project: ProjectConfig, client_address: str) -> str:
+    return f"create:{project.id}:{network_of(client_address)}"
 
 
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
@@ -94,18 +114,24 @@ _own = _Counter(MemoryStorage())
 
 
 def _hit(item: RateLimitItem, who: str, detail: str) -> None:
+    if wait := _ask(lambda limiter: _wait(limiter, item, who)):
+        raise Refusal("rate_limited", detail, retry_after=wait)
+
+
+def _is_used_up(item: RateLimitItem, who: str) -> bool:
+    return _ask(lambda limiter: not limiter.test(item, NAMESPACE, who))
+
+
+def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
+    """Ask the shared counter or, while the cache is away, this process's own."""
     shared = _shared_counter()
     if time.monotonic() >= shared.away_until:
         try:
-            wait = _wait(shared.limiter, item, who)
+            return question(shared.limiter)
         except RedisError:
             shared.away_until = time.monotonic() + AWAY_SECONDS
             log.warning("The cache is away; limits per second and address are counted in each process alone.")
-            wait = _wait(_own.limiter, item, who)
-    else:
-        wait = _wait(_own.limiter, item, who)
-    if wait:
-        raise Refusal("rate_limited", detail, retry_after=wait)
+    return question(_own.limiter)
 
 
 def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int:
