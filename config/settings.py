@@ -6,6 +6,7 @@ the start.
 """
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import environ
 
@@ -210,7 +211,9 @@ SPECTACULAR_SETTINGS = {
 
 # --- operation ---------------------------------------------------------------------------------------------------
 
-vars().update(env.email_url_config(env.str("EMAIL_URL", default="consolemail://")))  # the panel's own mail
+vars().update(env.email_url_config(env.str("EMAIL_URL", default="consolemail://")))  # alerts to owners
+EMAIL_TIMEOUT = 10  # seconds, after which an alert is mailed again later
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default=f"watchword@{urlsplit(BASE_URL).hostname}")
 LOG_FORMAT = env.str("LOG_FORMAT", default="console" if IS_EMBEDDED else "json")
 LOGGING = {
     "version": 1,

@@ -18,7 +18,7 @@ import dramatiq
 from django.db import close_old_connections, connections
 
 from verification import addresses, sql
-from verification.services import callbacks, dispatch, fallback, sweeping
+from verification.services import alerts, callbacks, dispatch, fallback, sweeping
 from verification.services.rendering import languages
 from verification.tasks import broker
 
@@ -31,6 +31,7 @@ WIPE_SECONDS = 30.0
 STOP_SECONDS = 10.0  # longer than a provider call may take
 SWEEP_THREADS = 8
 CALLBACK_THREADS = 8
+ALERT_THREADS = 2
 FALLBACK_BATCH = 50
 
 
@@ -133,7 +134,7 @@ class Tidying:
 
 
 def pollers(stopping: threading.Event) -> list[Poller]:
-    """The sweep, and the callbacks, which have threads of their own so that they cannot slow down a message."""
+    """The sweep; callbacks and alerts have threads of their own, so that they cannot slow down a message."""
     sweep = Poller(
         "the sweep",
         stopping,
@@ -149,4 +150,11 @@ def pollers(stopping: threading.Event) -> list[Poller]:
         work=callbacks.deliver,
         threads=CALLBACK_THREADS,
     )
-    return [sweep, calls]
+    news = Poller(
+        "alerts",
+        stopping,
+        claim=lambda room: alerts.claim_due(limit=room),
+        work=alerts.deliver,
+        threads=ALERT_THREADS,
+    )
+    return [sweep, calls, news]

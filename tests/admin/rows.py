@@ -10,10 +10,12 @@ from django.utils import timezone
 from tests import factories
 from verification.codes import generate_message_id, generate_session_id
 from verification.models import (
+    Alert,
     ApiKey,
     Callback,
     CallbackAttempt,
     Channel,
+    Decision,
     DeliveryAttempt,
     KeyKind,
     Membership,
@@ -87,6 +89,12 @@ def rows_of(project):
             project=project, recipient=recipient, channel="voice", reason="The number asked not to be called."
         ),
         Callback: callback,
+        Decision: Decision.objects.create(
+            project=project, rule="country", subject="KP", hour=timezone.now(), figures={"channel": "sms"}
+        ),
+        Alert: Alert.objects.create(
+            project=project, kind="daily_budget", key="sms", title="SMS: half of the budget", detail="500 of 1,000."
+        ),
     }
 
 

@@ -8,9 +8,11 @@ from django.urls import reverse
 from tests.admin.rows import ADDRESS
 from verification.admin.scoping import Who
 from verification.models import (
+    Alert,
     ApiKey,
     Callback,
     Channel,
+    Decision,
     Message,
     MessageTemplate,
     Project,
@@ -34,6 +36,8 @@ MODELS = [
     MessageTemplate,
     Suppression,
     Callback,
+    Decision,
+    Alert,
 ]
 
 

@@ -1,8 +1,10 @@
 """The owners' panel. Importing the package registers every page."""
 
 from verification.admin import (
+    alerts,
     callbacks,
     channels,
+    decisions,
     keys,
     projects,
     providers,
@@ -14,8 +16,10 @@ from verification.admin import (
 )
 
 __all__ = [
+    "alerts",
     "callbacks",
     "channels",
+    "decisions",
     "keys",
     "projects",
     "providers",

@@ -15,6 +15,7 @@ from django.utils import timezone
 from verification.admin.display import ago, channel_icon
 from verification.admin.scoping import own_projects
 from verification.models import ApiKey, ChannelType, Message, MessageStatus, Provider, Session
+from verification.services.alerts import unread_count
 
 DAY = timedelta(hours=24)
 PATIENCE_MS = 2000  # a page that is looked at all day must not load the database for longer
@@ -57,6 +58,7 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "title": "Overview",
         "steps": steps if not all(step.is_done for step in steps) else [],
         "figures": _figures(projects),
+        "unread_alerts": unread_count(projects),
     }
     return context
 

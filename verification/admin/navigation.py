@@ -16,6 +16,10 @@ _SET_UP = (
     ("Keys", "key", "admin:verification_apikey_changelist"),
     ("Test logins", "science", "admin:verification_testlogin_changelist"),
 )
+_PROTECTION = (
+    ("Alerts", "notifications", "admin:verification_alert_changelist"),
+    ("Decision log", "gavel", "admin:verification_decision_changelist"),
+)
 _TRAFFIC = (
     ("Sessions", "verified_user", "admin:verification_session_changelist"),
     ("Messages", "send", "admin:verification_message_changelist"),
@@ -32,6 +36,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
         {"title": None, "items": _items(request, (("Overview", "space_dashboard", "admin:index"),))},
         {"title": "Set up", "separator": True, "items": _items(request, _SET_UP)},
         {"title": "Traffic", "separator": True, "items": _items(request, _TRAFFIC)},
+        {"title": "Protection", "separator": True, "items": _items(request, _PROTECTION)},
     ]
     if request.user.is_superuser:
         groups.append({"title": "Operation", "separator": True, "items": _items(request, _OPERATION)})

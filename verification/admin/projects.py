@@ -21,6 +21,7 @@ from verification.admin.testevents import TestEventAdmin
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.services.keys import issue_key
 from verification.services.projects import (
+    clean_alert_url,
     clean_android_hash,
     clean_domain,
     clean_origin,
@@ -55,6 +56,14 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         " alone.",
     )
 
+    alert_emails = LinesField(
+        label="Mail alerts to",
+        help_text="One address a line. Empty means the project's members.",
+    )
+
+    def clean_alert_url(self) -> str:
+        return cleaned(clean_alert_url, self.cleaned_data["alert_url"])
+
     def clean_web_otp_domain(self) -> str:
         return cleaned(clean_domain, self.cleaned_data["web_otp_domain"])
 
@@ -83,6 +92,7 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             "wrong_codes_per_day": "Wrong codes a day",
             "creates_per_address": "Creates per client address",
             "requests_per_second": "Requests a second",
+            "alert_url": "Call with alerts",
         }
         help_texts = {
             "code_length": "6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
@@ -222,6 +232,7 @@ class ProjectAdmin(TestEventAdmin):
                 )
             },
         ),
+        ("Alerts", {"fields": ("alert_emails", "alert_url")}),
     )
 
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:

@@ -18,11 +18,13 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
+from verification.models.oversight import Alert, Decision
 from verification.models.projects import ApiKey, KeyKind, Membership, Project, TestLogin, WebhookSecret
 from verification.models.recipients import BotChat, NoAccount, Recipient, SeenHook, Subscription, Suppression
 from verification.models.sessions import Session, VerifyToken, WrongCode
 
 __all__ = [
+    "Alert",
     "ApiKey",
     "BotChat",
     "Callback",
@@ -31,6 +33,7 @@ __all__ = [
     "ChannelType",
     "CircuitBreaker",
     "DailySpend",
+    "Decision",
     "DeliveryAttempt",
     "FallbackStep",
     "IdempotentRequest",

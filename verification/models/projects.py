@@ -12,6 +12,7 @@ from verification.models.channels import ChannelType
 
 CODE_LENGTHS = ((4, "4"), (6, "6"))
 ORIGIN_MAX_LENGTH = 255
+URL_MAX_LENGTH = 2048
 LANGUAGE_MAX_LENGTH = 35  # RFC 5646 asks for room for 35 characters
 
 
@@ -90,6 +91,17 @@ class Project(models.Model):
         default=list,
         blank=True,
         help_text="Addresses of the customer's own servers, which the limit per client address leaves alone.",
+    )
+    alert_emails = ArrayField(
+        models.EmailField(),
+        default=list,
+        blank=True,
+        help_text="Who is mailed of blocks, spent budgets and the like. Empty means the project's members.",
+    )
+    alert_url = models.URLField(
+        max_length=URL_MAX_LENGTH,
+        blank=True,
+        help_text="Called with each alert, signed as callbacks are. https only.",
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

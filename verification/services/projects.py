@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
+from providers.errors import AddressBlocked
+from providers.guard import judge_url
 from verification import places
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import decrypt, encrypt
@@ -52,6 +55,8 @@ SETTABLE = (
     "creates_per_address",
     "requests_per_second",
     "server_addresses",
+    "alert_emails",
+    "alert_url",
 )
 ONLY_OFF = ("traffic_guard", "challenge_mode")  # set by scripts; off is all there is so far
 
@@ -178,6 +183,17 @@ def clean_android_hash(text: str) -> str:
     return text
 
 
+def clean_alert_url(text: str) -> str:
+    """Where alerts are posted to; empty is nowhere. Raises :class:`Misuse`."""
+    url = text.strip()
+    if url:
+        try:
+            judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
+        except AddressBlocked as error:
+            raise Misuse(f"{str(error).rstrip('.').capitalize()}.") from None
+    return url
+
+
 def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
     """Give a recipient a fixed code. An existing row for it is replaced. Raises :class:`Misuse`."""
     try:
@@ -220,7 +236,7 @@ def _read(name: str, text: str) -> Any:
     return clean(text) if clean else text
 
 
-_CLEANERS = {"web_otp_domain": clean_domain, "android_hash": clean_android_hash}
+_CLEANERS = {"web_otp_domain": clean_domain, "android_hash": clean_android_hash, "alert_url": clean_alert_url}
 
 
 def _save(project: Project) -> None:

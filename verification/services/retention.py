@@ -9,7 +9,17 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from verification.errors import Misuse
-from verification.models import DailySpend, IdempotentRequest, Message, Recipient, SeenHook, Session, WrongCode
+from verification.models import (
+    Alert,
+    DailySpend,
+    Decision,
+    IdempotentRequest,
+    Message,
+    Recipient,
+    SeenHook,
+    Session,
+    WrongCode,
+)
 from verification.services.idempotency import KEPT
 
 DEFAULT_DAYS = 30
@@ -31,6 +41,8 @@ def purge(*, days: int = DEFAULT_DAYS) -> dict[str, int]:
         "wrong_codes": _delete(WrongCode.objects.filter(created_at__lt=before)),
         "idempotent_requests": _delete(IdempotentRequest.objects.filter(created_at__lt=now - KEPT)),
         "seen_hooks": _delete(SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN)),
+        "decisions": _delete(Decision.objects.filter(last_at__lt=before)),
+        "alerts": _delete(Alert.objects.filter(created_at__lt=before)),
         "daily_spends": _delete(DailySpend.objects.filter(day__lt=before.date())),
         "recipients": _delete(
             Recipient.objects.filter(created_at__lt=before, sessions=None, messages=None, subscriptions=None)

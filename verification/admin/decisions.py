@@ -1,0 +1,87 @@
+"""The decision log: which rule refused traffic or would have, how often, and by which figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from verification.admin import display
+from verification.admin.display import time_of
+from verification.admin.scoping import ProjectFilter
+from verification.admin.traffic import SPANS, CreatedFilter, TrafficAdmin
+from verification.models import Decision
+from verification.services.decisions import RULES, SUBJECT_MAX_LENGTH
+
+
+def title_of(rule: str) -> str:
+    return RULES[rule].title if rule in RULES else rule.replace("_", " ").capitalize()
+
+
+class RuleFilter(admin.SimpleListFilter):
+    title = "rule"
+    parameter_name = "rule"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, title_of(name)) for name in RULES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Decision]) -> QuerySet[Decision]:
+        return queryset.filter(rule=self.value()) if self.value() else queryset
+
+
+class LastFilter(CreatedFilter):
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        span = SPANS.get(self.value() or "")
+        return queryset.filter(last_at__gte=timezone.now() - span) if span else queryset
+
+
+@admin.register(Decision)
+class DecisionAdmin(TrafficAdmin):
+    list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
+    list_filter = (ProjectFilter, RuleFilter, LastFilter)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/decision/what_for.html"
+    search_fields = ("subject",)
+    search_help_text = "Subject as it stands in the list: a country, a prefix, a masked recipient"
+    ordering = ("-last_at", "-id")
+    fieldsets = (
+        (None, {"fields": ("rule_title", "meaning", "shown_subject", "project", "times", "shown_figures")}),
+        ("Times", {"fields": ("first_when", "last_when")}),
+    )
+    readonly_fields = ("rule_title", "meaning", "shown_subject", "times", "shown_figures", "first_when", "last_when")
+    first_when = time_of("first_at", "First in this hour")
+    last_when = time_of("last_at", "Last in this hour")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        return rows.filter(subject=term[:SUBJECT_MAX_LENGTH])
+
+    @admin.display(description="Rule", ordering="rule")
+    def rule_title(self, decision: Decision) -> str:
+        return title_of(decision.rule)
+
+    @admin.display(description="What it means")
+    def meaning(self, decision: Decision) -> str:
+        return RULES[decision.rule].meaning if decision.rule in RULES else "–"
+
+    @admin.display(description="Subject", ordering="subject")
+    def shown_subject(self, decision: Decision) -> str:
+        return display.code(decision.subject)
+
+    @admin.display(description="Times", ordering="count")
+    def times(self, decision: Decision) -> str:
+        return f"{decision.count:,}"
+
+    @admin.display(description="Figures")
+    def shown_figures(self, decision: Decision) -> str:
+        return display.short(", ".join(f"{_words(name)} {value}" for name, value in decision.figures.items()), 80)
+
+    @admin.display(description="Last", ordering="last_at")
+    def last(self, decision: Decision) -> str:
+        return display.recent(decision.last_at)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

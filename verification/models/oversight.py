@@ -1,0 +1,64 @@
+"""What an owner is told: why traffic was refused, and what needs their attention."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Decision(models.Model):
+    """One rule against one subject in one hour: how often it refused traffic, or would have, and by which figures.
+
+    ``subject`` names a masked recipient, a prefix, a country or a network, never a whole address. Refusals are counted
+    up in the hour's row, and past a number of subjects an hour in one row for all others, so that whoever causes them
+    cannot fill the table.
+    """
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
+    rule = models.CharField(max_length=40)
+    subject = models.CharField(max_length=120)
+    hour = models.DateTimeField()
+    count = models.PositiveIntegerField(default=1)
+    figures = models.JSONField(default=dict)
+    first_at = models.DateTimeField(db_default=Now())
+    last_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("-last_at",)
+        constraints = (
+            models.UniqueConstraint(name="decision_once_an_hour", fields=("project", "rule", "hour", "subject")),
+        )
+        indexes = (models.Index(name="decision_of_project", fields=("project", "-last_at")),)
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.subject}"
+
+
+class Alert(models.Model):
+    """An event that the owner should hear of, told once: ``key`` names the event, such as its day.
+
+    ``due_at`` is the next try to tell them, or the end of the lease of whoever is at it; null once told or given up.
+    """
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="alerts")
+    kind = models.CharField(max_length=40)
+    key = models.CharField(max_length=120)
+    title = models.CharField(max_length=200)
+    detail = models.TextField()
+    tries = models.PositiveSmallIntegerField(default=0)
+    error = models.CharField(max_length=200, blank=True, help_text="Why the last try failed.")
+    due_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)
+    posted_at = models.DateTimeField(null=True)
+    read_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("-created_at",)
+        constraints = (models.UniqueConstraint(name="alert_once", fields=("project", "kind", "key")),)
+        indexes = (
+            models.Index(name="alert_of_project", fields=("project", "-created_at")),
+            models.Index(name="alert_due", fields=("due_at",), condition=Q(due_at__isnull=False)),
+        )
+
+    def __str__(self) -> str:
+        return self.title

@@ -1,0 +1,44 @@
+"""The owner's log of why traffic was refused, or only observed. Callers of the API are never told which rule it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from verification import sql
+
+SUBJECT_MAX_LENGTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How a rule is written for owners: its name, and what its line in the log means."""
+
+    title: str
+    meaning: str
+
+
+RULES = {
+    "country": Rule("Country not allowed", "The project lists the countries that it sends to; this is none of them."),
+    "number_type": Rule(
+        "Type of number", "Numbers of this type get no messages: premium rate, pagers, VoIP unless allowed, and so on."
+    ),
+    "block_list": Rule("Block list", "An entry of the project's block list, or of the platform's, matched."),
+    "kill_switch": Rule("Switched off", "The operator has stopped this traffic for the time being."),
+    "daily_budget": Rule("Daily budget", "The channel's budget of the day is used up."),
+    "platform_recipient_cap": Rule(
+        "Too many SMS to one person", "All projects together have sent this recipient as many SMS as a day allows."
+    ),
+}
+
+
+def note(*, project_id: int, rule: str, subject: str, figures: Mapping[str, object]) -> None:
+    """Count one decision of ``rule``, best one of :data:`RULES`, about ``subject`` in this hour's row.
+
+    ``subject`` is what an owner may read: a prefix, a country, a client network, a recipient through
+    :func:`verification.addresses.mask`. ``figures`` is JSON: what the rule saw, and its limit; the last ones are kept.
+    In a transaction it is undone with it, so note after the transaction that refuses.
+    """
+    sql.call(
+        "note_decision", project=project_id, rule=rule, subject=subject[:SUBJECT_MAX_LENGTH], figures=sql.json(figures)
+    )
