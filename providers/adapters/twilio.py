@@ -14,20 +14,18 @@ import base64
 import hmac
 import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
 from typing import Any
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 from xml.sax.saxutils import escape, quoteattr
 
-from providers import base, guard, languages
+from providers import answers, base, hooks, languages
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.errors import AddressBlocked, HookForged, HookUnreadable, ProviderError
+from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import HttpAnswer, classify_status, retry_after_seconds
 
 MAX_BODY_LENGTH = 1600
 MAX_TWIML_LENGTH = 4000
 MAX_VALIDITY_SECONDS = 36_000
-MAX_FIELDS = 200
 
 # What <Say> calls the languages whose voices are known; the settings add to it.
 SPOKEN = {
@@ -121,7 +119,6 @@ _WORDS = {
     "failed": "it could not be sent",
 }
 _SID = re.compile(r"(SM|MM|CA)[0-9a-fA-F]{32}")
-_OUR_ID = re.compile(r"[0-9]{1,18}")
 _PHONE = re.compile(r"\+[0-9]{6,15}")
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -195,19 +192,10 @@ class Adapter(base.Adapter):
 
     def check(self) -> base.Health:
         answer = self.http.request("GET", self._url("Balance.json"), auth=self._auth())
-        data = _object(answer)
+        data = answers.read_object(answer)
         if answer.status != 200:
             raise _explain(answer, data)
-        try:
-            amount = Decimal(str(data.get("balance")))
-        except InvalidOperation:
-            amount = Decimal("NaN")
-        currency = str(data.get("currency"))
-        if not amount.is_finite() or not re.fullmatch(r"[A-Z]{3}", currency):
-            return base.Health(False, "Twilio answered, but told no balance.")
-        balance = f"{amount:f} {currency}"
-        detail = f"Twilio accepts the credentials; the balance is {balance}."
-        return base.Health(amount > 0, detail, balance)
+        return answers.balance_health("Twilio", data.get("balance"), data.get("currency"))
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """Signed are our public URL with its query and every field, those included that we do not know."""
@@ -223,7 +211,7 @@ class Adapter(base.Adapter):
             raise HookForged("the signature does not hold")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        fields = {name: values[-1] for name, values in _fields(request).items()}
+        fields = hooks.form_fields(request.body)
         sid = fields.get("CallSid") or fields.get("MessageSid") or fields.get("SmsSid") or ""
         if not _SID.fullmatch(sid):
             raise HookUnreadable("the call names no message")
@@ -234,12 +222,11 @@ class Adapter(base.Adapter):
             return base.HookReply()
         if status is ReceiptStatus.SUCCESS and fields.get("AnsweredBy", "").startswith("machine"):
             status = ReceiptStatus.SENT
-        code = _code(fields.get("ErrorCode"))
-        ours = parse_qs(request.query).get("id", [""])[0]
+        code = answers.number(fields.get("ErrorCode"))
         receipt = base.Receipt(
             status,
             provider_message_id=sid,
-            message_id=int(ours) if _OUR_ID.fullmatch(ours) else None,
+            message_id=hooks.our_id(hooks.form_fields(request.query).get("id")),
             error=_failure(word, code) if status is ReceiptStatus.FAILED else "",
             provider_status=word if code is None else f"{word} {code}",
             is_suppressed=code == OPTED_OUT,
@@ -280,13 +267,8 @@ class Adapter(base.Adapter):
     def _callback(self, message: base.OutgoingMessage) -> str:
         """Where to report, empty where a report could not arrive or not be verified."""
         can_verify = self.settings["auth_token"] or self.settings["signing_key_secret"]
-        if not message.hook_url or not can_verify:
-            return ""
-        try:
-            guard.judge_url(message.hook_url, self.http.allowed_networks)
-        except AddressBlocked:
-            return ""
-        return f"{message.hook_url}?id={message.id}"
+        url = hooks.report_url(message, self.http.allowed_networks)
+        return f"{url}?id={message.id}" if url and can_verify else ""
 
     def _url(self, path: str) -> str:
         root = str(self.settings["base_url"]).rstrip("/")
@@ -308,14 +290,14 @@ class Adapter(base.Adapter):
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
-    data = _object(answer)
+    data = answers.read_object(answer)
     if not 200 <= answer.status < 300:
         raise _explain(answer, data)
     sid, word = data.get("sid"), data.get("status")
     if not isinstance(sid, str) or not _SID.fullmatch(sid):
         raise classify_status(answer)
     if word in ("failed", "undelivered", "canceled"):
-        code = _code(data.get("error_code"))
+        code = answers.number(data.get("error_code"))
         outcome = _ERRORS[code][0] if code in _ERRORS else Outcome.TEMPORARY
         raise ProviderError(_failure(str(word), code), outcome, provider_status=str(code or word))
     status = word if isinstance(word, str) else ""
@@ -324,7 +306,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
     """By the error's number. Twilio's own sentences stay out, because they quote the recipient."""
-    code = _code(data.get("code"))
+    code = answers.number(data.get("code"))
     if code is None:
         return classify_status(answer)
     if code in _ERRORS:
@@ -343,33 +325,12 @@ def _failure(word: str, code: int | None) -> str:
     return f"Twilio: {words} (error {code})"
 
 
-def _code(value: object) -> int | None:
-    return int(value) if isinstance(value, (int, str)) and re.fullmatch(r"[0-9]{1,6}", str(value)) else None
-
-
-def _object(answer: HttpAnswer) -> dict[str, Any]:
-    try:
-        data = answer.json()
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _fields(request: base.HookRequest) -> dict[str, list[str]]:
-    """The form's fields, the empty ones included, for they are signed too."""
-    try:
-        return parse_qs(request.body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
-    except ValueError:
-        raise HookUnreadable("the body is not a form") from None
-
-
 def _signed_fields(request: base.HookRequest) -> str:
     """Name and value of every field by name; of a repeated one each different value, sorted."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
+    if hooks.content_type(request) != hooks.FORM:
         raise HookForged("only forms are signed as we verify it")
     try:
-        fields = _fields(request)
+        fields = hooks.form_lists(request.body)
     except HookUnreadable as error:
         raise HookForged(str(error)) from None
     return "".join(name + value for name in sorted(fields) for value in sorted(set(fields[name])))

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
-from providers import base, languages
+from providers import answers, base, hooks, languages
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import HttpAnswer, classify_status, retry_after_seconds
@@ -102,7 +101,6 @@ _STATUSES = {
     "failed": ReceiptStatus.FAILED,
 }
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,200}")
-_OUR_ID = re.compile(r"[0-9]{1,18}")
 
 
 class Adapter(base.Adapter):
@@ -170,7 +168,7 @@ class Adapter(base.Adapter):
             text = f"a template takes a code of at most {MAX_CODE_LENGTH} characters"
             raise ProviderError(text, Outcome.NOT_APPLICABLE)
         answer = self.http.request("POST", self._url("/messages"), headers=self._headers(), json=self._body(message))
-        data = _object(answer)
+        data = answers.read_object(answer)
         if not 200 <= answer.status < 300:
             raise _explain(answer, data)
         sent = _first(data.get("messages"))
@@ -186,7 +184,7 @@ class Adapter(base.Adapter):
     def check(self) -> base.Health:
         """Asks for the number without naming fields, since their names are UNCONFIRMED; the template is not asked."""
         answer = self.http.request("GET", self._url(), headers=self._headers())
-        data = _object(answer)
+        data = answers.read_object(answer)
         if answer.status != 200:
             raise _explain(answer, data)
         if str(data.get("id")) != self.settings["phone_number_id"]:
@@ -214,12 +212,7 @@ class Adapter(base.Adapter):
             if not _CHALLENGE.fullmatch(challenge):
                 raise HookUnreadable("the hand-shake has no challenge")
             return base.HookReply(body=challenge.encode())
-        try:
-            data = json.loads(request.body)
-        except (ValueError, RecursionError):
-            raise HookUnreadable("the body is not JSON") from None
-        if not isinstance(data, dict):
-            raise HookUnreadable("the body is not a JSON object")
+        data = hooks.json_object(request.body)
         found = (_receipt(status) for status in _statuses(data, str(self.settings["phone_number_id"])))
         return base.HookReply(tuple(receipt for receipt in found if receipt is not None))
 
@@ -297,14 +290,14 @@ def _code(error: object) -> int | None:
 
 def _statuses(data: Mapping[str, Any], phone_number_id: str) -> Iterator[dict[str, Any]]:
     """Every status of our number: one call may carry many, of several numbers, and other things beside."""
-    for entry in _objects(data.get("entry")):
-        for change in _objects(entry.get("changes")):
+    for entry in answers.objects(data.get("entry")):
+        for change in answers.objects(entry.get("changes")):
             value = change.get("value")
             if change.get("field") != "messages" or not isinstance(value, dict):
                 continue
             metadata = value.get("metadata")
             if isinstance(metadata, dict) and str(metadata.get("phone_number_id")) == phone_number_id:
-                yield from _objects(value.get("statuses"))
+                yield from answers.objects(value.get("statuses"))
 
 
 def _receipt(status: Mapping[str, Any]) -> base.Receipt | None:
@@ -317,7 +310,7 @@ def _receipt(status: Mapping[str, Any]) -> base.Receipt | None:
     return base.Receipt(
         _STATUSES[word],
         provider_message_id=identity,
-        message_id=int(ours) if isinstance(ours, str) and _OUR_ID.fullmatch(ours) else None,
+        message_id=hooks.our_id(ours),
         error=_failure(code, error) if word == "failed" else "",
         provider_status=word if code is None else str(code),
         is_no_account=code == NO_ACCOUNT,
@@ -333,20 +326,8 @@ def _failure(code: int | None, error: Mapping[str, Any]) -> str:
     return f"WhatsApp: {found[1] if found else title or 'not delivered'} (error {code})"
 
 
-def _object(answer: HttpAnswer) -> dict[str, Any]:
-    try:
-        data = answer.json()
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _first(value: object) -> dict[str, Any]:
-    return next(iter(_objects(value)), {})
+    return next(iter(answers.objects(value)), {})
 
 
 def _query(request: base.HookRequest) -> dict[str, str]:

@@ -1,10 +1,16 @@
-"""Messages to hand to adapters."""
+"""Messages to hand to adapters, and what must come of it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from providers import registry
 from providers.base import OutgoingMessage
+from providers.errors import ProviderError
+
+HOOK_URL = "https://codes.example/hooks/1/2"
 
 
 def make_message(**changes: Any) -> OutgoingMessage:
@@ -20,3 +26,25 @@ def make_message(**changes: Any) -> OutgoingMessage:
         "project": "Shop",
     }
     return OutgoingMessage(**{**values, **changes})
+
+
+def make_sms(**changes: Any) -> OutgoingMessage:
+    """One that may be reported on."""
+    return make_message(**{"hook_url": HOOK_URL, **changes})
+
+
+def error_of(adapter: Any, message: OutgoingMessage | None = None) -> ProviderError:
+    """What refuses the message; it gives away neither code nor recipient nor secret."""
+    sent = message or make_sms()
+    with pytest.raises(ProviderError) as caught:
+        adapter.send(sent)
+    error = caught.value
+    for secret in secrets_of(adapter, sent):
+        assert secret not in f"{error!r} {error.provider_status}"
+    return error
+
+
+def secrets_of(adapter: Any, message: OutgoingMessage) -> list[str]:
+    _, secret = registry.split_secrets(adapter.type, adapter.settings)
+    spelled = ", ".join(message.code)
+    return [message.code, spelled, message.to[3:], *(str(value) for value in secret.values() if value)]

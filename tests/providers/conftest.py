@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from providers import tls
+from providers import registry, tls
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer
+from tests.fakes.manners import HastyDoor
 from tests.fakes.memory import FakeMemory
+
+LOOPBACK = ("127.0.0.0/8",)
 
 
 @pytest.fixture
@@ -17,6 +20,18 @@ def server():
 @pytest.fixture
 def memory():
     return FakeMemory()
+
+
+@pytest.fixture
+def build(request, server, memory):
+    """Makes the adapter of the test's module: its TYPE with its SETTINGS, as if ``server`` were the vendor."""
+
+    def make(**changes):
+        raw = {**request.module.SETTINGS, "base_url": server.url, **changes}
+        settings = registry.clean_settings(request.module.TYPE, raw, LOOPBACK)
+        return registry.build(request.module.TYPE, settings, http=HastyDoor(LOOPBACK), memory=memory)
+
+    return make
 
 
 @pytest.fixture

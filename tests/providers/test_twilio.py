@@ -10,41 +10,19 @@ from providers.base import HookRequest, Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, NotConnected, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes import twilio as fake_twilio
-from tests.fakes.manners import BAD_ANSWERS, HastyDoor
-from tests.fakes.messages import make_message
+from tests.fakes.hooks import receipts_of
+from tests.fakes.manners import BAD_ANSWERS
+from tests.fakes.messages import HOOK_URL, error_of, make_sms
 from tests.fakes.twilio import ACCOUNT, CALL_SID, MAGIC, SMS_SID, TOKEN, VALID_FROM, body, sign, twilio
 
-LOOPBACK = ("127.0.0.0/8",)
-HOOK_URL = "https://codes.example/hooks/1/2"
+TYPE = "twilio"
 SERVICE, KEY = "MG" + "1" * 32, "SK" + "2" * 32
 SETTINGS = {"account_sid": ACCOUNT, "auth_token": TOKEN, "from_number": VALID_FROM}
 TEXT = "Your code is 4, 7, 1, 1 & no <more>"
 
 
-@pytest.fixture
-def build(server, memory):
-    def make(**changes):
-        raw = {**SETTINGS, "base_url": server.url, **changes}
-        settings = registry.clean_settings("twilio", raw, LOOPBACK)
-        return registry.build("twilio", settings, http=HastyDoor(LOOPBACK), memory=memory)
-
-    return make
-
-
-def sms(**changes):
-    return make_message(**{"hook_url": HOOK_URL, **changes})
-
-
 def call(**changes):
-    return sms(**{"channel": "voice", "text": TEXT, **changes})
-
-
-def error_of(adapter, message=None):
-    with pytest.raises(ProviderError) as caught:
-        adapter.send(message or sms())
-    for secret in ("4711", "15112345678", "4, 7, 1, 1"):
-        assert secret not in str(caught.value)
-    return caught.value
+    return make_sms(**{"channel": "voice", "text": TEXT, **changes})
 
 
 def form_of(server):
@@ -59,11 +37,6 @@ def hook(fields, *, query="id=42", url=HOOK_URL, signature=None, signed_url=None
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
     return HookRequest("POST", url, query, found, body(fields))
-
-
-def receipts_of(adapter, request):
-    adapter.verify_hook(request)
-    return adapter.parse_hook(request).events
 
 
 def message_fields(status, **more):
@@ -111,7 +84,7 @@ def test_tokens_and_secrets_are_secret():
 
 def test_it_sends_a_message(build, server):
     server.script(twilio())
-    result = build().send(sms())
+    result = build().send(make_sms())
     [request] = server.requests
     assert (request.method, request.target) == ("POST", f"/2010-04-01/Accounts/{ACCOUNT}/Messages.json")
     assert request.headers["content-type"] == "application/x-www-form-urlencoded"
@@ -125,39 +98,39 @@ def test_it_sends_a_message(build, server):
 
 def test_it_sends_by_a_messaging_service(build, server):
     server.script(twilio())
-    result = build(messaging_service_sid=SERVICE).send(sms())
+    result = build(messaging_service_sid=SERVICE).send(make_sms())
     assert form_of(server)["MessagingServiceSid"] == SERVICE and "From" not in form_of(server)
     assert result.provider_status == "accepted"
 
 
 def test_a_country_s_sender_comes_first(build, server):
     server.script(fake.answer(201, {"sid": SMS_SID, "status": "queued"}))
-    build(messaging_service_sid=SERVICE).send(sms(sender="Shop"))
+    build(messaging_service_sid=SERVICE).send(make_sms(sender="Shop"))
     assert form_of(server)["From"] == "Shop" and "MessagingServiceSid" not in form_of(server)
 
 
 def test_an_api_key_logs_in(build, server):
     server.script(fake.answer(201, {"sid": SMS_SID}))
-    build(api_key_sid=KEY, api_key_secret="s3").send(sms())
+    build(api_key_sid=KEY, api_key_secret="s3").send(make_sms())
     assert server.requests[0].headers["authorization"] == "Basic U0syMjIyMjIyMjIyMjIyMjIyMjIyMjIyMjIyMjIyMjIyMjpzMw=="
 
 
 def test_it_asks_for_privacy(build, server):
     server.script(twilio())
-    build(privacy=True).send(sms())
+    build(privacy=True).send(make_sms())
     assert (form_of(server)["ContentRetention"], form_of(server)["AddressRetention"]) == ("discard", "obfuscate")
 
 
 @pytest.mark.parametrize(("seconds", "sent"), [(0, "1"), (-5, "1"), (180, "180"), (99_999, "36000")])
 def test_the_validity_keeps_its_bounds(build, server, seconds, sent):
     server.script(twilio())
-    build().send(sms(expires_in=seconds))
+    build().send(make_sms(expires_in=seconds))
     assert form_of(server)["ValidityPeriod"] == sent
 
 
 @pytest.mark.parametrize("text", ["", "x" * 1601])
 def test_a_text_that_does_not_fit_is_not_applicable(build, server, text):
-    assert error_of(build(), sms(text=text)).outcome is Outcome.NOT_APPLICABLE
+    assert error_of(build(), make_sms(text=text)).outcome is Outcome.NOT_APPLICABLE
     assert server.requests == []
 
 
@@ -172,13 +145,13 @@ def test_a_text_that_does_not_fit_is_not_applicable(build, server, text):
 )
 def test_without_a_way_to_report_acceptance_is_the_end(build, server, hook_url, settings):
     server.script(fake.answer(201, {"sid": SMS_SID, "status": "queued"}))
-    result = build(**settings).send(sms(hook_url=hook_url))
+    result = build(**settings).send(make_sms(hook_url=hook_url))
     assert result.is_delivered and "StatusCallback" not in form_of(server)
 
 
 def test_an_allowed_network_may_be_reported_to_in_plain_text(build, server):
     server.script(twilio())
-    build().send(sms(hook_url="http://127.0.0.1:8000/hooks/1/2"))
+    build().send(make_sms(hook_url="http://127.0.0.1:8000/hooks/1/2"))
     assert form_of(server)["StatusCallback"] == "http://127.0.0.1:8000/hooks/1/2?id=42"
 
 
@@ -249,15 +222,15 @@ def test_a_speech_that_is_too_long_is_not_applicable(build, server):
 @pytest.mark.parametrize(
     ("message", "code", "outcome"),
     [
-        (sms(to=MAGIC + "1"), 21211, Outcome.REFUSED),
-        (sms(to=MAGIC + "2"), 21612, Outcome.REFUSED),
-        (sms(to=MAGIC + "3"), 21408, Outcome.MISCONFIGURED),
-        (sms(to=MAGIC + "4"), 21610, Outcome.REFUSED),
-        (sms(to=MAGIC + "9"), 21614, Outcome.REFUSED),
-        (sms(sender=MAGIC + "1"), 21212, Outcome.MISCONFIGURED),
-        (sms(sender=MAGIC + "7"), 21606, Outcome.MISCONFIGURED),
-        (sms(sender=MAGIC + "8"), 21611, Outcome.TEMPORARY),
-        (sms(sender="+4930123456"), 21606, Outcome.MISCONFIGURED),
+        (make_sms(to=MAGIC + "1"), 21211, Outcome.REFUSED),
+        (make_sms(to=MAGIC + "2"), 21612, Outcome.REFUSED),
+        (make_sms(to=MAGIC + "3"), 21408, Outcome.MISCONFIGURED),
+        (make_sms(to=MAGIC + "4"), 21610, Outcome.REFUSED),
+        (make_sms(to=MAGIC + "9"), 21614, Outcome.REFUSED),
+        (make_sms(sender=MAGIC + "1"), 21212, Outcome.MISCONFIGURED),
+        (make_sms(sender=MAGIC + "7"), 21606, Outcome.MISCONFIGURED),
+        (make_sms(sender=MAGIC + "8"), 21611, Outcome.TEMPORARY),
+        (make_sms(sender="+4930123456"), 21606, Outcome.MISCONFIGURED),
         (call(to=MAGIC + "1"), 21217, Outcome.REFUSED),
         (call(to=MAGIC + "2"), 21214, Outcome.REFUSED),
         (call(to=MAGIC + "3"), 21215, Outcome.MISCONFIGURED),
@@ -308,7 +281,7 @@ def test_it_reads_other_refusals(build, server, answered, outcome, status):
     assert error.retry_after == (3 if outcome is Outcome.RATE_LIMITED else None)
 
 
-@pytest.mark.parametrize("message", [sms(), call()], ids=["sms", "call"])
+@pytest.mark.parametrize("message", [make_sms(), call()], ids=["sms", "call"])
 @pytest.mark.parametrize(("behaviour", "outcome"), BAD_ANSWERS)
 def test_it_stands_bad_answers(build, server, behaviour, outcome, message):
     server.script(behaviour)

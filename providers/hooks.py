@@ -1,0 +1,73 @@
+"""What the hooks of several vendors have in common: where they report to, and how their calls are read."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from providers import guard
+from providers.base import HookRequest, OutgoingMessage
+from providers.errors import AddressBlocked, HookForged, HookUnreadable
+
+FORM = "application/x-www-form-urlencoded"
+FRESH_SECONDS = 300  # either way; no vendor gives a number
+MAX_FIELDS = 200
+
+_OUR_ID = re.compile(r"[0-9]{1,18}")
+_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+
+
+def report_url(message: OutgoingMessage, allowed_networks: Sequence[str]) -> str:
+    """Our address for reports; empty where a report could not arrive, such as on a private address."""
+    try:
+        guard.judge_url(message.hook_url or "", allowed_networks)
+    except AddressBlocked:
+        return ""
+    return message.hook_url or ""
+
+
+def our_id(value: object) -> int | None:
+    """Our own number of a message, as we gave it to the vendor; None for anything else."""
+    return int(value) if isinstance(value, str) and _OUR_ID.fullmatch(value) else None
+
+
+def form_lists(text: bytes | str) -> dict[str, list[str]]:
+    """Every field of a form or a query, the empty ones included, for they are signed too.
+
+    Raises :class:`HookUnreadable`.
+    """
+    try:
+        decoded = text.decode("ascii") if isinstance(text, bytes) else text
+        return parse_qs(decoded, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise HookUnreadable("the body is not a form") from None
+
+
+def form_fields(text: bytes | str) -> dict[str, str]:
+    """As :func:`form_lists`; of a name that stands there twice the last value counts."""
+    return {name: values[-1] for name, values in form_lists(text).items()}
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """Raises :class:`HookUnreadable`."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise HookUnreadable("the body is not JSON") from None
+    if not isinstance(found, dict):
+        raise HookUnreadable("the body is not a JSON object")
+    return found
+
+
+def content_type(request: HookRequest) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def require_fresh(timestamp: str) -> None:
+    """Raises :class:`HookForged` unless ``timestamp``, in seconds since 1970, is at most five minutes from now."""
+    if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > FRESH_SECONDS:
+        raise HookForged("the signature is too old or from the future")
