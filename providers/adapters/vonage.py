@@ -1,0 +1,245 @@
+"""Vonage: codes as SMS by its SMS API, which answers HTTP 200 to everything and tells each part's fate in the body.
+
+Receipts go to the address given with the message. Vonage takes at most 100 characters there; where ours is longer,
+enter it in Vonage's dashboard and say so in the settings. Without either, acceptance is the last that is known.
+
+A text of several parts gets an id for each. Then none of them is kept, and its receipts are told apart by our own id.
+
+The numbers of ``err-code`` are those of Vonage's help pages. UNCONFIRMED: the shape of the balance, whose currency is
+taken to be EUR; whether a receipt that is repeated carries a new timestamp: one that does not is refused as too old.
+The older signature without HMAC ("MD5 hash") is not supported.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from providers import answers, base, gsm, hooks
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http import HttpAnswer, classify_status, retry_after_seconds
+
+MIN_TTL_SECONDS, MAX_TTL_SECONDS = 20, 604_800
+MAX_CALLBACK_LENGTH = 100
+
+_OUR_FAULT = "the request was not understood"
+_ERRORS: dict[int, tuple[Outcome, str]] = {
+    1: (Outcome.RATE_LIMITED, "messages are sent too fast"),
+    2: (Outcome.MISCONFIGURED, _OUR_FAULT),
+    3: (Outcome.MISCONFIGURED, _OUR_FAULT),
+    4: (Outcome.MISCONFIGURED, "key and secret are not accepted"),
+    5: (Outcome.TEMPORARY, "there is a fault on their side"),
+    6: (Outcome.REFUSED, "the message or its recipient is not valid"),
+    7: (Outcome.REFUSED, "the recipient's number is barred"),
+    8: (Outcome.MISCONFIGURED, "the account is barred"),
+    9: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
+    10: (Outcome.RATE_LIMITED, "there are too many connections"),
+    11: (Outcome.MISCONFIGURED, "the account is not enabled for this API"),
+    12: (Outcome.MISCONFIGURED, "the message is too long"),
+    14: (Outcome.MISCONFIGURED, "the signature is not accepted"),
+    15: (Outcome.MISCONFIGURED, "the sender is not accepted"),
+    22: (Outcome.REFUSED, "the recipient's network is not known"),
+    23: (Outcome.MISCONFIGURED, "the webhook address is not accepted"),
+    29: (Outcome.MISCONFIGURED, "a trial account writes to its listed numbers only"),
+    32: (Outcome.MISCONFIGURED, "the request is signed, though it should not be"),
+    33: (Outcome.REFUSED, "the recipient's number is no longer in use"),
+}
+
+_STATUSES = {
+    "accepted": ReceiptStatus.SENT,
+    "buffered": ReceiptStatus.SENT,
+    "delivered": ReceiptStatus.SUCCESS,
+    "expired": ReceiptStatus.EXPIRED,
+    "failed": ReceiptStatus.FAILED,
+    "rejected": ReceiptStatus.FAILED,
+}
+_REASONS = {
+    1: "no reason is known",
+    2: "the handset cannot be reached",
+    3: "the recipient's number is no longer in use",
+    4: "the recipient's number is barred",
+    5: "the number's carrier could not be found",
+    6: "the message was taken for spam",
+    7: "the handset is busy",
+    8: "the network had a fault",
+    9: "the recipient wants no messages from this sender",
+    10: "the message is not valid",
+    11: "there is no route to the recipient",
+    12: "the recipient cannot be reached",
+    13: "the recipient's age forbids it",
+    14: "the recipient's carrier blocks such messages",
+    15: "the recipient's prepaid balance is used up",
+    50: "the DLT entity id does not fit",
+    51: "the DLT header does not fit",
+    52: "the text fits no registered template",
+    53: "the recipient has not consented",
+    54: "a regulation forbids it",
+    99: "a general fault",
+}
+_SUPPRESSED = frozenset({3, 4, 9, 14})  # Vonage asks to take these numbers off the list
+
+
+class Adapter(base.Adapter):
+    type = "vonage"
+    label = "Vonage"
+    channels = ("sms",)
+    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    declared = (
+        Setting("api_key", "API key", required=True),
+        Setting("api_secret", "API secret", SettingKind.SECRET, required=True),
+        Setting("sender", "Sender", required=True, help="A number such as 14155552345, or a name."),
+        Setting(
+            "signature_secret",
+            "Signature secret",
+            SettingKind.SECRET,
+            help="Verifies receipts, where signing is on. Empty: the secret in the webhook address is all there is.",
+        ),
+        Setting(
+            "signature_method",
+            "Signature method",
+            SettingKind.CHOICE,
+            default="sha256",
+            choices=(
+                ("md5", "MD5 HMAC"),
+                ("sha1", "SHA1 HMAC"),
+                ("sha256", "SHA-256 HMAC"),
+                ("sha512", "SHA-512 HMAC"),
+            ),
+            help="As in the account's settings.",
+        ),
+        Setting(
+            "has_account_webhook",
+            "Receipts are set up in the account",
+            SettingKind.BOOLEAN,
+            default=False,
+            help="Our webhook address is entered there. Needed where it has more than 100 characters.",
+        ),
+        Setting("base_url", "Address of the API", SettingKind.URL, default="https://rest.nexmo.com"),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        return {} if ":" not in str(values["api_key"]) else {"api_key": "a key has no colon"}
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        if not message.text:
+            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        form = {
+            "from": (message.sender or str(self.settings["sender"])).removeprefix("+"),
+            "to": message.to.removeprefix("+"),
+            "text": message.text,
+            "type": "text" if gsm.is_gsm7(message.text) else "unicode",
+            "ttl": 1000 * min(max(message.expires_in, MIN_TTL_SECONDS), MAX_TTL_SECONDS),
+            "client-ref": message.id,
+            **self._reports(message),
+        }
+        dlt = {"entity-id": message.dlt_entity_id, "content-id": message.dlt_template_id}
+        form |= {name: value for name, value in dlt.items() if value}
+        answer = self.http.request("POST", self._url("/sms/json"), form=form, auth=self._auth())
+        return _read(answer, is_delivered=form.get("status-report-req") == "false")
+
+    def check(self) -> base.Health:
+        answer = self.http.request("GET", self._url("/account/get-balance"), auth=self._auth())
+        if answer.status != 200:
+            raise classify_status(answer)
+        return answers.balance_health("Vonage", answers.read_object(answer).get("value"), "EUR")
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        """Signed are all fields by name, ``&`` and ``=`` in their values replaced. Our path's secret comes first."""
+        secret = str(self.settings["signature_secret"])
+        if not secret:
+            return
+        try:
+            fields = _fields(request)
+        except HookUnreadable as error:
+            raise HookForged(str(error)) from None
+        given = str(fields.pop("sig", "")).lower().encode("utf-8", "replace")
+        signed = "".join(f"&{name}={_signed(fields[name])}" for name in sorted(fields))
+        method = str(self.settings["signature_method"])
+        expected = hmac.new(secret.encode(), signed.encode("utf-8", "replace"), method).hexdigest()
+        if not hmac.compare_digest(given, expected.encode()):
+            raise HookForged("the signature does not hold")
+        hooks.require_fresh(str(fields.get("timestamp", "")))
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        fields = _fields(request)
+        identity = answers.identity(fields.get("messageId"))
+        if identity is None:
+            raise HookUnreadable("the receipt names no message")
+        word = str(fields.get("status", ""))
+        if word not in _STATUSES:
+            return base.HookReply()
+        status = _STATUSES[word]
+        code = answers.number(fields.get("err-code"))
+        is_bad = status in (ReceiptStatus.FAILED, ReceiptStatus.EXPIRED)
+        receipt = base.Receipt(
+            status,
+            provider_message_id=identity,
+            message_id=hooks.our_id(fields.get("client-ref")),
+            error=_failure(word, code) if is_bad else "",
+            provider_status=word if not code else f"{word} {code}",
+            is_suppressed=is_bad and code in _SUPPRESSED,
+        )
+        return base.HookReply((receipt,))
+
+    def _reports(self, message: base.OutgoingMessage) -> dict[str, str]:
+        url = hooks.report_url(message, self.http.allowed_networks)
+        if url and len(url) <= MAX_CALLBACK_LENGTH:
+            return {"callback": url}
+        return {} if url and self.settings["has_account_webhook"] else {"status-report-req": "false"}
+
+    def _url(self, path: str) -> str:
+        return str(self.settings["base_url"]).rstrip("/") + path
+
+    def _auth(self) -> tuple[str, str]:
+        return str(self.settings["api_key"]), str(self.settings["api_secret"])
+
+
+def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
+    """By the status of each part; where only some were taken, the message may have been sent."""
+    parts = answers.objects(answers.read_object(answer).get("messages"))
+    statuses = [answers.number(part.get("status")) for part in parts]
+    refused = [status for status in statuses if status != 0]
+    if not parts or None in statuses:
+        raise classify_status(answer)
+    if refused and len(refused) < len(parts):
+        text = f"Vonage took only {len(parts) - len(refused)} of the text's {len(parts)} parts"
+        raise ProviderError(text, Outcome.UNKNOWN, provider_status=str(refused[0]))
+    if refused:
+        raise _explain(answer, refused[0])
+    identities = [answers.identity(part.get("message-id")) for part in parts]
+    if None in identities:
+        raise classify_status(answer)
+    only = identities[0] if len(identities) == 1 else None
+    return base.Result(Outcome.ACCEPTED, only, provider_status="0", is_delivered=is_delivered)
+
+
+def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:
+    """In our words: Vonage's own sentences may quote the recipient. A status that we do not know tells nothing."""
+    outcome, words = _ERRORS.get(status or 0, (Outcome.UNKNOWN, "an error we do not know"))
+    retry_after = retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None
+    text = f"Vonage: {words} (status {status})"
+    return ProviderError(text, outcome, provider_status=str(status), retry_after=retry_after)
+
+
+def _failure(word: str, code: int | None) -> str:
+    if not code:
+        return f"Vonage: it was not delivered ({word})"
+    return f"Vonage: {_REASONS.get(code, 'it was not delivered')} (error {code})"
+
+
+def _fields(request: base.HookRequest) -> dict[str, Any]:
+    """Of the query, a form or a JSON object, as the account has it; a name that stands there twice fits none."""
+    if request.method == "POST" and hooks.content_type(request) == "application/json":
+        return hooks.json_object(request.body)
+    lists = hooks.form_lists(request.query if request.method == "GET" else request.body)
+    if any(len(values) > 1 for values in lists.values()):
+        raise HookUnreadable("a field stands there twice")
+    return {name: values[0] for name, values in lists.items()}
+
+
+def _signed(value: object) -> str:
+    return re.sub("[&=]", "_", value) if isinstance(value, str) else str(value)
