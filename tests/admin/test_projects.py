@@ -38,7 +38,12 @@ def test_lists_are_written_by_line_or_comma(panel):
 
 @pytest.mark.parametrize(
     ("field", "text"),
-    [("origins", "app.example.com/path"), ("languages", "german!"), ("server_addresses", "192.0.2.999")],
+    [
+        ("origins", "app.example.com/path"),
+        ("languages", "german!"),
+        ("server_addresses", "192.0.2.999"),
+        ("secret_key_networks", "192.0.2.1/24"),
+    ],
 )
 def test_a_wrong_entry_of_a_list_is_refused_on_its_field(panel, field, text):
     response = change(panel, **{field: text})

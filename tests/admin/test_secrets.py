@@ -87,6 +87,51 @@ def test_a_key_of_another_kind_or_lifetime_is_refused(panel, values):
     assert ApiKey.objects.count() == before
 
 
+def rotate(panel, key, **values):
+    return panel.as_("owner").post(page_of("apikey_rotate", key), {"overlap": str(86_400), "lifetime": "", **values})
+
+
+def test_rotating_a_key_shows_the_new_one_and_ends_the_old_one_later(panel):
+    _, _, text = issue(panel, kind="secret")
+    old = ApiKey.objects.latest("pk")
+    response = rotate(panel, old)
+    [(_, new_text, _)] = response.context["secrets"]
+    assert "no-store" in response["Cache-Control"]
+    assert authenticate(text).key_id != authenticate(new_text).key_id
+    new = ApiKey.objects.latest("pk")
+    assert (new.kind, new.project, new.expires_at) == ("secret", panel.project, None)
+    old.refresh_from_db()
+    assert timedelta(hours=23) < old.expires_at - timezone.now() <= timedelta(hours=24)
+
+
+def test_rotating_does_not_prolong_a_key(panel):
+    issue(panel, lifetime=str(86_400))
+    old = ApiKey.objects.latest("pk")
+    rotate(panel, old, overlap=str(7 * 86_400))
+    assert ApiKey.objects.get(pk=old.pk).expires_at == old.expires_at
+
+
+def test_a_revoked_key_cannot_be_rotated(panel):
+    key = panel.rows[ApiKey]
+    ApiKey.objects.filter(pk=key.pk).update(revoked_at=timezone.now())
+    before = ApiKey.objects.count()
+    assert rotate(panel, key).status_code == 302
+    assert ApiKey.objects.count() == before
+
+
+@pytest.mark.parametrize("values", [{"overlap": "0"}, {"overlap": ""}, {"lifetime": "-1"}])
+def test_an_odd_overlap_rotates_nothing(panel, values):
+    before = ApiKey.objects.count()
+    assert rotate(panel, panel.rows[ApiKey], **values).context["form"].errors
+    assert ApiKey.objects.count() == before
+
+
+def test_a_stranger_rotates_nothing(panel):
+    before = ApiKey.objects.count()
+    panel.as_("stranger").post(page_of("apikey_rotate", panel.rows[ApiKey]), {"overlap": "86400"})
+    assert ApiKey.objects.count() == before
+
+
 def test_revoking_asks_first_and_then_holds(panel):
     client, _, text = issue(panel)
     key = ApiKey.objects.latest("pk")

@@ -38,10 +38,12 @@ class Api:
     def key(self, kind):
         return self.api_key if kind == "api" else self.secret_key
 
-    def call(self, method, path, body=None, *, key="", headers=None, raw=None, content_type="application/json"):
+    def call(
+        self, method, path, body=None, *, key="", headers=None, raw=None, content_type="application/json", **environ
+    ):
         headers = {**({"x-api-key": key} if key else {}), **(headers or {})}
         data = raw if raw is not None else ("" if body is None else json.dumps(body))
-        response = self.client.generic(method, path, data, content_type=content_type, headers=headers)
+        response = self.client.generic(method, path, data, content_type=content_type, headers=headers, **environ)
         response.data = json.loads(response.content) if response.content else None
         return response
 

@@ -9,7 +9,8 @@ from tests import clock, factories
 from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
 from verification.crypto import sha256
-from verification.models import ApiKey, KeyKind, Message, Session
+from verification.models import ApiKey, Decision, KeyKind, Message, Session
+from verification.services.decisions import RULES
 from verification.services.keys import issue_key, revoke_key
 
 pytestmark = pytest.mark.django_db
@@ -244,6 +245,82 @@ def test_a_switched_off_provider_is_left_alone_within_a_second(api, outbox, proj
     time.sleep(1)
     api.create("+4915112345679")
     assert outbox.names == ["sms first", "second"]
+
+
+# --- secret keys from the project's networks only -----------------------------------------------------------------
+
+
+def as_server(api, address, path="/manual/channels", headers=None):
+    return api.call("GET", path, key=api.secret_key, headers=headers, REMOTE_ADDR=address)
+
+
+@pytest.mark.parametrize(
+    ("networks", "address", "is_allowed"),
+    [
+        (["198.41.0.0/24"], STRANGER, True),
+        (["198.41.0.4/32"], STRANGER, True),
+        (["198.41.1.0/24", "198.41.0.0/24"], STRANGER, True),
+        (["198.41.0.0/24"], f"::ffff:{STRANGER}", True),
+        (["2001:500:2::/48"], "2001:500:2:0:1::1", True),
+        (["0.0.0.0/0"], STRANGER, True),
+        ([], STRANGER, True),
+        (["198.41.1.0/24"], STRANGER, False),
+        (["2001:500:2::/48"], STRANGER, False),
+        (["0.0.0.0/0"], "2001:500:2::1", False),
+        (["198.41.0.0/24"], "127.0.0.1", False),
+        (["198.41.0.0/24"], "", False),
+    ],
+)
+def test_a_secret_key_is_taken_from_the_listed_networks_only(api, project, networks, address, is_allowed):
+    project.set(secret_key_networks=networks)
+    response = as_server(api, address)
+    assert response.status_code == 200 if is_allowed else problem(response) == (401, "invalid_api_key")
+
+
+def test_from_elsewhere_a_secret_key_looks_like_an_unknown_one(api, project):
+    project.set(secret_key_networks=["198.41.1.0/24"])
+    for path in ("/manual/channels", "/session/settings"):  # of the wrong kind too
+        stolen = as_server(api, STRANGER, path)
+        unknown = api.call("GET", path, key=unknown_key(), REMOTE_ADDR=STRANGER)
+        del stolen.data["request_id"], unknown.data["request_id"]
+        assert problem(stolen) == (401, "invalid_api_key")
+        assert stolen.data == unknown.data
+
+
+def test_from_elsewhere_a_secret_key_counts_as_an_unknown_one(api, project):
+    project.set(secret_key_networks=["198.41.1.0/24"])
+    answers = [problem(as_server(api, STRANGER)) for _ in range(31)]
+    assert answers == [(401, "invalid_api_key")] * 30 + [(429, "rate_limited")]
+
+
+def test_the_owner_reads_from_where_a_secret_key_was_refused(api, project):
+    project.set(secret_key_networks=["198.41.1.0/24"])
+    as_server(api, STRANGER)
+    noted = Decision.objects.get(project=project.row)
+    assert (noted.rule, noted.subject) == ("secret_key_network", STRANGER)
+    assert noted.rule in RULES
+
+
+def test_that_a_key_was_refused_for_its_network_is_logged_without_the_key(api, project, caplog):
+    project.set(secret_key_networks=["198.41.1.0/24"])
+    as_server(api, STRANGER)
+    [line] = [record.getMessage() for record in caplog.records if record.name == "verification.services.keys"]
+    assert f"project {project.id} " in line and STRANGER in line
+    assert api.secret_key not in line
+
+
+def test_the_api_key_is_taken_from_anywhere(api, project):
+    project.set(secret_key_networks=["198.41.1.0/24"])
+    assert settings_with(api, api.api_key, REMOTE_ADDR=STRANGER).status_code == 200
+
+
+@pytest.mark.parametrize(("proxies", "status"), [(0, 401), (1, 200)])
+def test_the_network_is_judged_on_what_our_own_proxies_say(api, project, settings, proxies, status):
+    """Without a trusted proxy anybody could write the address that is allowed."""
+    settings.TRUSTED_PROXIES = proxies
+    project.set(secret_key_networks=["198.41.0.0/24"])
+    response = as_server(api, "203.0.113.9", headers={"x-forwarded-for": f"10.9.9.9, {STRANGER}"})
+    assert response.status_code == status
 
 
 # --- unknown keys are counted by address -----------------------------------------------------------------------------

@@ -140,6 +140,13 @@ def test_a_revoked_key_is_refused_by_every_process(service, shop):
     holds_everywhere(lambda: status() == 401, "no process takes the key")
 
 
+def test_an_expired_key_is_refused_by_every_process(service, shop):
+    issued = service.json("issuekey", str(shop.id), "--kind", "api", "--expires-in", "2")
+    holds_everywhere(
+        lambda: service.call("GET", "/session/settings", key=issued["api_key"])[0] == 401, "no process takes the key"
+    )
+
+
 def test_a_disabled_project_is_refused_by_every_process_and_served_again_when_enabled(other_shop):
     def status():
         return other_shop.as_app("GET", "/session/settings")[0]

@@ -1,9 +1,11 @@
-"""Keys: what there is of each, and taking one back. They are issued on the project's page."""
+"""Keys: what there is of each, exchanging one, and taking one back. They are issued on the project's page."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import Q, QuerySet
@@ -13,11 +15,44 @@ from django.urls import reverse
 from django.utils import timezone
 from unfold.decorators import action
 from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from verification.admin.display import code, label, recent, time_of, when
 from verification.admin.scoping import ProjectFilter, ScopedAdmin
+from verification.errors import Misuse
 from verification.models import ApiKey
-from verification.services.keys import revoke_key
+from verification.services.keys import revoke_key, rotate_key
+
+COPY_NOW = "Copy it now. It is not stored and cannot be shown again."
+HOUR = 3_600
+DAY = 86_400
+LIFETIMES = (
+    ("", "Until it is revoked"),
+    (str(DAY), "1 day"),
+    (str(7 * DAY), "7 days"),
+    (str(30 * DAY), "30 days"),
+    (str(90 * DAY), "90 days"),
+    (str(365 * DAY), "1 year"),
+)
+OVERLAPS = (
+    (str(HOUR), "1 hour"),
+    (str(DAY), "1 day"),
+    (str(7 * DAY), "7 days"),
+    (str(30 * DAY), "30 days"),
+)
+
+
+class RotateKeyForm(forms.Form):
+    overlap = forms.ChoiceField(
+        choices=OVERLAPS,
+        initial=str(DAY),
+        label="The old key goes on for",
+        help_text="Both are taken in the meantime, so that your callers can move over one by one.",
+        widget=UnfoldAdminSelectWidget,
+    )
+    lifetime = forms.ChoiceField(
+        choices=LIFETIMES, required=False, label="The new key is valid", widget=UnfoldAdminSelectWidget
+    )
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -45,7 +80,7 @@ class KeyAdmin(ScopedAdmin):
     list_select_related = ("project", "created_by")
     ordering = ("-created_at",)
     actions = ("revoke_selected",)
-    actions_detail = ("revoke",)
+    actions_detail = ("rotate", "revoke")
     fieldsets = (
         (None, {"fields": ("key", "kind", "project", "state")}),
         ("Life", {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
@@ -85,6 +120,53 @@ class KeyAdmin(ScopedAdmin):
     @admin.display(description="Last used", ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
         return recent(key.last_used_at) if key.last_used_at else "Never"
+
+    @action(description="Rotate", icon="autorenew", permissions=["view"])
+    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A new key, shown once, and an end for the old one, in one step."""
+        key: ApiKey = self.find(request, object_id)
+        page = reverse("admin:verification_apikey_change", args=(key.pk,))
+        form = RotateKeyForm(request.POST if request.method == "POST" else None)
+        if request.method != "POST" or not form.is_valid():
+            context = self.page_context(
+                request,
+                "Rotate",
+                object=key,
+                form=form,
+                intro="You get a new key of the same kind, shown once. The old one ends by itself.",
+                submit_text="Issue the new key",
+                back=page,
+            )
+            return TemplateResponse(request, "admin/verification/form_page.html", context)
+        lifetime = form.cleaned_data["lifetime"]
+        try:
+            issued = rotate_key(
+                key.pk,
+                overlap=timedelta(seconds=int(form.cleaned_data["overlap"])),
+                expires_in=int(lifetime) if lifetime else None,
+                created_by=request.user,
+            )
+        except Misuse as error:
+            self.message_user(request, str(error), messages.WARNING)
+            return HttpResponseRedirect(page)
+        key.refresh_from_db()
+        assert key.expires_at is not None
+        new = ApiKey.objects.get(pk=issued.id)
+        self.log_change(request, key, f"Rotated: {new} takes its place")
+        return self.show_secrets(
+            request,
+            new,
+            title="The new key",
+            warning=f"{COPY_NOW} The old key {key} ends {when(key.expires_at)}.",
+            secrets=[
+                (
+                    f"{new.get_kind_display()} of {new.project.name}",
+                    issued.text,
+                    f"Valid until {when(new.expires_at)}." if new.expires_at else "Valid until it is revoked.",
+                )
+            ],
+            back=reverse("admin:verification_apikey_change", args=(new.pk,)),
+        )
 
     @action(description="Revoke", icon="block", permissions=["view"], variant=ActionVariant.DANGER)
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:

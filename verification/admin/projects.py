@@ -16,10 +16,12 @@ from verification.admin.display import channel as show_channel
 from verification.admin.display import code, flag_of, label, page_link, time_of, when
 from verification.admin.fallbacks import FallbackInline
 from verification.admin.fields import LinesField, clean_language, cleaned
+from verification.admin.keys import COPY_NOW, LIFETIMES
 from verification.admin.scoping import ScopedInline, Who
 from verification.admin.testevents import TestEventAdmin
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.services.keys import issue_key
+from verification.services.networks import clean_network
 from verification.services.projects import (
     clean_alert_url,
     clean_android_hash,
@@ -30,15 +32,6 @@ from verification.services.projects import (
     rotate_webhook_secret,
 )
 
-DAY = 86_400
-LIFETIMES = (
-    ("", "Until it is revoked"),
-    (str(DAY), "1 day"),
-    (str(7 * DAY), "7 days"),
-    (str(30 * DAY), "30 days"),
-    (str(90 * DAY), "90 days"),
-    (str(365 * DAY), "1 year"),
-)
 SHORT_CODE = 4
 
 
@@ -59,6 +52,13 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
     alert_emails = LinesField(
         label="Mail alerts to",
         help_text="One address a line. Empty means the project's members.",
+    )
+
+    secret_key_networks = LinesField(
+        label="Secret keys only from",
+        clean_item=clean_network,
+        help_text="Networks of your servers, one a line, such as 203.0.113.0/24. Secret keys are taken from nowhere"
+        " else. Empty means from anywhere.",
     )
 
     def clean_alert_url(self) -> str:
@@ -216,7 +216,7 @@ class ProjectAdmin(TestEventAdmin):
         ("Autofill & e-mail", {"fields": ("web_otp_domain", "android_hash", "code_in_subject")}),
         (
             "Browsers & servers",
-            {"fields": ("origins", "server_addresses")},
+            {"fields": ("origins", "server_addresses", "secret_key_networks")},
         ),
         (
             "Limits",
@@ -296,11 +296,12 @@ class ProjectAdmin(TestEventAdmin):
         )
         key = ApiKey.objects.get(pk=issued.id)
         self.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
-        return self._show_secrets(
+        return self.show_secrets(
             request,
             project,
             title=f"New {'API' if kind is KeyKind.API else 'secret'} key",
-            warning="Copy it now. It is not stored and cannot be shown again.",
+            warning=COPY_NOW,
+            back=self._page(project),
             secrets=[
                 (
                     f"{KeyKind(kind).label} of {project.name}",
@@ -327,10 +328,11 @@ class ProjectAdmin(TestEventAdmin):
                 self.page_context(request, "Webhook secret", object=project, back=self._page(project)),
             )
         live = live_webhook_secrets(project)
-        return self._show_secrets(
+        return self.show_secrets(
             request,
             project,
             title="Webhook secret",
+            back=self._page(project),
             warning="Whoever has it can sign callbacks in your name. Keep it on your servers.",
             secrets=[
                 (
@@ -341,16 +343,6 @@ class ProjectAdmin(TestEventAdmin):
                 for text, expires_at in live
             ],
         )
-
-    def _show_secrets(
-        self, request: HttpRequest, project: Project, *, title: str, warning: str, secrets: list[tuple[str, str, str]]
-    ) -> HttpResponse:
-        context = self.page_context(
-            request, title, object=project, warning=warning, secrets=secrets, back=self._page(project)
-        )
-        response = TemplateResponse(request, "admin/verification/secret_page.html", context)
-        response["Cache-Control"] = "no-store"
-        return response
 
     def _page(self, project: Project) -> str:
         return reverse("admin:verification_project_change", args=(project.pk,))

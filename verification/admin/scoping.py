@@ -18,6 +18,7 @@ from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet, URLField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.template.response import TemplateResponse
 from django.utils.functional import cached_property
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.views import ChangeList
@@ -198,6 +199,22 @@ class ScopedAdmin(Scoped, ModelAdmin):
         """What the panel's frame needs around a page that is none of Django's."""
         request.current_app = self.admin_site.name
         return {**self.admin_site.each_context(request), "opts": self.opts, "title": title, **more}
+
+    def show_secrets(
+        self,
+        request: HttpRequest,
+        row: Model,
+        *,
+        title: str,
+        warning: str,
+        secrets: list[tuple[str, str, str]],
+        back: str,
+    ) -> HttpResponse:
+        """Each of ``secrets`` is a name, the text, and a note. Only ever the answer to a POST."""
+        context = self.page_context(request, title, object=row, warning=warning, secrets=secrets, back=back)
+        response = TemplateResponse(request, "admin/verification/secret_page.html", context)
+        response["Cache-Control"] = "no-store"
+        return response
 
 
 class ScopedInline(Scoped, TabularInline):

@@ -38,10 +38,11 @@ def identify(request: HttpRequest, kind: KeyKind) -> keys.Caller:
     text = request.META.get(HEADER, "")
     if not text:
         raise Refusal("missing_api_key", "Send your key in the x-api-key header.")
+    address = client_address(request)
     try:
-        caller = keys.authenticate(text)
+        caller = keys.authenticate(text, client_address=address)
     except Refusal:
-        limits.count_unknown_key(client_address(request))
+        limits.count_unknown_key(address)
         raise
     request.caller = caller  # type: ignore[attr-defined]
     if caller.kind != kind:

@@ -56,9 +56,10 @@ GUIDE: dict[str, Advice] = {
         "Send your key in the x-api-key header.",
     ),
     "invalid_api_key": Advice(
-        "The key is unknown, expired or revoked, or its project is switched off. The answer is the same for all of "
-        "these.",
-        "Check that the whole key was copied. If it was, issue a new one. Do not retry with the same key.",
+        "The key is unknown, expired or revoked, its project is switched off, or it is a secret key and the call came "
+        "from outside the networks that the project allows. The answer is the same for all of these.",
+        "Check that the whole key was copied, and that the project allows your server's address. If both are right, "
+        "issue a new key. Do not retry with the same one.",
         "The key is unknown, expired or revoked.",
     ),
     "wrong_key_kind": Advice(

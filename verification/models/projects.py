@@ -13,6 +13,7 @@ from verification.models.channels import ChannelType
 CODE_LENGTHS = ((4, "4"), (6, "6"))
 ORIGIN_MAX_LENGTH = 255
 URL_MAX_LENGTH = 2048
+NETWORK_MAX_LENGTH = 43  # the longest writing of an IPv6 network
 LANGUAGE_MAX_LENGTH = 35  # RFC 5646 asks for room for 35 characters
 
 
@@ -102,6 +103,12 @@ class Project(models.Model):
         max_length=URL_MAX_LENGTH,
         blank=True,
         help_text="Called with each alert, signed as callbacks are. https only.",
+    )
+    secret_key_networks = ArrayField(
+        models.CharField(max_length=NETWORK_MAX_LENGTH),
+        default=list,
+        blank=True,
+        help_text="Networks from which the secret keys are taken, e.g. 203.0.113.0/24. Empty means from anywhere.",
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -91,6 +92,7 @@ class ProjectConfig:
         self.creates_per_address: int = row["creates_per_address"]
         self.requests_per_second: int = row["requests_per_second"]
         self.server_addresses = frozenset(row["server_addresses"])
+        self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
         self.test_logins: dict[str, str] = row["test_logins"]
         self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
         self._default_channels = {

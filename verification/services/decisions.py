@@ -26,6 +26,9 @@ RULES = {
     "block_list": Rule("Block list", "An entry of the project's block list, or of the platform's, matched."),
     "kill_switch": Rule("Switched off", "The operator has stopped this traffic for the time being."),
     "daily_budget": Rule("Daily budget", "The channel's budget of the day is used up."),
+    "secret_key_network": Rule(
+        "Secret key from elsewhere", "A valid secret key was used from outside the project's networks. Was it stolen?"
+    ),
     "platform_recipient_cap": Rule(
         "Too many SMS to one person", "All projects together have sent this recipient as many SMS as a day allows."
     ),

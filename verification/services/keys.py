@@ -6,6 +6,7 @@ a mistyped key is refused without a query, and scanners for leaked secrets know 
 
 from __future__ import annotations
 
+import logging
 import secrets
 import string
 import time
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -21,7 +23,11 @@ from verification import sql
 from verification.crypto import sha256
 from verification.errors import Misuse, Refusal
 from verification.models import ApiKey, KeyKind, Project
+from verification.services import decisions
 from verification.services.configuration import CACHE_SECONDS, ProjectConfig
+from verification.services.networks import contain
+
+log = logging.getLogger(__name__)
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 RANDOM_CHARACTERS = 32  # 190 bits
@@ -73,16 +79,41 @@ def revoke_key(key_id: int) -> bool:
     return bool(ApiKey.objects.filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now()))
 
 
-def authenticate(text: str) -> Caller:
-    """Who holds this key. Raises ``invalid_api_key``: one answer for unknown, expired and revoked ones."""
+@transaction.atomic
+def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
+    """A new key of the same kind; the old one goes on for ``overlap``, or to its own end if that comes first.
+
+    Raises :class:`Misuse` for a key that is over.
+    """
+    old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
+    now = timezone.now()
+    if old.revoked_at or (old.expires_at and old.expires_at <= now):
+        raise Misuse("This key is over. Issue a new one instead.")
+    new = issue_key(project=old.project, kind=KeyKind(old.kind), expires_in=expires_in, created_by=created_by)
+    end = now + overlap
+    if old.expires_at is None or old.expires_at > end:
+        ApiKey.objects.filter(pk=key_id).update(expires_at=end)
+    return new
+
+
+def authenticate(text: str, *, client_address: str = "") -> Caller:
+    """Who holds this key.
+
+    Raises ``invalid_api_key``: one answer for unknown, expired and revoked keys, and for a secret key from outside its
+    project's networks, so that nobody learns from another place that a stolen key is a good one.
+    """
     digest = sha256(text)
     caller = _callers.get(digest)
     if caller is None or time.monotonic() - caller.loaded_at > CACHE_SECONDS:
         if not is_well_formed(text):
-            raise Refusal("invalid_api_key", "The key is unknown, expired or revoked.")
+            raise _refusal()
         caller = _load(digest)
     if caller is None or (caller.expires_at and caller.expires_at <= timezone.now()):
-        raise Refusal("invalid_api_key", "The key is unknown, expired or revoked.")
+        raise _refusal()
+    networks = caller.project.secret_key_networks
+    if caller.kind == KeyKind.SECRET and networks and not contain(networks, client_address):
+        _note_stranger(caller, client_address or "an unknown address")
+        raise _refusal()
     return caller
 
 
@@ -94,6 +125,21 @@ def is_well_formed(text: str) -> bool:
             random, checksum = body[:RANDOM_CHARACTERS], body[RANDOM_CHARACTERS:]
             return len(body) == RANDOM_CHARACTERS + CHECKSUM_CHARACTERS and checksum == _checksum(random)
     return False
+
+
+def _note_stranger(caller: Caller, client_address: str) -> None:
+    log.warning(
+        "Secret key %s of project %s was refused: %s is outside of the project's networks.",
+        caller.key_id,
+        caller.project.id,
+        client_address,
+    )
+    figures = {"key": caller.key_id, "networks": " ".join(map(str, caller.project.secret_key_networks))}
+    decisions.note(project_id=caller.project.id, rule="secret_key_network", subject=client_address, figures=figures)
+
+
+def _refusal() -> Refusal:
+    return Refusal("invalid_api_key", "The key is unknown, expired or revoked.")
 
 
 _callers: dict[bytes, Caller] = {}

@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 
 from verification.errors import Refusal
 from verification.services.configuration import ProjectConfig
+from verification.services.networks import read_address
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ def count_unknown_key(client_address: str) -> None:
 
 def network_of(client_address: str) -> str:
     """What one caller is counted by: the address, for IPv6 its /64."""
-    address = _read(client_address)
+    address = read_address(client_address)
     if address is None:
         return "unknown"
     if address.version == 4:
@@ -86,19 +87,10 @@ def _creator(project: ProjectConfig, client_address: str) -> str:
 
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
     """Loopback and private addresses are a proxy or a neighbour, not a stranger on the internet."""
-    address = _read(client_address)
+    address = read_address(client_address)
     if address is None:
         return False
     return str(address) in project.server_addresses or address.is_loopback or address.is_private
-
-
-def _read(client_address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address in its one writing, one of IPv4 also where a socket for both kinds wrote it as ``::ffff:…``."""
-    try:
-        address = ipaddress.ip_address(client_address)
-    except ValueError:
-        return None
-    return (address.ipv4_mapped if address.version == 6 else None) or address
 
 
 class _Counter:

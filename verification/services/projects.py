@@ -25,6 +25,7 @@ from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import KeyKind, Membership, Project, TestLogin, WebhookSecret
 from verification.services.keys import issue_key
+from verification.services.networks import clean_network
 
 WEBHOOK_SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
 WEBHOOK_OVERLAP = timedelta(hours=24)  # how long the old secret goes on signing after a rotation
@@ -57,6 +58,7 @@ SETTABLE = (
     "server_addresses",
     "alert_emails",
     "alert_url",
+    "secret_key_networks",
 )
 ONLY_OFF = ("traffic_guard", "challenge_mode")  # set by scripts; off is all there is so far
 
@@ -226,8 +228,8 @@ def _read(name: str, text: str) -> Any:
             raise Misuse(f"{name}: write true or false.")
         return _BOOLEANS[text.lower()]
     if isinstance(field, ArrayField):
-        items = [item.strip() for item in text.split(",") if item.strip()]
-        return [clean_origin(item) for item in items] if name == "origins" else items
+        clean_item = _ITEM_CLEANERS.get(name, str)
+        return [clean_item(item.strip()) for item in text.split(",") if item.strip()]
     if isinstance(field, models.IntegerField):
         if not (text.isascii() and text.isdigit()):
             raise Misuse(f"{name}: write a whole number.")
@@ -237,6 +239,7 @@ def _read(name: str, text: str) -> Any:
 
 
 _CLEANERS = {"web_otp_domain": clean_domain, "android_hash": clean_android_hash, "alert_url": clean_alert_url}
+_ITEM_CLEANERS = {"origins": clean_origin, "secret_key_networks": clean_network}
 
 
 def _save(project: Project) -> None:

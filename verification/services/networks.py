@@ -1,0 +1,37 @@
+"""Networks of IP addresses: as owners write them, and as callers are judged by them."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from verification.errors import Misuse
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def read_address(text: str) -> Address | None:
+    """The address in its one writing, one of IPv4 also where a socket for both kinds wrote it as ``::ffff:…``."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return (address.ipv4_mapped if address.version == 6 else None) or address
+
+
+def clean_network(text: str) -> str:
+    """A network, or one address, in its one writing. Raises :class:`Misuse`."""
+    try:
+        network = ipaddress.ip_network(text.strip())
+    except ValueError:
+        network = None
+    if network is None or "%" in text or getattr(network.network_address, "ipv4_mapped", None):
+        raise Misuse(f"{text!r} is not a network. Write it as 203.0.113.0/24, 2001:db8::/48 or 203.0.113.7.")
+    return str(network)
+
+
+def contain(networks: Iterable[Network], text: str) -> bool:
+    """Whether the address is in one of them. What is no address is in none."""
+    address = read_address(text)
+    return address is not None and any(address in network for network in networks)
