@@ -11,13 +11,16 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 SECRET_KEY_MIN_CHARACTERS = 50  # what Django's own deployment check asks for
-SECRET_KEY_MIN_DISTINCT = 5
+SECRET_KEY_MIN_DISTINCT = 8  # of random ones, even of digits alone, next to none has fewer
 ENCRYPTION_KEY_BYTES = 32  # AES-256
+ENCRYPTION_KEY_MIN_DISTINCT = 16  # of 32 random bytes about 30 are
+PLACEHOLDERS = ("change", "default", "example", "insecure", "password", "replace", "secret")
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
     secret_key: str
+    secret_key_fallbacks: list[str]
     encryption_keys: list[bytes]
 
 
@@ -26,22 +29,39 @@ def load(env: environ.Env, *, home: Path, is_embedded: bool) -> Secrets:
     made = _made_once(home) if is_embedded else {}
     secret_key = env.str("SECRET_KEY", default=made.get("SECRET_KEY", ""))
     encryption_keys = env.list("ENCRYPTION_KEYS", default=[made["ENCRYPTION_KEYS"]] if made else [])
-    _judge_secret_key(secret_key)
+    fallbacks = env.list("SECRET_KEY_FALLBACKS", default=[])
+    _judge_secret_key("SECRET_KEY", secret_key)
+    for fallback in fallbacks:
+        _judge_secret_key("SECRET_KEY_FALLBACKS", fallback)
     keys = [_decode_key(text) for text in encryption_keys]
     if not keys:
         raise ImproperlyConfigured(
             "ENCRYPTION_KEYS is not set. Make one with: "
             'python -c "import secrets,base64;print(base64.b64encode(secrets.token_bytes(32)).decode())"'
         )
-    return Secrets(secret_key, keys)
+    _judge_apart([secret_key, *fallbacks], keys)
+    return Secrets(secret_key, fallbacks, keys)
 
 
-def _judge_secret_key(secret_key: str) -> None:
+def _judge_secret_key(name: str, secret_key: str) -> None:
     if not secret_key:
-        raise ImproperlyConfigured("SECRET_KEY is not set. Give at least 50 random characters.")
-    too_plain = len(set(secret_key)) < SECRET_KEY_MIN_DISTINCT or secret_key.startswith("django-insecure-")
+        raise ImproperlyConfigured(f"{name} is not set. Give at least 50 random characters.")
+    too_plain = len(set(secret_key)) < SECRET_KEY_MIN_DISTINCT
     if len(secret_key) < SECRET_KEY_MIN_CHARACTERS or too_plain:
-        raise ImproperlyConfigured("SECRET_KEY is too weak. Give at least 50 random characters.")
+        raise ImproperlyConfigured(f"{name} is too weak. Give at least 50 random characters.")
+    if any(word in secret_key.lower() for word in PLACEHOLDERS):
+        raise ImproperlyConfigured(f"{name} looks like a placeholder. Give at least 50 random characters.")
+
+
+def _judge_apart(secret_keys: list[str], encryption_keys: list[bytes]) -> None:
+    """Each secret guards something else, so whoever learns one must not have learned another."""
+    if len(set(secret_keys)) < len(secret_keys):
+        raise ImproperlyConfigured("SECRET_KEY and SECRET_KEY_FALLBACKS hold the same secret twice.")
+    if len(set(encryption_keys)) < len(encryption_keys):
+        raise ImproperlyConfigured("ENCRYPTION_KEYS holds the same key twice.")
+    texts = {base64.b64encode(key).decode() for key in encryption_keys}
+    if any(text in secret_key for text in texts for secret_key in secret_keys):
+        raise ImproperlyConfigured("SECRET_KEY and ENCRYPTION_KEYS hold the same secret. Make one for each.")
 
 
 def _decode_key(text: str) -> bytes:
@@ -49,7 +69,7 @@ def _decode_key(text: str) -> bytes:
         key = base64.b64decode(text.strip(), validate=True)
     except ValueError:
         key = b""
-    if len(key) != ENCRYPTION_KEY_BYTES or len(set(key)) < SECRET_KEY_MIN_DISTINCT:
+    if len(key) != ENCRYPTION_KEY_BYTES or len(set(key)) < ENCRYPTION_KEY_MIN_DISTINCT:
         raise ImproperlyConfigured("ENCRYPTION_KEYS holds a key that is not 32 random bytes in base64.")
     return key
 

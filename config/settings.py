@@ -41,6 +41,7 @@ OUTBOUND_ALLOWED_NETWORKS = env.list(
 
 _secrets = secrets.load(env, home=HOME_DIR, is_embedded=IS_EMBEDDED)
 SECRET_KEY = _secrets.secret_key
+SECRET_KEY_FALLBACKS = _secrets.secret_key_fallbacks  # earlier ones, which keep people logged in
 ENCRYPTION_KEYS = _secrets.encryption_keys  # newest first; the older ones only decrypt
 
 # --- Django ------------------------------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ from django.conf import settings
 
 NONCE_BYTES = 12  # what GCM is defined for
 TAG_BYTES = 16
-KEY_ID_BYTES = 4  # tells the keys of a ring apart
 FORMAT = b"\x01"
+KEY_ID_FROM = len(FORMAT)
+KEY_ID_BYTES = 4  # tells the keys of a ring apart
 
 
 class DecryptionFailed(Exception):
@@ -40,8 +41,8 @@ def encrypt(plain: str, *, place: str) -> bytes:
 def decrypt(ciphertext: bytes, *, place: str) -> str:
     """Raises :class:`DecryptionFailed`: unknown key, another place, or changed bytes."""
     blob = bytes(ciphertext)
-    key_id, nonce, body = blob[1:5], blob[5:17], blob[17:]
-    cipher = _ring().get(key_id)
+    nonce, body = blob[5:17], blob[17:]
+    cipher = _ring().get(key_id_of(blob))
     if blob[:1] != FORMAT or cipher is None:
         raise DecryptionFailed("The ciphertext is of an unknown key or format.")
     try:
@@ -50,8 +51,14 @@ def decrypt(ciphertext: bytes, *, place: str) -> str:
         raise DecryptionFailed("The ciphertext does not belong here or was changed.") from None
 
 
-def is_newest_key(ciphertext: bytes) -> bool:
-    return bytes(ciphertext)[1:5] == next(iter(_ring()))
+def key_id_of(ciphertext: bytes) -> bytes:
+    """Which key it is under: the first bytes of that key's SHA-256."""
+    return bytes(ciphertext)[KEY_ID_FROM : KEY_ID_FROM + KEY_ID_BYTES]
+
+
+def key_ids() -> list[bytes]:
+    """Those of the ring, the newest first."""
+    return list(_ring())
 
 
 def sha256(text: str) -> bytes:

@@ -1,0 +1,39 @@
+"""``reencrypt``"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from verification import crypto
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand, aligned, table
+from verification.services.reencryption import COLUMNS, reencrypt, rows_by_key
+
+
+class Command(WatchwordCommand):
+    help = "Bring all that is encrypted under the newest key of ENCRYPTION_KEYS, and tell which old keys can go."
+    epilog = (
+        "Put the new key in front of the old ones, restart every process, then run this. It can be broken off and run\n"
+        "again at any time, and everything goes on working meanwhile. Keys are named by the start of their SHA-256."
+    )
+
+    def handle(self, *, json: bool, **_: Any) -> None:
+        counts = {column.name: asdict(reencrypt(column)) for column in COLUMNS}
+        rows = rows_by_key()
+        newest, *old = (key_id.hex() for key_id in crypto.key_ids())
+        droppable = [key for key in old if not rows[key]]
+        data = {"columns": counts, "ciphertexts": rows, "newest": newest, "droppable": droppable}
+        self.show(data, _text(counts, rows, newest, old), as_json=json)
+        if unreadable := sum(count["unreadable"] for count in counts.values()):
+            raise Misuse(f"{unreadable} ciphertexts open under no key of ENCRYPTION_KEYS. Was one dropped too early?")
+
+
+def _text(counts: dict[str, dict[str, int]], rows: dict[str, int], newest: str, old: list[str]) -> str:
+    header = ("column", "reencrypted", "changed meanwhile", "unreadable")
+    done = table(header, ([name, *count.values()] for name, count in counts.items()))
+    notes = {newest: "the newest", **{key: "still in use, run this again" if rows[key] else "can go" for key in old}}
+    keys = aligned(
+        (key, f"{number} ciphertexts, {notes.get(key, 'not in ENCRYPTION_KEYS')}") for key, number in rows.items()
+    )
+    return f"{done}\n\nKeys:\n{keys}"
