@@ -83,6 +83,7 @@ _OUTCOMES = {
     "too_many_attempts": ("too_many_attempts", "There were too many wrong codes for this recipient."),
     "too_many_sends": ("too_many_sends", "Too many codes were sent to this recipient."),
     "suppressed": ("recipient_not_allowed", "Nothing can be sent to this recipient."),
+    "guarded": ("recipient_not_allowed", "Nothing can be sent to this recipient."),
     "over_budget": ("rate_limited", "The channel's budget for today is used up."),
     "verify_token_not_found": ("verify_token_not_found", "There is no verify token with this value."),
     "verify_token_expired": ("verify_token_expired", "The verify token is over or was used before."),

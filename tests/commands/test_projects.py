@@ -91,7 +91,8 @@ def test_setproject_prints_what_it_set(project):
         ("code_length=x", "code_length: write a whole number"),
         ("code_digits=perhaps", "code_digits: write true or false"),
         ("code_digits", "Write NAME=VALUE instead of 'code_digits'"),
-        ("traffic_guard=enforce", "traffic_guard: off is the only value there is so far"),
+        ("traffic_guard=perhaps", "traffic_guard"),
+        ("guard_country_percent=101", "guard_country_percent"),
         ("challenge_mode=always", "challenge_mode: off is the only value there is so far"),
     ],
 )

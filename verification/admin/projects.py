@@ -93,6 +93,15 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             "creates_per_address": "Creates per client address",
             "requests_per_second": "Requests a second",
             "alert_url": "Call with alerts",
+            "traffic_guard_manual": "Enforce for manual sends",
+            "guard_prefix_numbers": "Numbers of one prefix",
+            "guard_prefix_minutes": "Minutes for a prefix",
+            "guard_country_sends": "Sends to a country",
+            "guard_country_percent": "Percent verified",
+            "guard_country_minutes": "Minutes for a country",
+            "guard_block_minutes": "First block, minutes",
+            "guard_block_max_minutes": "Longest block, minutes",
+            "guard_quiet_hours": "Quiet hours",
         }
         help_texts = {
             "code_length": "6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
@@ -233,6 +242,23 @@ class ProjectAdmin(TestEventAdmin):
             },
         ),
         ("Alerts", {"fields": ("alert_emails", "alert_url")}),
+        (
+            "Traffic guard",
+            {
+                "fields": (
+                    "traffic_guard",
+                    "traffic_guard_manual",
+                    "guard_prefix_numbers",
+                    "guard_prefix_minutes",
+                    "guard_country_sends",
+                    "guard_country_percent",
+                    "guard_country_minutes",
+                    "guard_block_minutes",
+                    "guard_block_max_minutes",
+                    "guard_quiet_hours",
+                )
+            },
+        ),
     )
 
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:

@@ -9,6 +9,7 @@ from verification.models.channels import (
     Provider,
     SenderRule,
 )
+from verification.models.guard import GuardBlock, GuardedSend, GuardRule
 from verification.models.messages import (
     Callback,
     CallbackAttempt,
@@ -19,7 +20,7 @@ from verification.models.messages import (
     MessageStatus,
 )
 from verification.models.oversight import Alert, Decision
-from verification.models.projects import ApiKey, KeyKind, Membership, Project, TestLogin, WebhookSecret
+from verification.models.projects import ApiKey, GuardMode, KeyKind, Membership, Project, TestLogin, WebhookSecret
 from verification.models.recipients import BotChat, NoAccount, Recipient, SeenHook, Subscription, Suppression
 from verification.models.sessions import Session, VerifyToken, WrongCode
 
@@ -36,6 +37,10 @@ __all__ = [
     "Decision",
     "DeliveryAttempt",
     "FallbackStep",
+    "GuardBlock",
+    "GuardMode",
+    "GuardRule",
+    "GuardedSend",
     "IdempotentRequest",
     "KeyKind",
     "Membership",

@@ -4,6 +4,7 @@ import uuid
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -19,6 +20,19 @@ LANGUAGE_MAX_LENGTH = 35  # RFC 5646 asks for room for 35 characters
 
 def limit_field(default: int, help_text: str) -> "models.PositiveIntegerField[int, int]":
     return models.PositiveIntegerField(default=default, help_text=f"{help_text} 0 switches the limit off.")
+
+
+def figure_field(default: int, help_text: str, *, most: int) -> "models.PositiveIntegerField[int, int]":
+    """A figure that is never off: 1 to ``most``."""
+    return models.PositiveIntegerField(
+        default=default, validators=(MinValueValidator(1), MaxValueValidator(most)), help_text=help_text
+    )
+
+
+class GuardMode(models.TextChoices):
+    OFF = "off", "Off"
+    OBSERVE = "observe", "Observe: note what would be refused"
+    ENFORCE = "enforce", "Enforce"
 
 
 class Project(models.Model):
@@ -110,6 +124,26 @@ class Project(models.Model):
         blank=True,
         help_text="Networks from which the secret keys are taken, e.g. 203.0.113.0/24. Empty means from anywhere.",
     )
+
+    traffic_guard = models.CharField(
+        max_length=7,
+        choices=GuardMode.choices,
+        default=GuardMode.ENFORCE,
+        help_text="Refuse SMS and calls that look like SMS pumping.",
+    )
+    traffic_guard_manual = models.BooleanField(
+        default=False, help_text="Let the traffic guard refuse manual sends too, which it otherwise only observes."
+    )
+    guard_prefix_numbers = limit_field(
+        10, "Unverified numbers, all alike but for their last 4 digits, that get a code within the window."
+    )
+    guard_prefix_minutes = figure_field(10, "The window of the numbers of one prefix.", most=24 * 60)
+    guard_country_sends = limit_field(30, "SMS and calls to a country from which on its conversion is judged.")
+    guard_country_percent = figure_field(20, "The share of them that must be verified.", most=100)
+    guard_country_minutes = figure_field(60, "The window of a country's conversion.", most=24 * 60)
+    guard_block_minutes = figure_field(30, "How long the first block lasts; each repeat doubles it.", most=7 * 24 * 60)
+    guard_block_max_minutes = figure_field(720, "How long a block lasts at most.", most=7 * 24 * 60)
+    guard_quiet_hours = figure_field(24, "So long after a block's end the next one is a first one.", most=30 * 24)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")

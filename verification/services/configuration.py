@@ -64,6 +64,19 @@ class ChannelConfig:
         return {"bots": self.bots, "direct": direct}
 
 
+@dataclass(frozen=True, slots=True)
+class GuardConfig:
+    """What the traffic guard compares a send with."""
+
+    mode: str
+    enforces_manual: bool
+    prefix_numbers: int
+    prefix_seconds: int
+    block_seconds: int
+    block_max_seconds: int
+    quiet_seconds: int
+
+
 class ProjectConfig:
     """One project's row, its usable channels and its live test logins.
 
@@ -94,6 +107,15 @@ class ProjectConfig:
         self.server_addresses = frozenset(row["server_addresses"])
         self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
         self.test_logins: dict[str, str] = row["test_logins"]
+        self.guard = GuardConfig(
+            mode=row["traffic_guard"],
+            enforces_manual=row["traffic_guard_manual"],
+            prefix_numbers=row["guard_prefix_numbers"],
+            prefix_seconds=row["guard_prefix_minutes"] * 60,
+            block_seconds=row["guard_block_minutes"] * 60,
+            block_max_seconds=row["guard_block_max_minutes"] * 60,
+            quiet_seconds=row["guard_quiet_hours"] * 3600,
+        )
         self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
         self._default_channels = {
             AddressKind.PHONE: row["default_phone_channel"],

@@ -9,7 +9,7 @@ from verification.addresses import Address
 from verification.crypto import encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal, refusal
 from verification.models import Message
-from verification.services import limits, outbox
+from verification.services import guard, limits, outbox
 from verification.services.channels import usable_channels
 from verification.services.configuration import ChannelConfig, ProjectConfig
 
@@ -67,6 +67,7 @@ def send_message(
         is_test=is_test,
         limits=project.send_limits,
         budget=channel.daily_budget,
+        guard=guard.case_of(project, address.text, address.country, is_manual=True),
     )
     if row.outcome == "channel_not_active":
         raise Refusal("channel_not_active", "The user has not started this messenger's bot.", link=channel.link)

@@ -59,8 +59,18 @@ SETTABLE = (
     "alert_emails",
     "alert_url",
     "secret_key_networks",
+    "traffic_guard",
+    "traffic_guard_manual",
+    "guard_prefix_numbers",
+    "guard_prefix_minutes",
+    "guard_country_sends",
+    "guard_country_percent",
+    "guard_country_minutes",
+    "guard_block_minutes",
+    "guard_block_max_minutes",
+    "guard_quiet_hours",
 )
-ONLY_OFF = ("traffic_guard", "challenge_mode")  # set by scripts; off is all there is so far
+ONLY_OFF = ("challenge_mode",)  # set by scripts; off is all there is so far
 
 _TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
 _ANDROID_HASH = re.compile(r"[A-Za-z0-9+/]{11}")

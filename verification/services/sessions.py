@@ -12,7 +12,7 @@ from verification import codes, places, sql
 from verification.addresses import Address, AddressKind, kind_of, parse_address
 from verification.crypto import code_digest, encrypt
 from verification.errors import Refusal, refusal
-from verification.services import limits, outbox
+from verification.services import guard, limits, outbox
 from verification.services.channels import (
     SessionChannel,
     bot_link,
@@ -139,6 +139,7 @@ def _open(
         wrong_limits=project.wrong_limits,
         budgets=sql.json(project.budgets),
         waits=sql.json(project.fallback),
+        guard=guard.case_of(project, address.text, address.country),
     )
 
 
@@ -295,6 +296,7 @@ def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
         wrong_limits=project.wrong_limits,
         budget=channel.daily_budget,
         waits=sql.json(project.fallback),
+        guard=guard.case_of(project, session.address),
     )
     if row.outcome == "channel_not_active":
         raise Refusal(

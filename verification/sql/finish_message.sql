@@ -72,6 +72,7 @@ BEGIN
         WHERE message_id = p_message AND outcome IN ('accepted', 'unknown')
     ) AND v_message.lost_leases = 0 THEN
         UPDATE verification_message SET is_counted = false WHERE id = p_message;
+        DELETE FROM verification_guardedsend WHERE message_id = p_message;
         UPDATE verification_dailyspend SET messages = greatest(messages - 1, 0)
         WHERE project_id = v_message.project_id
           AND channel = v_message.channel
@@ -136,6 +137,8 @@ BEGIN
             WHERE m.id = ANY (p_ids) AND before.id = m.id
             RETURNING m.id, m.project_id, m.channel, m.created_at, m.callback_url,
                 before.is_counted AND NOT m.is_counted AS is_freed
+        ), unguarded AS (
+            DELETE FROM verification_guardedsend USING closed WHERE message_id = closed.id AND closed.is_freed
         ), called AS (
             INSERT INTO verification_callback (message_id, project_id, url, tries)
             SELECT id, project_id, callback_url, 0 FROM closed WHERE callback_url <> ''

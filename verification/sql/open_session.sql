@@ -9,17 +9,18 @@
 -- p_messengers  the messengers among the project's channels, as in active_messengers
 -- p_budgets   {"sms": messages a day} where the owner set one
 -- p_waits     the project's order of fall-back, as in queue_message
+-- p_guard     the traffic guard's case, as in guard_refuses
 --
 -- Outcome: 'opened' (also for a session returned as it stands), 'too_many_attempts', 'too_many_sends', 'suppressed',
--- 'over_budget', or 'renew': the open session is due for a send and its project draws a new code for each, which
--- the caller makes for the session's id and sends by send_code.
+-- 'guarded', 'over_budget', or 'renew': the open session is due for a send and its project draws a new code for each,
+-- which the caller makes for the session's id and sends by send_code.
 CREATE OR REPLACE FUNCTION open_session(
     p_project bigint, p_address text, p_session text, p_code_digest bytea, p_code_encrypted bytea,
     p_code_length integer, p_code_digits boolean, p_code_letters boolean, p_attempts_max integer,
     p_link_payload text, p_lives_seconds integer, p_language text, p_default_language text, p_is_test boolean,
     p_is_challenged boolean, p_send boolean, p_type text, p_channels text[], p_messengers jsonb, p_message bigint,
     p_draws_new_code boolean, p_send_limits integer[], p_wrong_limits integer[], p_budgets jsonb,
-    p_waits jsonb,
+    p_waits jsonb, p_guard jsonb,
     OUT outcome text, OUT retry_after integer, OUT session_id text, OUT expires_at timestamptz, OUT sent_to text,
     OUT message_id bigint, OUT blocks jsonb, OUT active text[], OUT link_payload text
 ) LANGUAGE plpgsql AS $$
@@ -70,40 +71,37 @@ BEGIN
     active := CASE WHEN p_messengers = '{}' THEN '{}' ELSE active_messengers(v_recipient.id, p_messengers) END;
     v_suppressed := CASE WHEN v_session.is_test THEN '{}' ELSE suppressed_channels(v_recipient.id) END;
 
-    v_channel := p_type;
-    IF v_channel IS NULL THEN
-        -- The channel they last verified with (else the one a code last reached them over), then the project's order.
-        SELECT candidate INTO v_channel
-        FROM unnest(
-            coalesce(nullif(v_recipient.verified_channel, ''), v_recipient.reached_channel) || p_channels
-        ) WITH ORDINALITY AS preference (candidate, place)
-        WHERE candidate = ANY (p_channels)
-          AND candidate <> ALL (v_suppressed)
-          AND (NOT p_messengers ? candidate OR candidate = ANY (active))
-        ORDER BY place LIMIT 1;
-    END IF;
-
-    IF p_send AND v_channel IS NULL THEN
-        -- What is left is a messenger that the user has yet to start, unless they have opted out of everything.
-        SELECT candidate INTO v_channel FROM unnest(p_channels) AS candidate WHERE candidate <> ALL (v_suppressed) LIMIT 1;
-        v_channel := coalesce(v_channel, p_channels[1]);
-    END IF;
-    IF p_send AND p_messengers ? v_channel AND v_channel <> ALL (active) THEN
-        -- The code waits for the user to start the messenger's bot.
-        UPDATE verification_session SET awaited_channel = v_channel WHERE id = v_session.id;
-    ELSIF p_send AND (NOT blocks ? v_channel OR (v_session.is_test AND v_session.channel = '')) THEN
+    LOOP
+        v_channel := coalesce(p_type, choose_channel(v_recipient, p_channels, v_suppressed, p_messengers, active));
+        EXIT WHEN NOT p_send;
+        IF p_messengers ? v_channel AND v_channel <> ALL (active) THEN
+            -- The code waits for the user to start the messenger's bot.
+            UPDATE verification_session SET awaited_channel = v_channel WHERE id = v_session.id;
+            EXIT;
+        END IF;
         -- (To a test login nothing is sent, so a block keeps none of its new sessions from its fixed code.)
-        IF v_is_returned AND p_draws_new_code AND NOT v_session.is_test THEN
+        EXIT WHEN blocks ? v_channel AND NOT (v_session.is_test AND v_session.channel = '');
+
+        IF NOT (v_is_returned AND p_draws_new_code) OR v_session.is_test THEN
+            SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
+            FROM queue_message(
+                p_message, p_project, v_recipient.id, v_session.id, v_channel, v_session.language, v_session.expires_at,
+                NULL, '', NULL, v_session.is_test, p_send_limits, (p_budgets ->> v_channel)::integer, p_waits, p_guard,
+                v_now
+            ) AS queued;
+        ELSIF is_guarded(v_channel, p_guard) AND guard_refuses(p_project, v_recipient.id, p_guard, v_now) THEN
+            outcome := 'guarded';
+        ELSE
             outcome := 'renew';
             session_id := v_session.id;
             sent_to := v_channel;
             RETURN;
         END IF;
-        SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
-        FROM queue_message(
-            p_message, p_project, v_recipient.id, v_session.id, v_channel, v_session.language, v_session.expires_at,
-            NULL, '', NULL, v_session.is_test, p_send_limits, (p_budgets ->> v_channel)::integer, p_waits, v_now
-        ) AS queued;
+        IF outcome = 'guarded' AND p_type IS NULL THEN
+            -- The traffic guard has no say over the other channels: the code goes that way, where there is one.
+            v_suppressed := v_suppressed || '{sms,voice}';
+            CONTINUE WHEN NOT p_channels <@ v_suppressed;
+        END IF;
         IF outcome <> 'queued' THEN
             -- Nothing was sent, so nothing stays written.
             IF NOT v_is_returned THEN
@@ -117,7 +115,8 @@ BEGIN
         IF NOT v_session.is_test THEN
             message_id := p_message;
         END IF;
-    END IF;
+        EXIT;
+    END LOOP;
 
     outcome := 'opened';
     retry_after := NULL;
@@ -125,5 +124,23 @@ BEGIN
     expires_at := v_session.expires_at;
     sent_to := nullif(v_session.channel, '');
     link_payload := v_session.link_payload;
+END
+$$;
+
+-- The channel for a code whose caller names none: the one they last verified with (else the one a code last reached them
+-- over), else the first of the project's order. If none can be used at once, a messenger that the user has yet to start,
+-- unless they have opted out of everything.
+CREATE OR REPLACE FUNCTION choose_channel(
+    p_recipient verification_recipient, p_channels text[], p_suppressed text[], p_messengers jsonb, p_active text[]
+) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT candidate
+        FROM unnest(
+            coalesce(nullif(p_recipient.verified_channel, ''), p_recipient.reached_channel) || p_channels
+        ) WITH ORDINALITY AS preference (candidate, place)
+        WHERE candidate = ANY (p_channels) AND candidate <> ALL (p_suppressed)
+        ORDER BY p_messengers ? candidate AND candidate <> ALL (p_active), place LIMIT 1
+    ), p_channels[1]);
 END
 $$;

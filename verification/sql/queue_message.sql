@@ -5,19 +5,21 @@
 -- A test login's messages are final at once, count in nothing and reach nobody.
 --
 -- p_waits is the project's order of fall-back as {channel: seconds}; where there is one, the message notes when the next
--- channel is due.
+-- channel is due. p_guard is the traffic guard's case, as in guard_refuses.
 --
--- Outcome: 'queued', 'suppressed', 'too_many_sends' (retry_after is null when waiting does not help) or 'over_budget'.
+-- Outcome: 'queued', 'suppressed', 'too_many_sends' (retry_after is null when waiting does not help), 'guarded' or
+-- 'over_budget'.
 CREATE OR REPLACE FUNCTION queue_message(
     p_message bigint, p_project bigint, p_recipient bigint, p_session text, p_channel text, p_language text,
     p_expires_at timestamptz, p_code_encrypted bytea, p_callback_url text, p_provider bigint,
-    p_is_test boolean, p_limits integer[], p_budget integer, p_waits jsonb, p_now timestamptz,
+    p_is_test boolean, p_limits integer[], p_budget integer, p_waits jsonb, p_guard jsonb, p_now timestamptz,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_session_sends constant integer := 5;
     v_usual_wait constant integer := 30;  -- seconds, for a channel that the order of fall-back does not name
     v_today constant date := (p_now AT TIME ZONE 'UTC')::date;
+    v_is_guarded constant boolean := is_guarded(p_channel, p_guard) AND NOT p_is_test;
     v_moments timestamptz[];
 BEGIN
     outcome := 'queued';
@@ -50,6 +52,11 @@ BEGIN
         END IF;
         retry_after := NULL;
 
+        IF v_is_guarded AND guard_refuses(p_project, p_recipient, p_guard, p_now) THEN
+            outcome := 'guarded';
+            RETURN;
+        END IF;
+
         IF p_budget IS NOT NULL THEN
             INSERT INTO verification_dailyspend AS spend (project_id, channel, day, messages)
             SELECT p_project, p_channel, v_today, 1 WHERE p_budget > 0
@@ -75,6 +82,13 @@ BEGIN
             p_now + make_interval(secs => coalesce((p_waits ->> p_channel)::integer, v_usual_wait))
         END
     );
+    IF v_is_guarded THEN
+        INSERT INTO verification_guardedsend (
+            message_id, project_id, recipient_id, prefix, country, is_manual, created_at
+        ) VALUES (
+            p_message, p_project, p_recipient, p_guard ->> 'prefix', p_guard ->> 'country', p_session IS NULL, p_now
+        );
+    END IF;
     IF p_is_test AND p_callback_url <> '' THEN
         INSERT INTO verification_callback (message_id, project_id, url, tries)
         VALUES (p_message, p_project, p_callback_url, 0);
@@ -108,7 +122,7 @@ $$;
 CREATE OR REPLACE FUNCTION queue_manual_message(
     p_message bigint, p_project bigint, p_address text, p_channel text, p_messengers jsonb, p_language text,
     p_code_encrypted bytea, p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean, p_limits integer[],
-    p_budget integer,
+    p_budget integer, p_guard jsonb,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -123,7 +137,7 @@ BEGIN
     FROM queue_message(
         p_message, p_project, v_recipient.id, NULL, p_channel,
         coalesce(nullif(v_recipient.language, ''), p_language), v_now + make_interval(secs => p_lives_seconds),
-        p_code_encrypted, p_callback_url, p_provider, p_is_test, p_limits, p_budget, '{}', v_now
+        p_code_encrypted, p_callback_url, p_provider, p_is_test, p_limits, p_budget, '{}', p_guard, v_now
     ) AS queued;
 END
 $$;

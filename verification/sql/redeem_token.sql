@@ -5,6 +5,8 @@
 CREATE OR REPLACE FUNCTION redeem_token(
     p_project bigint, p_digest bytea, OUT outcome text, OUT address text, OUT is_test boolean
 ) LANGUAGE plpgsql AS $$
+DECLARE
+    v_recipient bigint;
 BEGIN
     UPDATE verification_verifytoken AS token SET used_at = clock_timestamp()
     FROM verification_session AS s
@@ -14,8 +16,16 @@ BEGIN
       AND token.used_at IS NULL
       AND token.expires_at > clock_timestamp()
       AND s.id = token.session_id
-    RETURNING 'redeemed', recipient.address, s.is_test INTO outcome, address, is_test;
-    IF NOT FOUND THEN
+    RETURNING 'redeemed', recipient.address, s.is_test, recipient.id INTO outcome, address, is_test, v_recipient;
+    IF FOUND THEN
+        -- The number is proved: its sends, as far as the traffic guard can look back, were nobody's pumping.
+        UPDATE verification_guardedsend AS send SET verified_at = clock_timestamp()
+        FROM verification_message AS m
+        WHERE m.recipient_id = v_recipient
+          AND m.created_at > clock_timestamp() - interval '1 day'
+          AND send.message_id = m.id
+          AND send.verified_at IS NULL;
+    ELSE
         outcome := CASE WHEN EXISTS (
             SELECT FROM verification_verifytoken WHERE digest = p_digest AND project_id = p_project
         ) THEN 'verify_token_expired' ELSE 'verify_token_not_found' END;

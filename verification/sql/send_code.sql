@@ -4,11 +4,12 @@
 -- p_code_digest and p_code_encrypted are null, or a new code that replaces the session's.
 --
 -- Outcome: 'queued', 'session_not_found', 'session_verified', 'session_expired', 'session_locked',
--- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'too_many_sends', 'suppressed', 'over_budget'.
+-- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'too_many_sends', 'suppressed', 'guarded',
+-- 'over_budget'.
 CREATE OR REPLACE FUNCTION send_code(
     p_project bigint, p_session text, p_channel text, p_messengers jsonb, p_message bigint, p_code_digest bytea,
     p_code_encrypted bytea, p_is_challenged boolean, p_send_limits integer[], p_wrong_limits integer[],
-    p_budget integer, p_waits jsonb,
+    p_budget integer, p_waits jsonb, p_guard jsonb,
     OUT outcome text, OUT retry_after integer, OUT expires_at timestamptz, OUT message_id bigint, OUT blocks jsonb,
     OUT active text[]
 ) LANGUAGE plpgsql AS $$
@@ -52,7 +53,7 @@ BEGIN
     SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
     FROM queue_message(
         p_message, p_project, v_recipient.id, p_session, p_channel, v_session.language, v_session.expires_at, NULL,
-        '', NULL, v_session.is_test, p_send_limits, p_budget, p_waits, v_now
+        '', NULL, v_session.is_test, p_send_limits, p_budget, p_waits, p_guard, v_now
     ) AS queued;
     IF outcome <> 'queued' THEN
         RETURN;

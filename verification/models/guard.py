@@ -1,0 +1,89 @@
+"""What the traffic guard counts, and what it found."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from verification.models.messages import Message
+from verification.models.projects import Project
+
+
+class GuardRule(models.TextChoices):
+    """Each guards one kind of subject: a prefix, a country, a client network, the whole project, or a guessed value.
+
+    The first three and the last refuse; the others make what they found suspicious.
+    """
+
+    PREFIX = "prefix", "Many numbers of one prefix"
+    MANUAL_PREFIX = "manual_prefix", "Many numbers of one prefix, by manual sends"
+    CONVERSION = "conversion", "A country where few codes are verified"
+    LOW_CONVERSION = "low_conversion", "A country to watch"
+    WRONG_CODES = "wrong_codes", "Many wrong codes in the project"
+    SAME_GUESS = "same_guess", "One code tried on many sessions"
+    NETWORK = "network", "A client network that guesses"
+    NETWORK_REFUSED = "network_refused", "A client network that is kept from checking"
+
+
+class GuardedSend(models.Model):
+    """An SMS or a call as the traffic guard counts it. It goes with its message, and at once where the message failed
+    at every provider: what costs nothing counts in no limit."""
+
+    message = models.OneToOneField(Message, primary_key=True, on_delete=models.CASCADE, related_name="guarded_send")
+    # The message's own foreign keys hold these two.
+    project = models.ForeignKey(Project, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False)
+    recipient = models.ForeignKey(
+        "verification.Recipient", on_delete=models.DO_NOTHING, db_index=False, db_constraint=False
+    )
+    prefix = models.CharField(max_length=16, help_text="The number without its last 4 digits.")
+    country = models.CharField(max_length=3, help_text="ISO 3166, empty for a network of no country.")
+    is_manual = models.BooleanField()
+    created_at = models.DateTimeField()
+    verified_at = models.DateTimeField(null=True, help_text="When session/verify proved the number after this send.")
+
+    class Meta:
+        indexes = (
+            models.Index(
+                name="guarded_send_of_prefix",
+                fields=("project", "prefix", "created_at"),
+                condition=Q(verified_at__isnull=True),
+            ),
+            models.Index(name="guarded_send_of_project", fields=("project", "created_at")),
+        )
+
+    def __str__(self) -> str:
+        return f"guarded send {self.pk}"
+
+
+class GuardBlock(models.Model):
+    """What a rule found last about one subject: while it runs, the subject is refused or suspicious.
+
+    A subject has one row for each rule; what it found before is in the log of decisions. Once a block is over or
+    lifted, only what came later is counted anew.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="guard_blocks", db_index=False)
+    rule = models.CharField(max_length=20, choices=GuardRule.choices)
+    subject = models.CharField(max_length=64, help_text="A prefix, country or network; empty for the project.")
+    level = models.PositiveSmallIntegerField(help_text="1 for the first time, 2 for the first repeat, and so on.")
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    figures = models.JSONField(help_text="What was counted, and the limits it was compared with.")
+    refused = models.PositiveIntegerField(default=0, help_text="Requests refused since, or that would have been.")
+    is_announced = models.BooleanField(default=False, help_text="Whether it is in the log and its alert went out.")
+    lifted_at = models.DateTimeField(null=True)
+    lifted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+
+    class Meta:
+        ordering = ("-since",)
+        verbose_name = "block"
+        constraints = (
+            models.UniqueConstraint(name="guard_block_once", fields=("project", "subject", "rule")),
+            models.CheckConstraint(name="guard_block_rule", condition=Q(rule__in=GuardRule.values)),
+            models.CheckConstraint(name="guard_block_ends_later", condition=Q(until__gt=F("since"))),
+        )
+        indexes = (models.Index(name="guard_block_to_announce", fields=("project",), condition=Q(is_announced=False)),)
+
+    def __str__(self) -> str:
+        return f"{self.get_rule_display()}: {self.subject or self.project}"

@@ -1,0 +1,104 @@
+-- The traffic guard: against those who have codes sent to numbers that earn them money (SMS pumping).
+--
+-- p_guard, the guard's case, is null where nothing is judged or counted; else, with times in seconds:
+--   {"enforce": true, "rule": "prefix", "counts_all": false, "prefix": "+49151123", "country": "DE",
+--    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400}
+
+-- The guard is there for what costs money and is paid to somebody else's network.
+CREATE OR REPLACE FUNCTION is_guarded(p_channel text, p_guard jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT p_guard IS NOT NULL AND p_channel IN ('sms', 'voice')
+$$;
+
+-- Whether a send must not be made, and the prefix rule: more than `numbers` distinct unverified numbers that share all but
+-- their last 4 digits within the window. A number is unverified if no verify of it came after the send: the sends of a
+-- number are marked by session/verify, which needs the project's secret key, not by session/check, which anybody with
+-- the app's key can call.
+--
+-- The rule is judged here, as it must stop an attack at its eleventh number, and costs one range of an index that holds
+-- unverified sends alone: in enforce mode there are hardly more than `numbers` of them, and while a block runs nothing is
+-- counted at all. What others have not committed yet is not seen, so the limit may be overshot by the sends in flight.
+-- A block once over or lifted is the start of a new count. In observe mode all is noted and nothing refused.
+CREATE OR REPLACE FUNCTION guard_refuses(p_project bigint, p_recipient bigint, p_guard jsonb, p_now timestamptz)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_rule constant text := p_guard ->> 'rule';
+    v_prefix constant text := p_guard ->> 'prefix';
+    v_limit constant integer := p_guard ->> 'numbers';
+    v_since timestamptz := p_now - make_interval(secs => (p_guard ->> 'window')::integer);
+    v_block verification_guardblock;
+    v_numbers integer;
+BEGIN
+    FOR v_block IN
+        SELECT * FROM verification_guardblock
+        WHERE project_id = p_project
+          AND subject IN (v_prefix, p_guard ->> 'country')
+          AND (rule = v_rule OR v_rule = 'prefix' AND rule = 'conversion')
+    LOOP
+        IF v_block.lifted_at IS NULL AND v_block.until > p_now THEN
+            UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_block.id;
+            RETURN (p_guard -> 'enforce')::boolean;
+        END IF;
+        IF v_block.rule = v_rule THEN
+            v_since := greatest(v_since, coalesce(v_block.lifted_at, v_block.until));
+        END IF;
+    END LOOP;
+
+    IF v_limit = 0 THEN
+        RETURN false;
+    END IF;
+    SELECT 1 + count(DISTINCT recipient_id) INTO v_numbers
+    FROM verification_guardedsend
+    WHERE project_id = p_project
+      AND prefix = v_prefix
+      AND verified_at IS NULL
+      AND created_at > v_since
+      AND recipient_id <> p_recipient
+      AND (is_manual = (v_rule = 'manual_prefix') OR (p_guard -> 'counts_all')::boolean);
+    IF v_numbers <= v_limit THEN
+        RETURN false;
+    END IF;
+    PERFORM guard_block(
+        p_project, v_rule, v_prefix, 1,
+        jsonb_build_object('numbers', v_numbers, 'limit', v_limit, 'minutes', (p_guard ->> 'window')::integer / 60),
+        (p_guard ->> 'block')::integer, (p_guard ->> 'block_max')::integer, (p_guard ->> 'quiet')::integer, p_now
+    );
+    RETURN (p_guard -> 'enforce')::boolean;
+END
+$$;
+
+-- Block a subject, unless it is blocked. Each repeat lasts twice as long as the last one, until p_quiet seconds have gone
+-- by since a block's end. A block that was lifted was none: the next is a first one. Times are in seconds.
+CREATE OR REPLACE FUNCTION guard_block(
+    p_project bigint, p_rule text, p_subject text, p_refused integer, p_figures jsonb, p_block integer,
+    p_block_max integer, p_quiet integer, p_now timestamptz
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_highest_level constant integer := 16;  -- the doubling has long met its maximum there
+BEGIN
+    INSERT INTO verification_guardblock AS block (
+        project_id, rule, subject, level, since, until, figures, refused, is_announced
+    ) VALUES (
+        p_project, p_rule, p_subject, 1, p_now, p_now + make_interval(secs => least(p_block, p_block_max)), p_figures,
+        p_refused, false
+    )
+    ON CONFLICT (project_id, subject, rule) DO UPDATE SET
+        (level, until) = (
+            SELECT next.level, p_now + make_interval(secs => least(p_block * 2.0 ^ (next.level - 1), p_block_max))
+            FROM (SELECT CASE
+                WHEN block.lifted_at IS NOT NULL OR block.until <= p_now - make_interval(secs => p_quiet) THEN 1
+                ELSE least(block.level + 1, v_highest_level)
+            END) AS next (level)
+        ),
+        since = excluded.since,
+        figures = excluded.figures,
+        refused = excluded.refused,
+        is_announced = false,
+        lifted_at = NULL,
+        lifted_by_id = NULL
+    WHERE block.lifted_at IS NOT NULL OR block.until <= p_now;
+    IF NOT FOUND THEN  -- somebody was faster
+        UPDATE verification_guardblock SET refused = refused + p_refused
+        WHERE project_id = p_project AND subject = p_subject AND rule = p_rule;
+    END IF;
+END
+$$;
