@@ -33,8 +33,13 @@ BLOCKING_THREADS = 4
 WORKER_THREADS = 8
 BARE_DATABASE = "bare"
 GRANIAN = (
-    *("--interface", "wsgi", "--workers", str(WEB_PROCESSES), "--blocking-threads", str(BLOCKING_THREADS)),
-    *("--loop", "asyncio", "--http", "1", "--no-ws", "--backlog", "1024", "--log-level", "warning"),
+    *("--workers", str(WEB_PROCESSES), "--http", "1", "--no-ws"),
+    *("--backlog", "1024", "--log-level", "warning"),
+)
+OURS = ("--interface", "rsgi", "--loop", "uvloop", "config.rsgi:application")
+BARE = (
+    *("--interface", "wsgi", "--loop", "asyncio", "--blocking-threads", str(BLOCKING_THREADS)),
+    "benchmarks.bare.wsgi:application",
 )
 # Recipients are new in every flow, so limits per recipient never bite; those per second and address would.
 LIMITS_OFF = ("requests_per_second=0", "creates_per_address=0", "traffic_guard=off", "challenge_mode=off")
@@ -54,6 +59,7 @@ class Service:
             "EMBEDDED_DURABLE": "true",
             "BASE_URL": f"http://{LOOPBACK}:{self.port}",
             "ALLOWED_HOSTS": LOOPBACK,
+            "WEB_THREADS": str(BLOCKING_THREADS),
             "DATABASE_STATEMENT_TIMEOUT": str(statement_timeout_ms),
             "LOG_LEVEL": "WARNING",
         }
@@ -85,7 +91,7 @@ class Service:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def start_web(self) -> None:
-        self._start("web", "-m", "granian", *GRANIAN, "--port", str(self.port), "config.wsgi:application")
+        self._start("web", "-m", "granian", *GRANIAN, "--port", str(self.port), *OURS)
         wait_until_listening(self.port)
 
     def start_bare(self) -> None:
@@ -95,8 +101,7 @@ class Service:
         server = self.servers.database_url.replace(f"/{name}?", "/postgres?")
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {BARE_DATABASE} TEMPLATE {name}")
-        target = "benchmarks.bare.wsgi:application"
-        self._start("bare", "-m", "granian", *GRANIAN, "--port", str(self.bare_port), target)
+        self._start("bare", "-m", "granian", *GRANIAN, "--port", str(self.bare_port), *BARE)
         wait_until_listening(self.bare_port)
 
     def start_worker(self, threads: int = WORKER_THREADS) -> None:

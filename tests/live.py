@@ -49,6 +49,7 @@ class LiveService:
             "BASE_URL": f"http://127.0.0.1:{self.port}",
             "ALLOWED_HOSTS": "127.0.0.1",
             "DJANGO_SETTINGS_MODULE": "config.settings",
+            "WEB_BODY_SECONDS": "4",  # so that the test of a body that never comes need not wait for ten
             **({} if is_embedded else self._production()),
             **environment,
         }

@@ -233,23 +233,28 @@ def test_nonsense_is_refused_or_hung_up_on(service, nonsense):
         assert 400 <= raw(service, nonsense + b"\r\n\r\n")[0][0] < 500
 
 
-SLOW_HEADS, SLOW_BODIES = 40, 3
+SLOW_HEADS, SLOW_BODIES = 40, 150  # together fewer than the project's requests in a second
 
 
 def test_slow_clients_do_not_stop_others(service, shop):
-    """Any number may be slow with their headers. A slow body holds a thread, so there are fewer here than a process
-    has; it takes a proxy in front that collects bodies to bear more of those."""
+    """Slow clients hold sockets, many times as many as there are threads, and no thread."""
     sent = create(shop, CHUNKED[0])
     stops = [len(sent) // 4] * SLOW_HEADS + [len(sent) - 10] * SLOW_BODIES
     with contextlib.ExitStack() as stack:
         slow = [stack.enter_context(Line(service)) for _ in stops]
         for line, stop in zip(slow, stops, strict=True):
             line.socket.sendall(sent[:stop])
-        for second in range(3):
+        for second in range(2):
             time.sleep(1)
             for line, stop in zip(slow, stops, strict=True):
                 line.socket.sendall(sent[stop + second : stop + second + 1])
             assert {shop.as_app("GET", "/session/settings")[0] for _ in range(20)} == {200}
         for line, stop in zip(slow, stops, strict=True):
-            line.socket.sendall(sent[stop + 3 :])
+            line.socket.sendall(sent[stop + 2 :])
         assert {line.read()[0] for line in slow} == {200}
+
+
+def test_a_body_that_does_not_come_is_given_up_and_does_nothing(service, shop):
+    with Line(service) as line:
+        line.socket.sendall(create(shop, CHUNKED[0])[:-1])
+        assert_problem(line.read(), 400, "parse_error")

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import DisallowedHost, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework.exceptions import MethodNotAllowed
 
 from verification.api import rendering
@@ -50,6 +50,8 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
             return Refusal("not_found", "There is nothing at this address.")
         case DisallowedHost():
             return Refusal("host_not_allowed", "This host name is not served here.")
+        case UnreadablePostError():
+            return Refusal("parse_error", "The body did not arrive whole.")
         case SuspiciousOperation():
             return Refusal("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():

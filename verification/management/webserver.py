@@ -7,40 +7,51 @@ import argparse
 import importlib
 import multiprocessing
 import os
+import resource
 import signal
 
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces, Loops
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
 from verification.management import lifeline
 
-APPLICATION = "config.wsgi"
-BLOCKING_THREADS = 4  # each has a database connection of its own
-BACKLOG = 1024
+APPLICATION = "config.rsgi"
+BACKLOG = 1024  # connections that wait to be accepted
+CONNECTIONS = 8192  # a process holds at once; one that is idle or slow costs little more than its socket
+HEADER_MILLISECONDS = 10_000  # a client may take for its headers, and be idle between requests
 KILL_SECONDS = 8  # less than the supervisor's patience
 
 
 def serve(*, host: str, port: int, workers: int) -> None:
     if multiprocessing.get_start_method() == "fork":
         importlib.import_module(APPLICATION)  # opens no connection
+    _allow_sockets()
     # A fork inherits the server's handlers, which would swallow a SIGTERM that comes while it still loads.
     os.register_at_fork(after_in_child=_default_signals)
     Granian(
         f"{APPLICATION}:application",
         address=host,
         port=port,
-        interface=Interfaces.WSGI,
+        interface=Interfaces.RSGI,
         workers=workers,
-        blocking_threads=BLOCKING_THREADS,
-        loop=Loops.asyncio,
+        loop=Loops.uvloop,
         http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=HEADER_MILLISECONDS),
         websockets=False,
         backlog=BACKLOG,
+        backpressure=CONNECTIONS,
         log_level=LogLevels.warning,
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_SECONDS,
     ).serve()
+
+
+def _allow_sockets() -> None:
+    """The usual soft limit of open files, 1,024, is less than the connections we hold."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _default_signals() -> None:

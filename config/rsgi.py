@@ -1,0 +1,112 @@
+"""The web server's entry: takes each request in whole before a thread works on it.
+
+A thread has a database connection and there are few of them. If a thread read the body itself, a handful of clients
+that send theirs a byte a minute would hold every one. So the event loop collects the body, within limits of size and
+time, and only then hands the request to Django, which runs in the threads as under any WSGI server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from config.wsgi import application as wsgi_application
+
+BODY_SECONDS = float(os.environ.get("WEB_BODY_SECONDS", "10"))  # for the whole body, once the headers are there
+MAX_BODY_BYTES = 256 * 1024  # the longest form of the panel takes less; the API's own limits are narrower
+THREADS = int(os.environ.get("WEB_THREADS", "4"))  # each has a database connection of its own
+
+Environ = dict[str, Any]
+Headers = list[tuple[str, str]]
+
+
+class Unfinished(io.RawIOBase):
+    """A body that did not arrive in time. Django makes an ``UnreadablePostError`` of what reading it raises."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        raise TimeoutError("The body did not arrive in time.")
+
+
+class Server:
+    """The application as granian calls it over RSGI."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]], *, threads: int) -> None:
+        self.application = application
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="web")
+
+    async def __rsgi__(self, scope: Any, protocol: Any) -> None:
+        body = await read_body(scope, protocol)
+        await asyncio.get_running_loop().run_in_executor(self.pool, self.answer, scope, protocol, body)
+
+    def answer(self, scope: Any, protocol: Any, body: io.RawIOBase | io.BytesIO) -> None:
+        status, headers = 500, []
+
+        def start_response(line: str, fields: Headers, exc_info: object = None) -> None:
+            nonlocal status, headers
+            status, headers = int(line[:3]), fields
+
+        chunks = self.application(to_environ(scope, body), start_response)
+        try:
+            content = b"".join(chunks)
+        finally:
+            if hasattr(chunks, "close"):
+                chunks.close()
+        protocol.response_bytes(status, headers, content)
+
+
+async def read_body(scope: Any, protocol: Any) -> io.RawIOBase | io.BytesIO:
+    """The body, or one byte more than is allowed of it. A longer one is told by its length and not read at all."""
+    length = scope.headers.get("content-length", "0")
+    is_chunked = "transfer-encoding" in scope.headers
+    if not is_chunked and (not length.isdecimal() or not 0 < int(length) <= MAX_BODY_BYTES):
+        return io.BytesIO()
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in protocol:
+                body += chunk
+                if len(body) > MAX_BODY_BYTES:
+                    break
+    except (TimeoutError, RuntimeError):  # the latter is granian's, for a client that hung up
+        return Unfinished()
+    return io.BytesIO(bytes(body[: MAX_BODY_BYTES + 1]))
+
+
+def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
+    """The request as PEP 3333 wants it."""
+    client, _, port = scope.client.rpartition(":")
+    server, _, server_port = scope.server.rpartition(":")
+    environ: Environ = {
+        "REQUEST_METHOD": scope.method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope.path.encode().decode("latin-1"),
+        "QUERY_STRING": scope.query_string,
+        "SERVER_PROTOCOL": f"HTTP/{scope.http_version}",
+        "SERVER_NAME": server,
+        "SERVER_PORT": server_port,
+        "REMOTE_ADDR": client.strip("[]"),
+        "REMOTE_PORT": port,
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope.scheme,
+        "wsgi.input": body,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for name, value in scope.headers.items():
+        key = name.upper().replace("-", "_")
+        if key not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
+            key = f"HTTP_{key}"
+        if key in environ:
+            value = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{value}"
+        environ[key] = value
+    return environ
+
+
+application = Server(wsgi_application, threads=THREADS)
