@@ -1,0 +1,222 @@
+"""Plivo: codes as SMS by its Message API.
+
+Receipts are signed with the auth token, by version 3 over address and fields, or by version 2 over the address alone.
+Which of them a message's receipt carries varies (UNCONFIRMED), so version 3 counts wherever it is present; with
+version 2 the secret in the webhook address has to vouch for the fields. Neither covers a time: a repeated call is
+harmless, since statuses only go forward. Their order is not needed for the same reason.
+
+Errors of a request have no numbers, only sentences, and those are UNCONFIRMED: they are looked through for what they
+are about, and what tells nothing is judged by the HTTP status. The numbers of receipts are those of Plivo's help
+pages. UNCONFIRMED too: the bounds of ``message_expiry``; the currency of the balance, which is called credits; the
+signatures for subaccounts (``-Ma-``), which are not read.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from providers import answers, base, hooks
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http import HttpAnswer, classify_status, retry_after_seconds
+
+MIN_EXPIRY_SECONDS, MAX_EXPIRY_SECONDS = 5, 10_800
+
+# What the sentence of a refused request (400) is about; the first match counts.
+_SUBJECTS: tuple[tuple[str, Outcome, str], ...] = (
+    (r"insufficient credit|insufficient balance", Outcome.OUT_OF_FUNDS, "the balance is used up"),
+    (r"\bsrc\b|\bsource\b|\bsender\b|powerpack", Outcome.MISCONFIGURED, "the sender is not accepted"),
+    (r"\burl\b|\bdlt", Outcome.MISCONFIGURED, "a setting is not accepted"),
+    (r"\bdst\b|destination", Outcome.REFUSED, "the recipient's number is not accepted"),
+)
+
+_STATUSES = {
+    "sent": ReceiptStatus.SENT,
+    "delivered": ReceiptStatus.SUCCESS,
+    "read": ReceiptStatus.SUCCESS,
+    "failed": ReceiptStatus.FAILED,
+    "undelivered": ReceiptStatus.FAILED,
+    "rejected": ReceiptStatus.FAILED,
+}
+_REASONS = {
+    10: "the message is not valid",
+    20: "the network had a fault",
+    30: "the message was taken for spam",
+    40: "the sender's number is not valid",
+    50: "the recipient's number is not valid",
+    60: "the message went round in a loop",
+    70: "the recipient cannot be reached any more",
+    80: "the handset cannot be reached",
+    90: "there is no route to the recipient",
+    100: "the carrier forbids it",
+    110: "the message is too long",
+    200: "the recipient has opted out",
+    201: "the sender's number may not write to this country",
+    300: "it could not be passed on",
+    420: "it was not delivered in time",
+    450: "messages to this country are not enabled",
+    900: "the balance is used up",
+    910: "the account is disabled",
+    1000: "no reason is known",
+}
+OPTED_OUT = 200
+
+
+class Adapter(base.Adapter):
+    type = "plivo"
+    label = "Plivo"
+    channels = ("sms",)
+    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    declared = (
+        Setting("auth_id", "Auth ID", required=True, help="MA or SA and 18 characters."),
+        Setting("auth_token", "Auth token", SettingKind.SECRET, required=True, help="Verifies receipts as well."),
+        Setting("sender", "Sender", help="A number such as 14155551234, or a name that is registered."),
+        Setting("powerpack_uuid", "Powerpack UUID", help="Sends in the place of a sender."),
+        Setting(
+            "hides_text",
+            "Keep no text",
+            SettingKind.BOOLEAN,
+            default=True,
+            help="Asks Plivo to leave the text out of its logs.",
+        ),
+        Setting("base_url", "Address of the API", SettingKind.URL, default="https://api.plivo.com"),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        if not re.fullmatch(r"[0-9A-Za-z]{1,40}", str(values["auth_id"])):
+            errors["auth_id"] = "letters and digits are expected"
+        if not values["sender"] and not values["powerpack_uuid"]:
+            errors["sender"] = "a sender or a powerpack is needed"
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        if not message.text:
+            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        url = hooks.report_url(message, self.http.allowed_networks)
+        body: dict[str, Any] = {
+            **self._sender(message),
+            "dst": message.to.removeprefix("+"),
+            "text": message.text,
+            "type": "sms",
+            "message_expiry": min(max(message.expires_in, MIN_EXPIRY_SECONDS), MAX_EXPIRY_SECONDS),
+        }
+        if url:
+            body |= {"url": f"{url}?id={message.id}", "method": "POST"}
+        if self.settings["hides_text"]:
+            body["log"] = "false"
+        dlt = {"dlt_entity_id": message.dlt_entity_id, "dlt_template_id": message.dlt_template_id}
+        body |= {name: value for name, value in dlt.items() if value}
+        answer = self.http.request("POST", self._url("Message/"), json=body, auth=self._auth())
+        return _read(answer, is_delivered=not url)
+
+    def check(self) -> base.Health:
+        answer = self.http.request("GET", self._url(), auth=self._auth())
+        data = answers.read_object(answer)
+        if answer.status != 200:
+            raise _explain(answer, data)
+        return answers.balance_health("Plivo", data.get("cash_credits"), "credits")
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        """A header of version 3 may hold several signatures, as while the token changes; one of them must hold."""
+        headers = request.headers
+        if request.method != "POST":
+            raise HookForged("we ask for receipts by POST")
+        if "x-plivo-signature-v3" in headers:
+            signed = f"{_signed_text(request)}.{headers.get('x-plivo-signature-v3-nonce', '')}"
+            given = headers["x-plivo-signature-v3"].split(",")
+        else:
+            signed = request.url + headers.get("x-plivo-signature-v2-nonce", "")
+            given = [headers.get("x-plivo-signature-v2", "")]
+        token = str(self.settings["auth_token"]).encode()
+        expected = base64.b64encode(hmac.digest(token, signed.encode("utf-8", "replace"), "sha256"))
+        if not any(hmac.compare_digest(one.strip().encode("utf-8", "replace"), expected) for one in given):
+            raise HookForged("the signature does not hold")
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        fields = hooks.form_fields(request.body)
+        identity = answers.identity(fields.get("MessageUUID"))
+        if identity is None:
+            raise HookUnreadable("the receipt names no message")
+        word = fields.get("Status", "").lower()
+        if word not in _STATUSES:
+            return base.HookReply()
+        status = _STATUSES[word]
+        code = answers.number(fields.get("ErrorCode")) if status is ReceiptStatus.FAILED else None
+        receipt = base.Receipt(
+            status,
+            provider_message_id=identity,
+            message_id=hooks.our_id(hooks.form_fields(request.query).get("id")),
+            error=_failure(word, code) if status is ReceiptStatus.FAILED else "",
+            provider_status=word if code is None else f"{word} {code}",
+            is_suppressed=code == OPTED_OUT,
+        )
+        return base.HookReply((receipt,))
+
+    def _sender(self, message: base.OutgoingMessage) -> dict[str, str]:
+        """Either of the two, never both; a country's sender comes first."""
+        powerpack = str(self.settings["powerpack_uuid"])
+        if message.sender or not powerpack:
+            return {"src": (message.sender or str(self.settings["sender"])).removeprefix("+")}
+        return {"powerpack_uuid": powerpack}
+
+    def _url(self, path: str = "") -> str:
+        root = str(self.settings["base_url"]).rstrip("/")
+        return f"{root}/v1/Account/{self.settings['auth_id']}/{path}"
+
+    def _auth(self) -> tuple[str, str]:
+        return str(self.settings["auth_id"]), str(self.settings["auth_token"])
+
+
+def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
+    """An id for each recipient: of several none is kept, and receipts are told apart by our own id."""
+    data = answers.read_object(answer)
+    if not 200 <= answer.status < 300:
+        raise _explain(answer, data)
+    listed = data.get("message_uuid")
+    identities = [answers.identity(one) for one in listed] if isinstance(listed, list) else []
+    if not identities or None in identities:
+        raise classify_status(answer)
+    only = identities[0] if len(identities) == 1 else None
+    return base.Result(Outcome.ACCEPTED, only, provider_status=str(answer.status), is_delivered=is_delivered)
+
+
+def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
+    """Plivo's own sentences stay out of ours, since they may quote the recipient."""
+    error = classify_status(answer)
+    sentence = str(data.get("error", "")).lower()
+    found = next((subject for subject in _SUBJECTS if re.search(subject[0], sentence)), None)
+    if found is None or answer.status not in (400, 402, 403):
+        return error
+    _, outcome, words = found
+    text = f"Plivo: {words} (HTTP {answer.status})"
+    return ProviderError(text, outcome, provider_status=str(answer.status), retry_after=retry_after_seconds(answer))
+
+
+def _failure(word: str, code: int | None) -> str:
+    if code is None:
+        return f"Plivo: it was not delivered ({word})"
+    return f"Plivo: {_REASONS.get(code, 'it was not delivered')} (error {code})"
+
+
+def _signed_text(request: base.HookRequest) -> str:
+    """Version 3: the address with its query sorted, and name and value of every field sorted, parted by a dot.
+
+    An address without a query is parted from the fields by a question mark alone, as Plivo's own library does it.
+    """
+    if hooks.content_type(request) != hooks.FORM:
+        raise HookForged("only forms are signed as we verify it")
+    try:
+        query, body = hooks.form_lists(request.query), hooks.form_lists(request.body)
+    except HookUnreadable as error:
+        raise HookForged(str(error)) from None
+    sorted_query = "&".join(f"{name}={value}" for name in sorted(query) for value in sorted(query[name]))
+    fields = "".join(name + value for name in sorted(body) for value in sorted(body[name]))
+    if fields:
+        return f"{request.url}?{sorted_query}{'.' if sorted_query else ''}{fields}"
+    return f"{request.url}?{sorted_query}" if sorted_query else request.url
