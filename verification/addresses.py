@@ -63,6 +63,10 @@ class Address:
     country: str
     number_type: NumberType
 
+    @property
+    def is_phone(self) -> bool:
+        return self.kind is AddressKind.PHONE
+
 
 # --- Parsing ------------------------------------------------------------------------------------------
 

@@ -42,8 +42,11 @@ CATALOGUE: dict[str, tuple[int, str]] = {
 class Refusal(Exception):
     """The service says no. ``extra`` are further members of the problem document.
 
-    ``retry_after`` is in whole seconds and given only where waiting helps.
+    ``retry_after`` is in whole seconds and given only where waiting helps. ``decision``, never told to the caller, is
+    what the owner's log gets: the arguments of ``decisions.note``.
     """
+
+    decision: dict[str, Any] | None = None
 
     def __init__(self, code: str, detail: str, *, retry_after: int | None = None, **extra: Any) -> None:
         super().__init__(detail)

@@ -18,6 +18,7 @@ from verification.models import (
     Decision,
     DeliveryAttempt,
     KeyKind,
+    ListEntry,
     Membership,
     Message,
     MessageTemplate,
@@ -92,6 +93,7 @@ def rows_of(project):
         Decision: Decision.objects.create(
             project=project, rule="country", subject="KP", hour=timezone.now(), figures={"channel": "sms"}
         ),
+        ListEntry: ListEntry.objects.create(project=project, kind="block", subject="prefix", value="+850"),
         Alert: Alert.objects.create(
             project=project, kind="daily_budget", key="sms", title="SMS: half of the budget", detail="500 of 1,000."
         ),

@@ -13,6 +13,7 @@ from verification.models import (
     Callback,
     Channel,
     Decision,
+    ListEntry,
     Message,
     MessageTemplate,
     Project,
@@ -38,6 +39,7 @@ MODELS = [
     Callback,
     Decision,
     Alert,
+    ListEntry,
 ]
 
 

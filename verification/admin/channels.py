@@ -12,11 +12,18 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from verification.admin.display import channel_icon, label
+from verification.admin.fields import LinesField
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who
 from verification.models import Channel, DailySpend, Provider
+from verification.services.lists import clean_country
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    countries = LinesField(
+        clean_item=clean_country,
+        help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
+    )
+
     class Meta:
         labels = {"image_url": "Icon", "type": "Channel"}
         help_texts = {"image_url": "The address of a picture. Empty means ours."}
@@ -26,7 +33,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 class ChannelAdmin(ScopedAdmin):
     adders = changers = deleters = Who.MEMBERS
     form = ChannelForm
-    fields = ("project", "type", "name", "is_active", "position", "image_url", "link", "daily_budget")
+    fields = ("project", "type", "name", "is_active", "position", "image_url", "link", "daily_budget", "countries")
     list_display = ("shown", "project", "state", "position", "budget", "served_by")
     list_filter = (ProjectFilter, "type", "is_active")
     list_select_related = ("project",)

@@ -21,6 +21,7 @@ from verification.admin.scoping import ScopedInline, Who
 from verification.admin.testevents import TestEventAdmin
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.services.keys import issue_key
+from verification.services.lists import clean_country
 from verification.services.networks import clean_network
 from verification.services.projects import (
     clean_alert_url,
@@ -59,6 +60,10 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         clean_item=clean_network,
         help_text="Networks of your servers, one a line, such as 203.0.113.0/24. Secret keys are taken from nowhere"
         " else. Empty means from anywhere.",
+    )
+    countries = LinesField(
+        clean_item=clean_country,
+        help_text="Where phone numbers may be from, two letters each, such as DE. Empty means every country.",
     )
 
     def clean_alert_url(self) -> str:
@@ -219,6 +224,7 @@ class ProjectAdmin(TestEventAdmin):
                     "default_phone_channel",
                     "default_email_channel",
                     "allow_voip",
+                    "countries",
                 )
             },
         ),

@@ -15,6 +15,7 @@ from rest_framework.exceptions import MethodNotAllowed
 from verification.api import rendering
 from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
 from verification.errors import Refusal
+from verification.services.decisions import note_refusal
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,8 @@ DATABASE_RETRY_SECONDS = 1
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """REST framework's exception handler. It marks no transaction: what was counted stays counted."""
     request: HttpRequest = context["request"]._request
+    if isinstance(error, Refusal):
+        note_refusal(error)
     return problem(error, request)
 
 

@@ -57,7 +57,10 @@ class SessionSendView(ApiKeyView):
         fields.check()
         assert session_id is not None and channel_type is not None
         sent = sessions.resend_code(
-            project=self.caller(request).project, session_id=session_id, channel_type=channel_type
+            project=self.caller(request).project,
+            session_id=session_id,
+            channel_type=channel_type,
+            client_address=client_address(request._request),
         )
         return json_response(
             {

@@ -10,6 +10,7 @@ from verification.models.channels import (
     SenderRule,
 )
 from verification.models.guard import GuardBlock, GuardedSend, GuardRule
+from verification.models.lists import ListEntry, ListKind, ListSubject
 from verification.models.messages import (
     Callback,
     CallbackAttempt,
@@ -43,6 +44,9 @@ __all__ = [
     "GuardedSend",
     "IdempotentRequest",
     "KeyKind",
+    "ListEntry",
+    "ListKind",
+    "ListSubject",
     "Membership",
     "Message",
     "MessageStatus",

@@ -46,6 +46,12 @@ class Channel(models.Model):
         blank=True,
         help_text="Messages a day (UTC) at the most; a hard stop. Empty means no budget.",
     )
+    countries = ArrayField(
+        models.CharField(max_length=2),
+        default=list,
+        blank=True,
+        help_text="Narrows the project's countries for this channel. Empty means as the project.",
+    )
 
     class Meta:
         ordering = ("position", "id")

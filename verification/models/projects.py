@@ -107,6 +107,12 @@ class Project(models.Model):
         blank=True,
         help_text="Addresses of the customer's own servers, which the limit per client address leaves alone.",
     )
+    countries = ArrayField(
+        models.CharField(max_length=2),
+        default=list,
+        blank=True,
+        help_text="ISO regions that phone numbers may be of, such as DE. Empty means every country.",
+    )
     alert_emails = ArrayField(
         models.EmailField(),
         default=list,

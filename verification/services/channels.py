@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from verification.addresses import Address, is_reachable
+from verification.addresses import Address
 from verification.errors import Refusal
+from verification.services.admission import admitted
 from verification.services.configuration import ChannelConfig, ProjectConfig
 from verification.services.providers import adapter_for
 
@@ -54,12 +55,12 @@ def project_channels(project: ProjectConfig) -> list[SessionChannel]:
 
 
 def usable_channels(
-    project: ProjectConfig, address: Address, channel_type: str | None, *, is_test: bool
+    project: ProjectConfig, address: Address, channel_type: str | None, *, is_test: bool, client_address: str = ""
 ) -> list[ChannelConfig]:
     """The channels a code could go to this recipient over, the preferred first; with ``channel_type`` that one alone.
 
     Raises ``channel_not_available`` where the project has none for this kind of recipient, and
-    ``recipient_not_allowed`` where the type of the number rules them all out.
+    ``recipient_not_allowed`` where a list, its country or the type of the number rules them all out.
     """
     available = project.preferred_channels(address.kind)
     if channel_type is not None:
@@ -68,10 +69,7 @@ def usable_channels(
         raise Refusal("channel_not_available", "The project has no such channel for this kind of recipient.")
     if is_test:
         return available
-    reaching = [channel for channel in available if is_reachable(address, channel.type, allow_voip=project.allow_voip)]
-    if not reaching:
-        raise Refusal("recipient_not_allowed", "Nothing can be sent to this recipient.")
-    return reaching
+    return admitted(project, address, available, client_address=client_address)
 
 
 def bot_link(channel: ChannelConfig, link_payload: str) -> str:

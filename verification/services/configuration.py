@@ -14,8 +14,10 @@ from providers import registry
 from verification import sql
 from verification.addresses import AddressKind
 from verification.models import ChannelType
+from verification.services.lists import Lists
 
 MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
+NO_LIMITS = [0, 0, 0]
 CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
 
 
@@ -40,6 +42,7 @@ class ChannelConfig:
     image_url: str
     link: str
     daily_budget: int | None
+    countries: frozenset[str]
     providers: tuple[ProviderConfig, ...]
 
     @cached_property
@@ -106,6 +109,8 @@ class ProjectConfig:
         self.requests_per_second: int = row["requests_per_second"]
         self.server_addresses = frozenset(row["server_addresses"])
         self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
+        self.countries = frozenset(row["countries"])
+        self.lists = Lists(row["lists"])
         self.test_logins: dict[str, str] = row["test_logins"]
         self.guard = GuardConfig(
             mode=row["traffic_guard"],
@@ -127,6 +132,10 @@ class ProjectConfig:
         self.budgets = {
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
         }
+
+    def send_limits_for(self, to: str) -> list[int]:
+        """None for those on a safe list."""
+        return NO_LIMITS if self.lists.is_safe(to) else self.send_limits
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:
         """The channels for this kind of recipient in the project's order."""
@@ -150,6 +159,7 @@ class ProjectConfig:
             image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
             link=row["link"] or self.site_url or settings.BASE_URL,
             daily_budget=row["daily_budget"],
+            countries=frozenset(row["countries"]),
             providers=tuple(
                 ProviderConfig(item["id"], item["type"], item["name"], item["is_system"])
                 for item in row["providers"]

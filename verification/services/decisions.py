@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.db import DatabaseError, InterfaceError
+
 from verification import sql
+from verification.errors import Refusal
+
+log = logging.getLogger(__name__)
 
 SUBJECT_MAX_LENGTH = 120
 
@@ -45,3 +51,16 @@ def note(*, project_id: int, rule: str, subject: str, figures: Mapping[str, obje
     sql.call(
         "note_decision", project=project_id, rule=rule, subject=subject[:SUBJECT_MAX_LENGTH], figures=sql.json(figures)
     )
+
+
+def note_refusal(refusal: Refusal) -> None:
+    """Note the decision behind a refusal, if one was made. For whoever answers it, after its transaction is undone.
+
+    Never raises: the refusal stands, whatever becomes of the log.
+    """
+    if refusal.decision is None:
+        return
+    try:
+        note(**refusal.decision)
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("A decision of rule %s was not noted: %s", refusal.decision["rule"], type(error).__name__)

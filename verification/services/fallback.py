@@ -9,6 +9,7 @@ from verification import sql
 from verification.errors import Refusal
 from verification.services import sessions
 from verification.services.configuration import ProjectConfig, load_project
+from verification.services.decisions import note_refusal
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ def advance(project: ProjectConfig, session_id: str, *, used: Collection[str]) -
         try:
             sessions.resend_code(project=project, session_id=session_id, channel_type=channel_type)
         except Refusal as refusal:
+            note_refusal(refusal)
             log.info("project %s: no fall-back to %s: %s", project.id, channel_type, refusal.problem_code)
             continue
         return channel_type

@@ -18,7 +18,7 @@ def case_of(project: ProjectConfig, to: str, country: str | None = None, *, is_m
     Manual sends are counted apart and only observed, unless the project enforces them too.
     """
     guard = project.guard
-    if guard.mode == GuardMode.OFF or kind_of(to) is not AddressKind.PHONE:
+    if guard.mode == GuardMode.OFF or kind_of(to) is not AddressKind.PHONE or project.lists.is_safe(to):
         return None
     is_apart = is_manual and not guard.enforces_manual
     return sql.json(

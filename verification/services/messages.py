@@ -65,7 +65,7 @@ def send_message(
         provider=provider_id,
         lives_seconds=MANUAL_SECONDS,
         is_test=is_test,
-        limits=project.send_limits,
+        limits=project.send_limits_for(address.text),
         budget=channel.daily_budget,
         guard=guard.case_of(project, address.text, address.country, is_manual=True),
     )

@@ -25,6 +25,7 @@ from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import KeyKind, Membership, Project, TestLogin, WebhookSecret
 from verification.services.keys import issue_key
+from verification.services.lists import clean_country
 from verification.services.networks import clean_network
 
 WEBHOOK_SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
@@ -56,6 +57,7 @@ SETTABLE = (
     "creates_per_address",
     "requests_per_second",
     "server_addresses",
+    "countries",
     "alert_emails",
     "alert_url",
     "secret_key_networks",
@@ -249,7 +251,7 @@ def _read(name: str, text: str) -> Any:
 
 
 _CLEANERS = {"web_otp_domain": clean_domain, "android_hash": clean_android_hash, "alert_url": clean_alert_url}
-_ITEM_CLEANERS = {"origins": clean_origin, "secret_key_networks": clean_network}
+_ITEM_CLEANERS = {"origins": clean_origin, "countries": clean_country, "secret_key_networks": clean_network}
 
 
 def _save(project: Project) -> None:

@@ -14,6 +14,7 @@ from verification.models import (
     DailySpend,
     Decision,
     IdempotentRequest,
+    ListEntry,
     Message,
     Recipient,
     SeenHook,
@@ -43,6 +44,7 @@ def purge(*, days: int = DEFAULT_DAYS) -> dict[str, int]:
         "seen_hooks": _delete(SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN)),
         "decisions": _delete(Decision.objects.filter(last_at__lt=before)),
         "alerts": _delete(Alert.objects.filter(created_at__lt=before)),
+        "list_entries": _delete(ListEntry.objects.filter(expires_at__lt=before)),
         "daily_spends": _delete(DailySpend.objects.filter(day__lt=before.date())),
         "recipients": _delete(
             Recipient.objects.filter(created_at__lt=before, sessions=None, messages=None, subscriptions=None)

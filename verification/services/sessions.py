@@ -84,11 +84,13 @@ def create_session(
     channel whose budget of the day is spent, ``rate_limited``.
     """
     limits.count_create(project, client_address)
-    row = _open(project, address, channel_type, send=send, accept_language=accept_language)
+    is_test = address.text in project.test_logins
+    channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address)
+    row = _open(project, address, channel_type, channels, send=send, accept_language=accept_language)
     if row.outcome == "renew":
         with contextlib.suppress(ChannelBlocked):
             _send(project, _find_open(project, row.session_id), project.channels[row.sent_to])
-        row = _open(project, address, channel_type, send=False, accept_language=accept_language)
+        row = _open(project, address, channel_type, channels, send=False, accept_language=accept_language)
     if row.outcome != "opened":
         raise refusal(row.outcome, row.retry_after)
     if row.message_id is not None:
@@ -107,10 +109,14 @@ def create_session(
 
 
 def _open(
-    project: ProjectConfig, address: Address, channel_type: str | None, *, send: bool, accept_language: str
+    project: ProjectConfig,
+    address: Address,
+    channel_type: str | None,
+    channels: list[ChannelConfig],
+    *,
+    send: bool,
+    accept_language: str,
 ) -> Any:
-    is_test = address.text in project.test_logins
-    channels = usable_channels(project, address, channel_type, is_test=is_test)
     new = _draw_code(project, address)
     return sql.call(
         "open_session",
@@ -135,7 +141,7 @@ def _open(
         messengers=sql.json(project.messengers_for(address.kind)),
         message=codes.generate_message_id(),
         draws_new_code=project.new_code_on_send,
-        send_limits=project.send_limits,
+        send_limits=project.send_limits_for(address.text),
         wrong_limits=project.wrong_limits,
         budgets=sql.json(project.budgets),
         waits=sql.json(project.fallback),
@@ -143,8 +149,8 @@ def _open(
     )
 
 
-def resend_code(*, project: ProjectConfig, session_id: str, channel_type: str) -> SentCode:
-    """Send the session's code over the channel asked for.
+def resend_code(*, project: ProjectConfig, session_id: str, channel_type: str, client_address: str = "") -> SentCode:
+    """Send the session's code over the channel asked for. ``client_address`` is empty where no client asked.
 
     Raises what a session that is not open raises, ``channel_not_available``, ``recipient_not_allowed``,
     ``channel_not_active`` (with ``link``), ``too_many_attempts``, ``channel_timeout`` and ``too_many_sends``.
@@ -152,7 +158,7 @@ def resend_code(*, project: ProjectConfig, session_id: str, channel_type: str) -
     session = _find_open(project, session_id)
     # An address that was accepted once is read again, whatever a newer numbering plan says of it.
     address = parse_address(session.address, test_addresses=(session.address,))
-    channel = usable_channels(project, address, channel_type, is_test=session.is_test)[0]
+    channel = usable_channels(project, address, channel_type, is_test=session.is_test, client_address=client_address)[0]
     row = _send(project, session, channel)
     return SentCode(
         session_id=session.id,
@@ -292,7 +298,7 @@ def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
         code_digest=new and new.digest,
         code_encrypted=new and new.encrypted,
         is_challenged=False,
-        send_limits=project.send_limits,
+        send_limits=project.send_limits_for(session.address),
         wrong_limits=project.wrong_limits,
         budget=channel.daily_budget,
         waits=sql.json(project.fallback),

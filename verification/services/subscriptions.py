@@ -20,6 +20,7 @@ from verification.models import BotChat, Provider, Recipient, Session, Subscript
 from verification.services import sessions
 from verification.services.bot_texts import bot_text
 from verification.services.configuration import load_project
+from verification.services.decisions import note_refusal
 from verification.services.providers import adapter_of
 
 log = logging.getLogger(__name__)
@@ -139,6 +140,7 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
     try:
         sessions.resend_code(project=project, session_id=session.pk, channel_type=provider.channel)
     except Refusal as refusal:
+        note_refusal(refusal)
         log.info("session of project %s: the waiting code was not sent: %s", project.id, refusal.problem_code)
 
 

@@ -1,5 +1,6 @@
 -- A project as the services need it: its row, its live channels in order with their enabled providers (the project's
--- own before the system's), its order of fall-back, and its live test logins.
+-- own before the system's), its order of fall-back, its live test logins, and the live entries of its lists and of the
+-- platform's.
 CREATE OR REPLACE FUNCTION describe_project(p_project verification_project)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT to_jsonb(p_project) || jsonb_build_object(
@@ -22,6 +23,12 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
         'fallback', (
             SELECT coalesce(jsonb_agg(jsonb_build_array(step.channel, step.wait_seconds) ORDER BY step.position, step.id), '[]')
             FROM verification_fallbackstep AS step WHERE step.project_id = p_project.id
+        ),
+        'lists', (
+            SELECT coalesce(jsonb_agg(jsonb_build_array(entry.kind, entry.subject, entry.value)), '[]')
+            FROM verification_listentry AS entry
+            WHERE (entry.project_id = p_project.id OR entry.project_id IS NULL)
+              AND (entry.expires_at IS NULL OR entry.expires_at > now())
         ),
         'test_logins', (
             SELECT coalesce(jsonb_object_agg(login.to, login.code), '{}')
