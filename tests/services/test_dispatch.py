@@ -7,7 +7,7 @@ from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from tests import clock, factories
 from tests.api.calls import WRONG
-from verification.models import Callback, DailySpend, DeliveryAttempt, Message, Session
+from verification.models import Callback, DailySpend, DeliveryAttempt, Message
 from verification.services import dispatch, receipts, sweeping
 
 pytestmark = pytest.mark.django_db
@@ -524,31 +524,6 @@ def test_a_final_message_is_final(api, outbox, project):
 
 
 # --- codes are forgotten ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("answer", "status"), [(DELIVERED, "success"), (Result(Outcome.REFUSED, error="No."), "failed")]
-)
-def test_the_code_of_a_manual_send_is_wiped_when_it_is_final(api, outbox, answer, status):
-    outbox.answer("first", answer)
-    message = deliver(send(api))
-    assert (message.status, message.code_encrypted) == (status, None)
-
-
-def test_the_code_of_an_expired_manual_send_is_wiped(api):
-    send(api)
-    clock.forward(601)
-    sweeping.expire_messages()
-    assert Message.objects.get().code_encrypted is None
-
-
-def test_the_codes_of_sessions_that_are_over_are_wiped_and_those_of_live_ones_kept(api):
-    over = api.create().data["session_id"]
-    clock.forward(181)
-    live = api.create("+4915112345679").data["session_id"]
-    assert sweeping.wipe_codes() == 1
-    assert Session.objects.get(pk=over).code_encrypted is None
-    assert Session.objects.get(pk=live).code_encrypted is not None
 
 
 def test_a_code_that_cannot_be_read_fails_the_message(api, outbox):

@@ -50,7 +50,7 @@ class Message(models.Model):
     error = models.CharField(max_length=500, null=True, blank=True)
     is_test = models.BooleanField(default=False)
     is_counted = models.BooleanField(default=True)
-    code_encrypted = models.BinaryField(null=True, help_text="The code of a manual send, until it is final.")
+    code_encrypted = models.BinaryField(null=True, help_text="The code of a manual send, until it is sent.")
     callback_url = models.CharField(max_length=2048, blank=True)
     pinned_provider = models.ForeignKey(
         "verification.Provider", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
@@ -82,6 +82,10 @@ class Message(models.Model):
                 name="message_finished_when_final",
                 condition=Q(status__in=FINAL, finished_at__isnull=False)
                 | Q(~Q(status__in=FINAL), finished_at__isnull=True),
+            ),
+            models.CheckConstraint(
+                name="message_code_wiped_when_sent",
+                condition=Q(code_encrypted=None) | Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
             ),
             models.CheckConstraint(name="message_expires_later", condition=Q(expires_at__gt=F("created_at"))),
         )

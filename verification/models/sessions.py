@@ -13,14 +13,14 @@ class Session(models.Model):
     """Three minutes in which a recipient can prove that they know a code.
 
     The code is drawn with the session. ``channel`` names where it last went and is empty until it went anywhere;
-    until then every code is wrong. ``code_encrypted`` is wiped once the session is verified or over.
+    until then every code is wrong. Both forms of the code are wiped once the session is verified or over.
     """
 
     id = models.CharField(primary_key=True, max_length=ULID_LENGTH)
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, related_name="sessions")
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
-    code_digest = models.BinaryField(max_length=32)
+    code_digest = models.BinaryField(max_length=32, null=True)
     code_encrypted = models.BinaryField(null=True)
     code_length = models.PositiveSmallIntegerField()
     code_digits = models.BooleanField()
@@ -55,12 +55,14 @@ class Session(models.Model):
             ),
             models.CheckConstraint(name="session_attempts", condition=Q(attempts__lte=F("attempts_max"))),
             models.CheckConstraint(name="session_expires_later", condition=Q(expires_at__gt=F("created_at"))),
+            models.CheckConstraint(
+                name="session_code_wiped_when_verified",
+                condition=Q(verified_at=None) | Q(code_digest=None, code_encrypted=None),
+            ),
         )
         indexes = (
             models.Index(name="session_of_project", fields=("project", "-created_at")),
-            models.Index(
-                name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_encrypted__isnull=False)
-            ),
+            models.Index(name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_digest__isnull=False)),
         )
 
     def __str__(self) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from django.db.models.functions import Now
-
 from verification import sql
-from verification.models import Session
 from verification.services import dispatch
 
-EXPIRE_BATCH = 2_000  # rows of one statement; a backlog is worked off in several
+BATCH = 2_000  # rows of one statement; a backlog is worked off in several
 
 
 def sweep_once(*, limit: int) -> dict[str, int]:
@@ -22,14 +19,18 @@ def sweep_once(*, limit: int) -> dict[str, int]:
 
 def expire_messages() -> int:
     """Close every message whose time is over, without asking a provider. Returns their number."""
-    total = 0
-    while True:
-        closed: int = sql.call("expire_messages", limit=EXPIRE_BATCH).expire_messages
-        total += closed
-        if closed < EXPIRE_BATCH:
-            return total
+    return _in_batches("expire_messages")
 
 
 def wipe_codes() -> int:
     """Forget the codes of sessions that are over. Returns the number of sessions."""
-    return Session.objects.filter(expires_at__lte=Now(), code_encrypted__isnull=False).update(code_encrypted=None)
+    return _in_batches("wipe_codes")
+
+
+def _in_batches(function: str) -> int:
+    total = 0
+    while True:
+        done: int = sql.call(function, limit=BATCH)[0]
+        total += done
+        if done < BATCH:
+            return total

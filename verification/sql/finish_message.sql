@@ -44,7 +44,7 @@ BEGIN
         finished_at = CASE WHEN v_final THEN v_now END,
         provider_id = coalesce(p_provider, m.provider_id),
         provider_message_id = coalesce(p_provider_message_id, m.provider_message_id),
-        code_encrypted = CASE WHEN v_final THEN NULL ELSE m.code_encrypted END,
+        code_encrypted = NULL,  -- from here on it is sent or final
         -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
         fallback_at = CASE
             WHEN p_status = 'success' THEN NULL

@@ -40,7 +40,7 @@ BEGIN
     -- A session whose code never went anywhere cannot be verified: there, every code is wrong.
     IF v_session.channel <> '' AND v_session.code_digest = p_code_digest THEN
         UPDATE verification_session
-        SET attempts = attempts + 1, verified_at = v_now, is_open = false, code_encrypted = NULL
+        SET attempts = attempts + 1, verified_at = v_now, is_open = false, code_encrypted = NULL, code_digest = NULL
         WHERE id = p_session;
         INSERT INTO verification_verifytoken (digest, project_id, session_id, created_at, expires_at)
         VALUES (p_token_digest, p_project, p_session, v_now, v_now + make_interval(secs => p_token_seconds));
