@@ -9,7 +9,7 @@ from typing import Any
 from providers.base import Health
 from providers.http import HttpAnswer
 
-MAX_ID_LENGTH = 200
+_IDENTITY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 def read_object(answer: HttpAnswer) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def objects(value: object) -> list[dict[str, Any]]:
 
 
 def identity(value: object) -> str | None:
-    """A vendor's id: a text of at most 200 characters; None for anything else."""
-    return value if isinstance(value, str) and 0 < len(value) <= MAX_ID_LENGTH else None
+    """A vendor's id, without spaces and at most 200 characters long; None for anything else."""
+    return value if isinstance(value, str) and _IDENTITY.fullmatch(value) else None
 
 
 def number(value: object) -> int | None:

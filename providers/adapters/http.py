@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-from providers import base
+from providers import answers, base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import HttpAnswer, classify_status, header_error
@@ -305,7 +305,7 @@ def _is_success(status: int, wanted: str) -> bool:
 def _find(answer: HttpAnswer, path: str) -> str | None:
     """The gateway's id at a dotted path of its JSON, None where there is none."""
     try:
-        return _dig(answer.json(), path)
+        return answers.identity(_dig(answer.json(), path))
     except ValueError:
         return None
 

@@ -203,7 +203,7 @@ class Adapter(base.Adapter):
         secret, digest = self._signing(settings)
         if request.method != "POST" or not secret:
             raise HookForged("the call cannot be verified")
-        given = request.headers.get("x-twilio-signature", "").encode()
+        given = request.headers.get("x-twilio-signature", "").encode("utf-8", "replace")
         fields = _signed_fields(request)
         url = f"{request.url}?{request.query}" if request.query else request.url
         signed = (hmac.new(secret, (variant + fields).encode(), digest).digest() for variant in _port_variants(url))

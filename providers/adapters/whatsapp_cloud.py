@@ -172,11 +172,12 @@ class Adapter(base.Adapter):
         if not 200 <= answer.status < 300:
             raise _explain(answer, data)
         sent = _first(data.get("messages"))
-        if not isinstance(sent.get("id"), str) or not sent["id"]:
+        identity = answers.identity(sent.get("id"))
+        if identity is None:
             raise classify_status(answer)
         return base.Result(
             Outcome.ACCEPTED,
-            sent["id"],
+            identity,
             provider_status=str(sent.get("message_status", ""))[:MAX_TITLE_LENGTH],
             is_delivered=not self.settings["app_secret"],
         )
@@ -203,7 +204,7 @@ class Adapter(base.Adapter):
             raise HookForged("no app secret is set")
         given = request.headers.get("x-hub-signature-256", "").removeprefix("sha256=")
         expected = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
-        if not hmac.compare_digest(given.encode(), expected.encode()):
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode()):
             raise HookForged("the signature does not hold")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:

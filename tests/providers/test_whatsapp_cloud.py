@@ -9,7 +9,7 @@ from providers.base import HookRequest, Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, NotConnected, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes import whatsapp
-from tests.fakes.manners import BAD_ANSWERS, HastyDoor
+from tests.fakes.manners import HastyDoor
 from tests.fakes.messages import make_message
 from tests.fakes.whatsapp import APP_SECRET, PHONE_NUMBER_ID, TOKEN, VERIFY_TOKEN, body, change, cloud_api, sign, status
 
@@ -154,13 +154,6 @@ def test_it_keeps_the_status_of_the_answer(build, server):
     held = {"messages": [{"id": "wamid.1", "message_status": "held_for_quality_assessment"}]}
     server.script(fake.answer(200, held))
     assert build().send(whatsapp_message()).provider_status == "held_for_quality_assessment"
-
-
-@pytest.mark.parametrize(("behaviour", "outcome"), BAD_ANSWERS)
-def test_it_stands_bad_answers(build, server, behaviour, outcome):
-    server.script(behaviour)
-    assert error_of(build()).outcome is outcome
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

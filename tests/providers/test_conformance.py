@@ -1,0 +1,221 @@
+"""What holds for every adapter there is, whatever its vendor answers or calls with.
+
+A new adapter is found by the registry. Where the settings made up for it are not valid, it gets a line in ``SAMPLES``.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from providers import registry
+from providers.base import Health, HookRequest, Outcome, SettingKind
+from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http import DEFAULT, HttpDoor, Timeouts
+from tests.fakes import http_server as fake
+from tests.fakes.hooks import FORM, JSON
+from tests.fakes.manners import BAD_ANSWERS, SLOW_ANSWERS
+from tests.fakes.memory import FakeMemory
+from tests.fakes.messages import HOOK_URL, make_sms, secrets_of
+
+LOOPBACK = ("127.0.0.0/8",)
+SEND_SECONDS = 5.0  # what one offer may take, by HTTP
+
+SAMPLES = {
+    "http": {"message_id_path": "id"},
+    "smtp": {"from_email": "codes@example.com", "security": "none"},
+    "telegram_bot": {"token": "123456:hush-hush-token", "username": "shop_bot"},
+    "twilio": {"account_sid": "AC" + "0" * 32, "auth_token": "hush-auth_token", "from_number": "+14155552345"},
+    "whatsapp_cloud": {"app_secret": "hush-app_secret", "verify_token": "hush-verify_token"},
+    "plivo": {"sender": "12345"},
+}
+TYPES = registry.all_types()
+
+
+def _declared(type):
+    return registry.adapter_class(type).declared
+
+
+SPEAKS_HTTP = [type for type in TYPES if any(one.kind is SettingKind.URL for one in _declared(type))]
+HAS_NETWORK = [
+    type for type in TYPES if any(one.kind in (SettingKind.URL, SettingKind.HOST) for one in _declared(type))
+]
+
+
+class CountingDoor(HttpDoor):
+    """Adds up what an adapter allows itself, and gives it ``seconds`` of that."""
+
+    def __init__(self, seconds):
+        super().__init__(LOOPBACK)
+        self.seconds, self.allowed = seconds, 0.0
+
+    def request(self, method, url, *, timeout=DEFAULT, **options):
+        self.allowed += timeout.total
+        return super().request(method, url, timeout=Timeouts(self.seconds, self.seconds), **options)
+
+
+def make(type, server, *, seconds=SEND_SECONDS):
+    values = {setting.name: _value(setting, server) for setting in _declared(type)}
+    raw = {name: value for name, value in values.items() if value is not None} | SAMPLES.get(type, {})
+    settings = registry.clean_settings(type, raw, LOOPBACK)
+    return registry.build(type, settings, http=CountingDoor(seconds), memory=FakeMemory())
+
+
+def _value(setting, server):
+    if setting.kind is SettingKind.URL and (setting.required or setting.name == "base_url"):
+        return server.url
+    if setting.kind is SettingKind.HOST:
+        return "127.0.0.1"
+    if setting.name == "port":
+        return server.port
+    if not setting.required or setting.default != "":
+        return None
+    return f"hush-{setting.name}" if setting.kind is SettingKind.SECRET else "12345"
+
+
+def message_for(adapter):
+    channel = adapter.channels[0]
+    to = "ada@example.com" if channel == "email" else "+4915112345678"
+    return make_sms(channel=channel, to=to, account_id="987654321")
+
+
+def offer(adapter):
+    """What became of a message, as outcome and record; nothing but a ProviderError may come out."""
+    try:
+        result = adapter.send(message_for(adapter))
+    except ProviderError as error:
+        return error.outcome, f"{error!r} {error} {error.provider_status}"
+    return result.outcome, f"{result!r}"
+
+
+def give_away(adapter, text):
+    return [secret for secret in secrets_of(adapter, message_for(adapter)) if secret in text]
+
+
+@pytest.mark.parametrize(("behaviour", "outcome"), BAD_ANSWERS)
+@pytest.mark.parametrize("type", SPEAKS_HTTP)
+def test_a_bad_answer_is_judged_and_never_repeated(server, caplog, type, behaviour, outcome):
+    caplog.set_level("DEBUG")
+    server.script(behaviour)
+    adapter = make(type, server)
+    found, record = offer(adapter)
+    assert found is outcome
+    assert give_away(adapter, record + caplog.text + repr(adapter)) == []
+    assert len(server.requests) == 1 and adapter.http.allowed <= SEND_SECONDS
+
+
+@pytest.mark.parametrize("behaviour", SLOW_ANSWERS)
+def test_a_slow_answer_leaves_the_outcome_unknown(behaviour):
+    def ask(type):
+        with fake.FakeHttpServer(default=behaviour) as slow:
+            adapter = make(type, slow, seconds=0.5)
+            return type, offer(adapter)[0], len(slow.requests), adapter.http.allowed <= SEND_SECONDS
+
+    with ThreadPoolExecutor(len(SPEAKS_HTTP)) as pool:
+        assert list(pool.map(ask, SPEAKS_HTTP)) == [(type, Outcome.UNKNOWN, 1, True) for type in SPEAKS_HTTP]
+
+
+@pytest.mark.parametrize("type", HAS_NETWORK)
+def test_a_refused_connection_is_surely_not_sent(server, type):
+    adapter = make(type, server)
+    server.close()
+    assert offer(adapter)[0] is Outcome.TEMPORARY
+
+
+@pytest.mark.parametrize("type", SPEAKS_HTTP)
+def test_a_redirect_leads_nowhere(server, type):
+    with fake.FakeHttpServer() as private:
+        server.script(fake.redirect(private.url))
+        assert offer(make(type, server))[0] is Outcome.MISCONFIGURED
+        assert private.connections == 0
+
+
+@pytest.mark.parametrize("status", [200, 202, 400, 403, 500])
+@pytest.mark.parametrize("type", SPEAKS_HTTP)
+def test_what_a_vendor_quotes_goes_on_no_record(server, caplog, type, status):
+    """It answers with all that it was sent, in every place where adapters look for words."""
+    caplog.set_level("DEBUG")
+    server.script(_quote(status))
+    adapter = make(type, server)
+    _, record = offer(adapter)
+    assert give_away(adapter, record + caplog.text) == []
+
+
+def _quote(status):
+    def behave(server, connection):
+        request = server.asked
+        said = f"{request.body.decode()} {request.target} {request.headers}"
+        words = ["error", "errorCode", "error-text", "message", "description", "text", "title", "code", "status", "id"]
+        quoted = dict.fromkeys(words, said)
+        nested = {"ok": False, "messages": [quoted], "requestError": {"serviceException": {"messageId": said}}}
+        return fake.answer(status, {**quoted, **nested, "message_uuid": [said]})(server, connection)
+
+    return behave
+
+
+@pytest.mark.parametrize("behaviour", [fake.hang_up(), fake.answer(200, b"<html>"), fake.answer(500, b"<html>")])
+@pytest.mark.parametrize("type", SPEAKS_HTTP)
+def test_a_check_says_what_is_wrong(server, type, behaviour):
+    server.script(behaviour)
+    adapter = make(type, server)
+    try:
+        health = adapter.check()
+    except ProviderError as error:
+        assert give_away(adapter, f"{error!r}") == []
+    else:
+        # Where nothing can be asked, the check says no more than that the host is there.
+        assert isinstance(health, Health) and (not health.is_ok or "reached" in health.detail)
+
+
+class EveryHeader(dict):
+    """Whatever header an adapter looks for stands there, with a value that no encoding knows."""
+
+    def __missing__(self, name):
+        return "\udcff"
+
+    def __contains__(self, name):
+        return True
+
+    def get(self, name, default=None):
+        return self[name]
+
+
+NESTED = {
+    "a": [{"b": None}, 5, "x"],
+    "results": [{"status": [], "error": 5, "messageId": {}}],
+    "entry": [{"changes": 1}],
+}
+BODIES = [
+    b"",
+    b"\xff\xfe\x00",
+    b"null",
+    b"[]",
+    b"{}",
+    b'"\\ud800"',
+    b"[" * 60_000,
+    b"=&=&%ff=%ff",
+    b"a=b&" * 300,
+    json.dumps(NESTED).encode(),
+    json.dumps(dict.fromkeys(["messageId", "batch_id", "request_id", "status", "type", "message"], [])).encode(),
+]
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_garbled_call_is_forged_or_unreadable(server, type):
+    adapter = make(type, server)
+    for body in BODIES:
+        for kind in (JSON, FORM, ""):
+            for method, query in (("POST", ""), ("POST", "id=%ff&id=x&a"), ("GET", "a=b&" * 300), ("GET", "\udcff")):
+                request = HookRequest(method, HOOK_URL, query, EveryHeader({"content-type": kind}), body)
+                assert _events(adapter.parse_hook, request) == ()
+                _events(adapter.verify_hook, request)
+
+
+def _events(read, request):
+    try:
+        reply = read(request)
+    except (HookForged, HookUnreadable):
+        return ()
+    return reply.events if reply is not None else ()
