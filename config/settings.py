@@ -5,6 +5,7 @@ With no ``DATABASE_URL`` or ``REDIS_URL`` the service runs embedded: it starts i
 the start.
 """
 
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -71,6 +72,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "verification.admin.middleware.PanelMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -89,6 +91,9 @@ TEMPLATES = [
     },
 ]
 
+# Who the audit log names for what no user of the panel did.
+PROCESS_NAME = f"command: {sys.argv[1]}" if Path(sys.argv[0]).name == "manage.py" and sys.argv[1:] else "watchword"
+
 # Connections live as long as their thread. Statements are prepared, which needs a pooler that knows prepared
 # statements (PgBouncer 1.21 or later) or none. Time-outs are in milliseconds: a lock that is not had within three
 # seconds, or a statement that runs longer than ten, ends in a 503 and never in a hanging request.
@@ -103,6 +108,7 @@ DATABASES = {
         "CONN_MAX_AGE": None,
         "OPTIONS": {
             **_database.get("OPTIONS", {}),
+            "application_name": PROCESS_NAME[:63],
             "prepare_threshold": 3,
             "options": f"-c lock_timeout=3000 -c statement_timeout={_statement_timeout}"
             " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC",

@@ -38,6 +38,7 @@ def _moments():
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name, array_agg(column_name::text) FROM information_schema.columns"
-            " WHERE table_name LIKE 'verification\\_%' AND data_type = 'timestamp with time zone' GROUP BY table_name"
+            " WHERE table_name LIKE 'verification\\_%' AND data_type = 'timestamp with time zone'"
+            " AND table_name <> 'verification_auditentry' GROUP BY table_name"  # which the database keeps as it is
         )
         return dict(cursor.fetchall())

@@ -49,6 +49,17 @@ def pytest_unconfigure(config):
     shutil.rmtree(HOME, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Between tests the tables are emptied, which the audit log allows only where the database says so."""
+    from django.db import connection
+
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        name = connection.ops.quote_name(connection.settings_dict["NAME"])
+        cursor.execute(f"ALTER DATABASE {name} SET watchword.truncate_audit = 'on'")
+        connection.close()
+
+
 @pytest.fixture(autouse=True)
 def fresh_memory(request):
     """What a process remembers for a moment (keys, providers, counts) must not outlive the test that made it."""

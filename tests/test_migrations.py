@@ -4,6 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from verification.models.audit import WATCHED
 from verification.sql import install
 
 
@@ -27,5 +28,5 @@ def test_the_statements_are_installed_with_the_tables(db, statement):
 
 def test_installing_the_statements_again_changes_nothing(db):
     before = functions()
-    install._install(using="default")
+    install._install(WATCHED, using="default")
     assert functions() == before

@@ -8,6 +8,7 @@ class VerificationConfig(AppConfig):
 
     def ready(self) -> None:
         from verification import checks  # noqa: F401  (registers them)
+        from verification.models.audit import WATCHED
         from verification.sql import install
 
-        install.after_every_migrate(self)
+        install.after_every_migrate(self, watched=WATCHED)

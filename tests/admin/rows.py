@@ -12,6 +12,7 @@ from verification.codes import generate_message_id, generate_session_id
 from verification.models import (
     Alert,
     ApiKey,
+    AuditEntry,
     Callback,
     CallbackAttempt,
     Channel,
@@ -97,6 +98,7 @@ def rows_of(project):
         Alert: Alert.objects.create(
             project=project, kind="daily_budget", key="sms", title="SMS: half of the budget", detail="500 of 1,000."
         ),
+        AuditEntry: AuditEntry.objects.filter(project=project)[0],
     }
 
 

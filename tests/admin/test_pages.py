@@ -10,6 +10,7 @@ from verification.admin.scoping import Who
 from verification.models import (
     Alert,
     ApiKey,
+    AuditEntry,
     Callback,
     Channel,
     Decision,
@@ -40,6 +41,7 @@ MODELS = [
     Decision,
     Alert,
     ListEntry,
+    AuditEntry,
 ]
 
 

@@ -2,6 +2,7 @@
 
 from verification.admin import (
     alerts,
+    audit,
     callbacks,
     channels,
     decisions,
@@ -18,6 +19,7 @@ from verification.admin import (
 
 __all__ = [
     "alerts",
+    "audit",
     "callbacks",
     "channels",
     "decisions",

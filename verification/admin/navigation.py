@@ -20,6 +20,7 @@ _PROTECTION = (
     ("Alerts", "notifications", "admin:verification_alert_changelist"),
     ("Block & safe lists", "block", "admin:verification_listentry_changelist"),
     ("Decision log", "gavel", "admin:verification_decision_changelist"),
+    ("Audit log", "history", "admin:verification_auditentry_changelist"),
 )
 _TRAFFIC = (
     ("Sessions", "verified_user", "admin:verification_session_changelist"),

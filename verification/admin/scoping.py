@@ -24,6 +24,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.views import ChangeList
 
 from verification.models import Project
+from verification.services import audit
 
 MAX_COUNT = 10_000  # rows that a list counts; beyond it the exact number helps nobody and costs a scan
 LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filters of a list write into its address
@@ -187,6 +188,18 @@ class ScopedAdmin(Scoped, ModelAdmin):
         refused = {self.opts.verbose_name for row in objs if not self.has_delete_permission(request, row)}
         names = [f"{row}{self.goes_with_it}" for row in objs]
         return names, {self.opts.verbose_name_plural: len(names)}, refused, []
+
+    def project_of(self, row: Any) -> Project | None:
+        """None for what is everybody's, such as a system provider."""
+        for name in self.project_path.split("__") if self.project_path != "pk" else ():
+            row = getattr(row, name)
+        return row if isinstance(row, Project) else None
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """What is said in words goes into the audit log too; what a form changed stands there already."""
+        if isinstance(message, str):
+            audit.record(message, row=obj, project=self.project_of(obj), label=str(obj))
+        return super().log_change(request, obj, message)
 
     def find(self, request: HttpRequest, object_id: str) -> Any:
         """A row of the user's, for a page of its own. Raises ``Http404``."""

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from verification.api.client import client_address
+from verification.client import client_address
 from verification.errors import Refusal
 from verification.models import KeyKind
 from verification.services import keys, limits

@@ -11,8 +11,8 @@ from rest_framework.views import APIView
 
 from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
-from verification.api.client import client_address
 from verification.api.parsing import BodyTooLarge
+from verification.client import client_address
 from verification.services import receipts
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from verification.addresses import AddressKind
 from verification.api import operations
 from verification.api.base import ApiKeyView, SecretKeyView, body_fields, query_fields
-from verification.api.client import client_address
 from verification.api.rendering import json_response
+from verification.client import client_address
 from verification.services import channels, sessions, tokens
 from verification.services.channels import SessionChannel
 

@@ -1,5 +1,6 @@
 """The tables. Invariants live here as constraints; rules live in the services; no model calls a service."""
 
+from verification.models.audit import AuditEntry
 from verification.models.channels import (
     Channel,
     ChannelType,
@@ -28,6 +29,7 @@ from verification.models.sessions import Session, VerifyToken, WrongCode
 __all__ = [
     "Alert",
     "ApiKey",
+    "AuditEntry",
     "BotChat",
     "Callback",
     "CallbackAttempt",

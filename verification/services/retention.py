@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from verification import sql
 from verification.errors import Misuse
 from verification.models import (
     Alert,
@@ -25,6 +26,7 @@ from verification.services.idempotency import KEPT
 
 DEFAULT_DAYS = 30
 MIN_DAYS = 1  # the API owes 409 and 410 for a day, and the day's limits are counted from rows
+AUDIT_KEPT = timedelta(days=400)  # a year, and time to look back at it; the database keeps the last 90 days anyway
 HOOKS_SEEN = timedelta(days=2)  # vendors repeat a call for about a day
 BATCH = 5_000  # rows of one statement, so that no lock is held for long
 
@@ -49,6 +51,7 @@ def purge(*, days: int = DEFAULT_DAYS) -> dict[str, int]:
         "recipients": _delete(
             Recipient.objects.filter(created_at__lt=before, sessions=None, messages=None, subscriptions=None)
         ),
+        "audit_entries": sql.call("purge_audit", before=now - AUDIT_KEPT).deleted,
     }
 
 

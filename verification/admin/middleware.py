@@ -1,0 +1,24 @@
+"""Around every request to the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from verification.client import client_ip
+from verification.services import audit
+
+
+class PanelMiddleware:
+    """Names the user and their address to the audit log."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(reverse("admin:index")):
+            return self.get_response(request)
+        with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
+            return self.get_response(request)
