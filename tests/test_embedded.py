@@ -147,12 +147,13 @@ def test_the_database_url_means_the_same_to_django(home):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_dramatiq_and_django_redis_accept_the_redis_url(home):
+def test_the_broker_and_django_redis_accept_the_redis_url(home):
     from django_redis.pool import ConnectionFactory
-    from dramatiq.brokers.redis import RedisBroker
+
+    from verification.broker import ListBroker
 
     with started(home, postgres=False) as servers:
-        assert RedisBroker(url=servers.redis_url).client.ping()
+        assert ListBroker(servers.redis_url, timeout=1, middleware=[]).client.ping()
         options = ConnectionFactory({}).make_connection_params(servers.redis_url)
         assert options["url"] == servers.redis_url
 

@@ -1,14 +1,18 @@
-"""The wake-up line from web processes to workers: dramatiq on Valkey, with a consumer that waits instead of polling.
+"""The wake-up line from web processes to workers: a list in Valkey, at which idle workers wait.
 
-The stock consumer sleeps up to a second between looks at an idle queue. Ours blocks on a list that every enqueue
-pushes to, so that a code leaves milliseconds after its commit. The broker is a hint: what it loses, the sweep finds.
-So nobody waits for a broker that is away, and a queue that no worker reads is dropped before it fills the memory.
+It stands on dramatiq's public broker and consumer, in place of its own Redis broker. That one makes sure of every
+message, with acknowledgements, heartbeats and a script in the server for each, and its idle consumers look again only
+after a while. Ours is a hint: what it loses, the sweep finds. So a wake-up is pushed and popped and no more, an idle
+worker blocks at the list until the very moment, nobody waits for a broker that is away, and a queue that no worker
+reads is dropped before it fills the memory.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -17,52 +21,62 @@ import dramatiq
 import redis
 from django.conf import settings
 from django.db import close_old_connections, connections
-from dramatiq.brokers import redis as stock
-from dramatiq.errors import ConnectionClosed
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 log = logging.getLogger(__name__)
 
 NAMESPACE = "watchword"
-WAKE_LIST_LENGTH = 64  # more wake-ups than a process has idle threads need not be remembered
 MAX_WAITING = 10_000  # so many wait only where no worker runs, or too few by far
 FULL_SECONDS = 0.005  # how long a consumer with no room looks away
 AWAY_SECONDS = 1.0  # how long a consumer leaves a broker alone that did not answer
 PATIENCE_SECONDS = 5.0  # more than a consumer ever blocks; a broker silent for longer is gone
 
 
-class WakingConsumer(stock._RedisConsumer):  # dramatiq's internals: requirements pin the release
-    is_away = False
+class ListConsumer(dramatiq.Consumer):
+    """Takes as many wake-ups at once as there is room for, and waits at the list while there are none."""
 
-    def __next__(self) -> Any:
-        if not self.message_cache:
-            room = self.prefetch - self.outstanding_message_count
+    def __init__(self, broker: ListBroker, queue_name: str, *, prefetch: int, seconds: float) -> None:
+        self.broker, self.queue_name, self.prefetch, self.seconds = broker, queue_name, prefetch, seconds
+        self.popped: deque[bytes] = deque()
+        self.in_hand: set[str] = set()
+        self.is_away = False
+
+    def __next__(self) -> dramatiq.MessageProxy | None:
+        if not self.popped:
+            room = self.prefetch - len(self.in_hand)
             if room < max(1, self.prefetch // 4):  # under load a few at a time cost less than one by one
                 time.sleep(FULL_SECONDS)
                 return None
             try:
-                self.message_cache = self._fetch(room)
+                self.popped.extend(self.broker.pop(self.queue_name, room, seconds=self.seconds))
                 self._note(is_away=False)
             except RedisError:
                 self._note(is_away=True)
                 time.sleep(AWAY_SECONDS)
-        return super().__next__() if self.message_cache else None
+            if not self.popped:
+                return None
+        message = dramatiq.Message.decode(self.popped.popleft())
+        self.in_hand.add(message.message_id)
+        return dramatiq.MessageProxy(message)
 
     def ack(self, message: dramatiq.MessageProxy) -> None:
-        # Not worth a second try, in which the thread would be stuck: who is woken again finds nothing to do.
-        with suppress(RedisError, ConnectionClosed):
-            super().ack(message)
+        self.in_hand.discard(message.message_id)
+
+    nack = ack
 
     def requeue(self, messages: Iterable[dramatiq.MessageProxy]) -> None:
-        with suppress(RedisError):  # as above; the sweep finds their rows
-            super().requeue(messages)
+        self._put_back([message.encode() for message in messages])
 
-    def _fetch(self, room: int) -> Any:
-        fetched = self.broker.do_fetch(self.queue_name, room)
-        if not fetched:
-            self.broker.wait_for_wake(self.queue_name, seconds=max(1.0, self.timeout / 1000))
-            fetched = self.broker.do_fetch(self.queue_name, room)
-        return fetched
+    def close(self) -> None:
+        self._put_back(list(self.popped))
+        self.popped.clear()
+
+    def _put_back(self, wakeups: list[bytes]) -> None:
+        if wakeups:
+            with suppress(RedisError):  # the sweep finds their rows
+                self.broker.push(self.queue_name, wakeups)
 
     def _note(self, *, is_away: bool) -> None:
         if is_away and not self.is_away:
@@ -72,41 +86,66 @@ class WakingConsumer(stock._RedisConsumer):  # dramatiq's internals: requirement
         self.is_away = is_away
 
 
-class WakingBroker(stock.RedisBroker):
-    """``client`` has short time-outs; ``patient_client`` may block for as long as a consumer waits."""
+class ListBroker(dramatiq.Broker):
+    """Each thread keeps a connection; what it pushes is answered within ``timeout`` seconds or not at all."""
 
-    def __init__(self, *, client: redis.Redis, patient_client: redis.Redis, **options: Any) -> None:
-        super().__init__(client=client, **options)
-        self.patient_client = patient_client
+    def __init__(self, url: str, *, timeout: float, middleware: list[dramatiq.Middleware]) -> None:
+        super().__init__(middleware=middleware)
+        self.url, self.timeout = url, timeout
+        self.patient_client = redis.Redis.from_url(
+            url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=timeout
+        )
+        self._local = threading.local()
 
     @property
-    def consumer_class(self) -> type[WakingConsumer]:
-        return WakingConsumer
+    def client(self) -> redis.Redis:
+        """The calling thread's. Raises redis' errors if it has none yet and the broker is away."""
+        client: redis.Redis | None = getattr(self._local, "client", None)
+        if client is None:
+            client = self._local.client = redis.Redis.from_url(
+                self.url,
+                socket_timeout=self.timeout,
+                socket_connect_timeout=self.timeout,
+                single_connection_client=True,  # without the bookkeeping of a pool
+                retry=Retry(NoBackoff(), 1, (redis.ConnectionError,)),  # the kept connection may have been closed
+            )
+        return client
+
+    def push(self, queue_name: str, wakeups: list[bytes]) -> None:
+        if int(self.client.rpush(self._key(queue_name), *wakeups)) > MAX_WAITING:
+            self.flush(queue_name)
+
+    def pop(self, queue_name: str, count: int, *, seconds: float) -> list[bytes]:
+        """Up to ``count``, as soon as there is one; none if there was none for so long."""
+        found: Any = self.patient_client.blmpop(seconds, 1, self._key(queue_name), direction="LEFT", count=count)
+        return found[1] if found else []
+
+    def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 1000) -> ListConsumer:
+        return ListConsumer(self, queue_name, prefetch=prefetch, seconds=timeout / 1000)
 
     def declare_queue(self, queue_name: str) -> None:
-        """As the stock broker's, but without the queue for delayed messages: we have none, and it is polled."""
         if queue_name not in self.queues:
             self.emit_before("declare_queue", queue_name)
-            self.queues.add(queue_name)
+            self.queues[queue_name] = None
             self.emit_after("declare_queue", queue_name)
 
     def enqueue(self, message: dramatiq.Message[Any], *, delay: int | None = None) -> dramatiq.Message[Any]:
-        enqueued = super().enqueue(message, delay=delay)
-        wake_list = self._wake_list(message.queue_name)
-        pipeline = self.client.pipeline(transaction=False)
-        pipeline.rpush(wake_list, b"1")
-        pipeline.ltrim(wake_list, -WAKE_LIST_LENGTH, -1)
-        pipeline.llen(f"{self.namespace}:{message.queue_name}")
-        *_, waiting = pipeline.execute()
-        if waiting > MAX_WAITING:
-            self.flush(message.queue_name)
-        return enqueued
+        if delay is not None:
+            raise NotImplementedError("Wake-ups are for now; what is due later has its time in its row.")
+        self.emit_before("enqueue", message, delay)
+        self.push(message.queue_name, [message.encode()])
+        self.emit_after("enqueue", message, delay)
+        return message
 
-    def wait_for_wake(self, queue_name: str, *, seconds: float) -> None:
-        self.patient_client.blpop([self._wake_list(queue_name)], timeout=seconds)
+    def flush(self, queue_name: str) -> None:
+        self.client.delete(self._key(queue_name))
 
-    def _wake_list(self, queue_name: str) -> str:
-        return f"{self.namespace}:wake:{queue_name}"
+    def flush_all(self) -> None:
+        for queue_name in self.queues:
+            self.flush(queue_name)
+
+    def _key(self, queue_name: str) -> str:
+        return f"{NAMESPACE}:wake:{queue_name}"
 
 
 class DatabaseConnections(dramatiq.Middleware):
@@ -119,14 +158,6 @@ class DatabaseConnections(dramatiq.Middleware):
         connections.close_all()
 
 
-def make_broker() -> WakingBroker:
+def make_broker() -> ListBroker:
     """The broker of this process. No retries, no results: the message rows own all of that."""
-    seconds = settings.REDIS_TIMEOUT_SECONDS
-    return WakingBroker(
-        client=redis.Redis.from_url(settings.BROKER_URL, socket_timeout=seconds, socket_connect_timeout=seconds),
-        patient_client=redis.Redis.from_url(
-            settings.BROKER_URL, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=seconds
-        ),
-        namespace=NAMESPACE,
-        middleware=[DatabaseConnections()],
-    )
+    return ListBroker(settings.BROKER_URL, timeout=settings.REDIS_TIMEOUT_SECONDS, middleware=[DatabaseConnections()])
