@@ -234,7 +234,6 @@ LOGGING = {
         # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
         "dramatiq": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
-        "httpcore": {"level": "WARNING"},
         # Refusals are answered, not logged as warnings with their path.
         "django.request": {"level": "CRITICAL"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},

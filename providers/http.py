@@ -9,20 +9,20 @@ What it promises:
 - No redirects, no proxies from the environment, no cookies, nothing sent twice.
 - Errors name the host at most: never a path, a query, a header or a body.
 
-It stands on httpcore's pool rather than on ``httpx.Client``, whose cookie jar would be shared by all tenants
-that use the same provider, and which logs whole URLs. Each thread has a pool of its own, because a shared one
-collapses under many threads; after a fork the child begins anew.
+It speaks through h11, which knows the protocol and no sockets. ``httpx.Client`` would share its cookie jar among
+all tenants that use the same provider, and logs whole URLs; the bookkeeping of httpcore's pool costs twice what
+the request does. A thread makes one request at a time, so it keeps one connection to a place and shares none;
+after a fork the child begins anew.
 
 Nothing is sent twice, not even a GET, since many gateways send by GET. That leaves the kept connection which
 the server closes in the very moment we write to it: no answer, an unknown outcome. Two things keep that rare:
-the pool looks whether an idle connection has been closed before it takes it, and it keeps none for longer
-than ``KEEP_SECONDS``, which is less than the usual servers wait before they close one.
+before an idle connection is taken again we look whether it has been closed, and none is kept for longer than
+``KEEP_SECONDS``, which is less than the usual servers wait before they close one.
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
 import json as jsonlib
 import math
 import os
@@ -31,14 +31,15 @@ import select
 import socket
 import ssl
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode
 
-import httpcore
+import h11
 import httpx
 
 from providers import guard, tls
@@ -49,6 +50,8 @@ from providers.errors import NoAnswer, NotConnected, ProviderError
 MAX_BODY_BYTES = 64 * 1024
 MAX_RETRY_AFTER_SECONDS = 3600.0
 KEEP_SECONDS = 4.0
+MAX_KEPT = 16  # connections of a thread
+READ_BYTES = 16 * 1024
 
 Form = Mapping[str, object] | Sequence[tuple[str, object]]
 
@@ -139,46 +142,66 @@ class HttpDoor:
         target = guard.read_url(url, self.allowed_networks)
         body, content_type = _encode(content, json, form)
         sent = _headers(target, headers or {}, content_type, auth)
-        line = self._line()
-        line.begin(timeout, only_allowed=guard.needs_allowed_network(target))
+        if body is not None:
+            sent.append(("Content-Length", str(len(body))))
         try:
-            with line.pool.stream(method, _core_url(target), headers=sent, content=body) as response:
-                return _read(response, wants_body)
-        except httpcore.LocalProtocolError:
+            request = h11.Request(method=method, target=target.raw_path, headers=sent)
+        except h11.LocalProtocolError:
             raise ProviderError("the request cannot be sent like this", Outcome.MISCONFIGURED) from None
-        except httpcore.TimeoutException:
+        deadline = Deadline(timeout.total)
+        kept = self._kept()
+        place = (target.scheme, target.host, _port(target))
+        connection = kept.take(place) or _Connection(self._connect(target, timeout))
+        try:
+            answer = connection.ask(request, body or b"", deadline, wants_body=wants_body)
+        except TimeoutError:
             raise NoAnswer(f"{target.host}: no complete answer in time") from None
-        except (httpcore.NetworkError, httpcore.ProtocolError):
+        except (OSError, h11.RemoteProtocolError):
             raise NoAnswer(f"{target.host}: the connection broke or the answer is not HTTP") from None
+        finally:
+            kept.put_back(place, connection)
+        return answer
 
     def touch(self, url: str, *, timeout: Timeouts = DEFAULT) -> None:
         """Connect, for https with the TLS handshake, and hang up: nothing is asked. Raises as
         :meth:`request`.
         """
-        target = guard.read_url(url, self.allowed_networks)
-        line = _Line(self.allowed_networks, self._resolver)
-        line.begin(timeout, only_allowed=guard.needs_allowed_network(target))
-        host = target.raw_host.decode("ascii")
-        stream: httpcore.NetworkStream = line.connect_tcp(host, _port(target))
-        try:
-            if target.scheme == "https":
-                stream = stream.start_tls(tls.context("http/1.1"), host)
-        finally:
-            stream.close()
+        self._connect(guard.read_url(url, self.allowed_networks), timeout).close()
 
     def close(self) -> None:
         """Close the connections that the calling thread keeps. The door stays usable."""
-        line: _Line | None = self._local.__dict__.pop("line", None)
-        if line is not None:
-            line.pool.close()
+        kept: _Kept | None = self._local.__dict__.pop("kept", None)
+        if kept is not None:
+            kept.close()
 
-    def _line(self) -> _Line:
-        line: _Line | None = getattr(self._local, "line", None)
-        if line is None or line.pid != os.getpid():
+    def _kept(self) -> _Kept:
+        kept: _Kept | None = getattr(self._local, "kept", None)
+        if kept is None or kept.pid != os.getpid():
             # After a fork this closes only the child's copies of the sockets; nothing is said on the wire.
             self.close()
-            line = self._local.line = _Line(self.allowed_networks, self._resolver)
-        return line
+            kept = self._local.kept = _Kept()
+        return kept
+
+    def _connect(self, target: httpx.URL, timeout: Timeouts) -> socket.socket:
+        """The name that TLS checks is the one in the URL, though the socket goes to a judged address."""
+        deadline = Deadline(min(timeout.connect, timeout.total))
+        host = target.raw_host.decode("ascii")
+        connected = guard.connect(
+            host,
+            _port(target),
+            deadline.left(),
+            self.allowed_networks,
+            only_allowed=guard.needs_allowed_network(target),
+            resolver=self._resolver,
+        )
+        if target.scheme == "http":
+            return connected
+        try:
+            connected.settimeout(deadline.left())
+            return tls.context("http/1.1").wrap_socket(connected, server_hostname=host)
+        except OSError as error:
+            connected.close()
+            raise NotConnected(f"{host}: {_tls_reason(error)}") from None
 
 
 def classify_status(answer: HttpAnswer) -> ProviderError:
@@ -231,101 +254,121 @@ def header_error(name: str, value: str) -> str:
     return ""
 
 
-class _Line(httpcore.NetworkBackend):
-    """What one thread keeps: its pool, and the deadline of the call it is making."""
+Place = tuple[str, str, int]  # scheme, host and port, on which alone depends whom the guard lets us reach
 
-    def __init__(self, allowed_networks: Sequence[str], resolver: guard.Resolver | None) -> None:
+
+class _Kept:
+    """The idle connections of one thread, one to a place, the longest unused first."""
+
+    def __init__(self) -> None:
         self.pid = os.getpid()
-        self._allowed_networks = allowed_networks
-        self._resolver = resolver
-        self.pool = httpcore.ConnectionPool(
-            ssl_context=tls.context("http/1.1"),
-            max_connections=16,
-            max_keepalive_connections=16,
-            keepalive_expiry=KEEP_SECONDS,
-            network_backend=self,
-        )
+        self._idle: dict[Place, _Connection] = {}
 
-    def begin(self, timeout: Timeouts, *, only_allowed: bool) -> None:
-        self.total = Deadline(timeout.total)
-        self.connecting = Deadline(min(timeout.connect, timeout.total))
-        self.only_allowed = only_allowed
+    def take(self, place: Place) -> _Connection | None:
+        """None if there is none that could still be used."""
+        found = self._idle.pop(place, None)
+        self._let_go()
+        if found is None or found.is_usable():
+            return found
+        found.close()
+        return None
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> _Stream:
-        connected = guard.connect(
-            host,
-            port,
-            self.connecting.left(),
-            self._allowed_networks,
-            only_allowed=self.only_allowed,
-            resolver=self._resolver,
-        )
-        return _Stream(connected, self)
+    def put_back(self, place: Place, connection: _Connection) -> None:
+        """Keep it if its last answer was read to its end and more may follow; otherwise close it."""
+        if connection.is_idle():
+            self._idle[place] = connection
+        else:
+            connection.close()
+
+    def close(self) -> None:
+        for connection in self._idle.values():
+            connection.close()
+        self._idle.clear()
+
+    def _let_go(self) -> None:
+        """Of those that have been idle for too long or are too many."""
+        for place, connection in list(self._idle.items()):
+            if len(self._idle) < MAX_KEPT and not connection.is_stale():
+                break
+            self._idle.pop(place).close()
 
 
-class _Stream(httpcore.NetworkStream):
-    """A socket whose every wait ends with the line's deadline. The per-operation time-outs of httpcore are
-    unused.
-    """
+class _Connection:
+    """One HTTP/1.1 connection. Every wait on its socket ends with the deadline of the call."""
 
-    def __init__(self, connected: socket.socket, line: _Line) -> None:
+    def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
-        self._line = line
+        self._http = h11.Connection(h11.CLIENT)
+        self._idle_since = -math.inf
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        with _as(httpcore.ReadTimeout, httpcore.ReadError):
-            self._socket.settimeout(self._line.total.left())
-            return self._socket.recv(max_bytes)
+    def ask(self, request: h11.Request, body: bytes, deadline: Deadline, *, wants_body: bool) -> HttpAnswer:
+        """Raises ``OSError``, :class:`h11.RemoteProtocolError` and :class:`NoAnswer`."""
+        parts = (request, h11.Data(data=body), h11.EndOfMessage())
+        try:
+            self._write(b"".join(self._http.send(part) or b"" for part in parts), deadline)
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # whoever hangs up before all is said may have answered all the same
+        response = self._next(deadline)
+        while not isinstance(response, h11.Response):  # as in 100 Continue
+            response = self._next(deadline)
+        headers: dict[str, str] = {}
+        for raw_name, raw_value in response.headers:
+            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        content = b""
+        if wants_body:
+            try:
+                content = self._read_body(headers, deadline)
+            except (NoAnswer, OSError, h11.RemoteProtocolError):
+                if response.status_code < 400:
+                    raise
+        return HttpAnswer(response.status_code, headers, content)
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        with _as(httpcore.WriteTimeout, httpcore.WriteError):
-            while buffer:
-                self._socket.settimeout(self._line.total.left())
-                buffer = buffer[self._socket.send(buffer) :]
+    def is_idle(self) -> bool:
+        """Whether another request may follow; if so, it is ready for it."""
+        is_over = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+        if not is_over or self._http.trailing_data[0]:
+            return False
+        self._http.start_next_cycle()
+        self._idle_since = time.monotonic()
+        return True
+
+    def is_stale(self) -> bool:
+        return time.monotonic() - self._idle_since > KEEP_SECONDS
+
+    def is_usable(self) -> bool:
+        """For an idle connection readable means closed by the server."""
+        if self.is_stale() or self._socket.fileno() < 0:
+            return False
+        poller = select.poll()
+        poller.register(self._socket, select.POLLIN)
+        return not poller.poll(0)
 
     def close(self) -> None:
         self._socket.close()
 
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> _Stream:
-        """The name that is checked is the one in the URL, though the socket went to a judged address."""
-        try:
-            self._socket.settimeout(self._line.connecting.left())
-            return _Stream(ssl_context.wrap_socket(self._socket, server_hostname=server_hostname), self._line)
-        except OSError as error:
-            self._socket.close()
-            raise NotConnected(f"{server_hostname}: {_tls_reason(error)}") from None
+    def _read_body(self, headers: Mapping[str, str], deadline: Deadline) -> bytes:
+        if headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            raise NoAnswer("the answer is packed, though it was asked for unpacked")
+        body = b""
+        while isinstance(event := self._next(deadline), h11.Data):
+            body += event.data
+            if len(body) > MAX_BODY_BYTES:
+                raise NoAnswer(f"the answer is larger than {MAX_BODY_BYTES // 1024} KiB")
+        return body
 
-    def get_extra_info(self, info: str) -> Any:
-        return self._is_readable() if info == "is_readable" else None
+    def _next(self, deadline: Deadline) -> object:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._socket.settimeout(deadline.left())
+            self._http.receive_data(self._socket.recv(READ_BYTES))
+        return event
 
-    def _is_readable(self) -> bool:
-        """For an idle connection readable means closed by the server; httpcore asks before it takes one
-        again.
-        """
-        if self._socket.fileno() < 0:
-            return True
-        poller = select.poll()
-        poller.register(self._socket, select.POLLIN)
-        return bool(poller.poll(0))
-
-
-@contextlib.contextmanager
-def _as(late: type[Exception], broken: type[Exception]) -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError:
-        raise late from None
-    except OSError:
-        raise broken from None
+    def _write(self, data: bytes, deadline: Deadline) -> None:
+        while data:
+            self._socket.settimeout(deadline.left())
+            data = data[self._socket.send(data) :]
 
 
 def _tls_reason(error: OSError) -> str:
@@ -365,36 +408,6 @@ def _headers(
 
 def _port(url: httpx.URL) -> int:
     return url.port or (443 if url.scheme == "https" else 80)
-
-
-def _core_url(url: httpx.URL) -> httpcore.URL:
-    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=_port(url), target=url.raw_path)
-
-
-def _read(response: httpcore.Response, wants_body: bool) -> HttpAnswer:
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in response.headers:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    body = b""
-    if wants_body:
-        try:
-            body = _read_body(response, headers)
-        except (NoAnswer, httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
-            if response.status < 400:
-                raise
-    return HttpAnswer(response.status, headers, body)
-
-
-def _read_body(response: httpcore.Response, headers: Mapping[str, str]) -> bytes:
-    if headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-        raise NoAnswer("the answer is packed, though it was asked for unpacked")
-    body = b""
-    for chunk in response.iter_stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise NoAnswer(f"the answer is larger than {MAX_BODY_BYTES // 1024} KiB")
-    return body
 
 
 def _refuse_constant(name: str) -> object:

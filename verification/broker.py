@@ -92,9 +92,7 @@ class ListBroker(dramatiq.Broker):
     def __init__(self, url: str, *, timeout: float, middleware: list[dramatiq.Middleware]) -> None:
         super().__init__(middleware=middleware)
         self.url, self.timeout = url, timeout
-        self.patient_client = redis.Redis.from_url(
-            url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=timeout
-        )
+        self.patient_client = redis.Redis.from_url(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=timeout)
         self._local = threading.local()
 
     @property

@@ -213,10 +213,10 @@ def test_it_does_not_use_a_connection_that_the_server_has_closed(door, server):
     moment = threading.Event()
     server.script(fake.close_later(moment))
     door.request("POST", server.url, json={})
-    [kept] = door._line().pool.connections
+    [kept] = door._kept()._idle.values()
     moment.set()
     # The server's end must have arrived before the next request: wait for it on the kept socket itself.
-    kept._connection._network_stream._socket.recv(1, socket.MSG_PEEK)
+    kept._socket.recv(1, socket.MSG_PEEK)
     assert door.request("POST", server.url, json={}).status == 200
     assert [request.connection for request in server.requests] == [1, 2]
 
