@@ -28,7 +28,7 @@ ROUND_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
 IDLE_SECONDS = 1.0  # a message due for this long was forgotten by its wake-up
 WIPE_SECONDS = 30.0
-STOP_SECONDS = 10.0  # longer than a provider call may take
+STOP_SECONDS = 8.0  # longer than a provider call may take, and less than `up` waits before it kills
 SWEEP_THREADS = 8
 CALLBACK_THREADS = 8
 ALERT_THREADS = 2
@@ -52,9 +52,11 @@ def run(*, threads: int) -> None:
     signals.get()
     log.info("The worker is stopping.")
     stopping.set()
+    dispatch.stop_offering()
+    give_up_at = time.monotonic() + STOP_SECONDS
     worker.stop(timeout=int(STOP_SECONDS * 1000))
     for poller in polling:
-        poller.join(STOP_SECONDS)
+        poller.join(max(0.0, give_up_at - time.monotonic()))
     connections.close_all()
 
 

@@ -1,5 +1,7 @@
 """Delivery: who is asked, in which order, and what each answer leads to."""
 
+import threading
+
 import pytest
 from django.utils import timezone
 
@@ -85,6 +87,24 @@ def test_the_sweep_takes_only_what_was_forgotten(api):
     assert dispatch.claim_due(limit=10, idle_seconds=2) == []
     clock.forward(2)
     assert [message.id for message in dispatch.claim_due(limit=10, idle_seconds=2)] == [message_id]
+
+
+def test_a_retry_that_is_due_need_not_look_forgotten(api, outbox, project):
+    alone(project)
+    outbox.answer("first", TEMPORARY)
+    message_id = deliver(send(api)).pk
+    assert dispatch.claim_due(limit=10, idle_seconds=60) == []
+    clock.forward(2)
+    assert [message.id for message in dispatch.claim_due(limit=10, idle_seconds=60)] == [message_id]
+
+
+def test_a_worker_that_is_told_to_stop_asks_nobody_and_gives_the_message_back(api, outbox, monkeypatch):
+    monkeypatch.setattr(dispatch, "_stopping", threading.Event())
+    dispatch.stop_offering()
+    message = deliver(send(api))
+    assert (message.status, message.claimed_at, asked()) == ("sending", None, [])
+    dispatch._stopping.clear()
+    assert again(message.pk).status == "success"
 
 
 def test_the_sweep_takes_the_freshest_first(api):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,6 +39,14 @@ FAULTS = frozenset({Outcome.TEMPORARY, Outcome.UNKNOWN, Outcome.MISCONFIGURED, O
 ABOUT_THE_RECIPIENT = frozenset({Outcome.REFUSED, Outcome.NO_ACCOUNT})
 
 
+_stopping = threading.Event()
+
+
+def stop_offering() -> None:
+    """This process is about to end: no further provider is asked, and what nobody took yet goes back to be retried."""
+    _stopping.set()
+
+
 def deliver(message_id: int) -> bool:
     """Deliver the message, or in its place the freshest that is due, where it was taken already or the wake-up for it
     comes late. False if there was nothing to do.
@@ -49,7 +58,9 @@ def deliver(message_id: int) -> bool:
 
 
 def claim_due(*, limit: int, idle_seconds: float) -> list[Any]:
-    """Claim up to ``limit`` messages that have been due for ``idle_seconds``, the freshest first."""
+    """Claim up to ``limit`` messages, the freshest first: those due for their next try, for which there is no wake-up,
+    and those that have been due for ``idle_seconds``.
+    """
     return sql.call_many(
         "claim_messages", message=None, limit=limit, lease_seconds=LEASE_SECONDS, idle_seconds=idle_seconds
     )
@@ -114,7 +125,7 @@ class _Offer:
         ):
             if not self._may_ask(provider):
                 continue
-            if self._elapsed() > OFFER_SECONDS or self._lives_seconds() <= 0:
+            if _stopping.is_set() or self._elapsed() > OFFER_SECONDS or self._lives_seconds() <= 0:
                 self.answer.retry_after = 0
                 break
             if self._is_settled_by(provider, _addressed(outgoing, provider, message)):

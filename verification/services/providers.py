@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,12 +23,10 @@ from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule
 from verification.models.channels import DEFAULT_PRIORITY
-from verification.services.configuration import CACHE_SECONDS
+from verification.services.fresh import Remembered
 from verification.services.memory import ProviderMemory
 
 log = logging.getLogger(__name__)
-
-MAX_AGE_SECONDS = 1.0  # that a list of providers may have where another thread is just renewing it
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +63,9 @@ class LiveProvider:
 def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
     """Who serves this channel of this project, in the order of trial: its own by priority, then the system's.
 
-    Fresh to within a second. Who finds the list too old renews it; the others go on with it, but no longer than that.
+    Fresh to within a second.
     """
-    key = (project_id, channel)
-    loaded_at, good_for, found = _live.get(key, _NEVER)
-    if time.monotonic() - loaded_at > good_for:
-        _live[key] = loaded_at, MAX_AGE_SECONDS, found
-        loaded_at = time.monotonic()
-        rows = (
-            Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
-            .select_related("breaker")
-            .prefetch_related("sender_rules")
-            .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
-        )
-        live = (_live_provider(row) for row in rows if is_known(row.type))
-        found = [provider for provider in live if provider is not None]
-        _live[key] = loaded_at, CACHE_SECONDS, found
-    return found
+    return _live.get((project_id, channel), lambda: _load_live(project_id, channel))
 
 
 def forget_providers() -> None:
@@ -181,9 +163,18 @@ def http_door() -> HttpDoor:
     return HttpDoor(settings.OUTBOUND_ALLOWED_NETWORKS)
 
 
-# When each list was loaded, for how many seconds it is good, and the list.
-_live: dict[tuple[int, str], tuple[float, float, list[LiveProvider]]] = {}
-_NEVER: tuple[float, float, list[LiveProvider]] = (-math.inf, 0.0, [])
+_live: Remembered[tuple[int, str], list[LiveProvider]] = Remembered()
+
+
+def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
+    rows = (
+        Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
+        .select_related("breaker")
+        .prefetch_related("sender_rules")
+        .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
+    )
+    live = (_live_provider(row) for row in rows if is_known(row.type))
+    return [provider for provider in live if provider is not None]
 
 
 def _live_provider(row: Provider) -> LiveProvider | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 
 from verification.models import ChannelType, MessageTemplate
-from verification.services.configuration import CACHE_SECONDS
+from verification.services.fresh import Remembered
 
 FALLBACK_LANGUAGE = "en"
 MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read
@@ -130,16 +129,16 @@ class OwnText:
 
 def own_text(project_id: int, channel: str, language: str) -> OwnText | None:
     """The project's own text for the channel in the language, or in the one it is a variant of. Fresh to a second."""
-    cached = _own_texts.get(project_id)
-    if cached is None or time.monotonic() - cached[0] > CACHE_SECONDS:
-        rows = MessageTemplate.objects.filter(project_id=project_id)
-        cached = time.monotonic(), {(row.channel, row.language): OwnText(row.subject, row.text) for row in rows}
-        _own_texts[project_id] = cached
-    texts = cached[1]
+    texts = _own_texts.get(project_id, lambda: _load_own_texts(project_id))
     return texts.get((channel, language)) or texts.get((channel, language.partition("-")[0]))
 
 
-_own_texts: dict[int, tuple[float, dict[tuple[str, str], OwnText]]] = {}
+_own_texts: Remembered[int, dict[tuple[str, str], OwnText]] = Remembered()
+
+
+def _load_own_texts(project_id: int) -> dict[tuple[str, str], OwnText]:
+    rows = MessageTemplate.objects.filter(project_id=project_id)
+    return {(row.channel, row.language): OwnText(row.subject, row.text) for row in rows}
 
 
 def fill(text: str, values: dict[str, str]) -> str:

@@ -1,5 +1,6 @@
--- Take due messages for one worker: the one that it was woken for, or (p_message null) up to p_limit of those that have
--- been due for p_idle_seconds, the freshest first.
+-- Take due messages for one worker: the one that it was woken for, or (p_message null) up to p_limit, the freshest
+-- first, of those whose wake-up was lost, which have been due for p_idle_seconds, and of those that nobody is woken for:
+-- claimed before, and due for their next try.
 --
 -- A wake-up that comes late says that there is more to send than there are threads. Then the freshest message takes its
 -- turn, whichever it is: behind a backlog a code of this moment is still of use, and an old one may no longer be.
@@ -44,7 +45,8 @@ BEGIN
     ELSE
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
-            WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now - make_interval(secs => p_idle_seconds)
+            WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now
+              AND (m.claims > 0 OR m.due_at <= v_now - make_interval(secs => p_idle_seconds))
             ORDER BY m.created_at DESC
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED

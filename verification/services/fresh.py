@@ -1,0 +1,42 @@
+"""What a process reads from the database now and then and remembers in between, never for longer than a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from verification.services.configuration import CACHE_SECONDS
+
+MAX_AGE_SECONDS = 1.0  # that a value may have where another thread is just renewing it
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Remembered(Generic[K, V]):
+    """Values by key. Who finds one too old renews it; the others go on with it meanwhile, but not beyond its second.
+
+    So of many threads that need it at once, one asks the database.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[K, tuple[float, V]] = {}  # until when each is good
+
+    def get(self, key: K, load: Callable[[], V]) -> V:
+        """The value of ``key``, by ``load`` if there is none that is fresh enough."""
+        now = time.monotonic()
+        found = self._values.get(key)
+        if found is not None:
+            good_until, value = found
+            if now < good_until:
+                return value
+            last_moment = good_until + MAX_AGE_SECONDS - CACHE_SECONDS
+            self._values[key] = last_moment, value
+        value = load()
+        self._values[key] = now + CACHE_SECONDS, value
+        return value
+
+    def clear(self) -> None:
+        """Read every value anew at its next use."""
+        self._values.clear()
