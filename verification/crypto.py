@@ -70,6 +70,11 @@ def code_digest(code: str, *, session_id: str) -> bytes:
     return hmac.digest(_pepper(), f"{session_id}:{code}".encode(), "sha256")
 
 
+def guess_digest(code: str, *, project_id: int) -> bytes:
+    """HMAC-SHA-256 of a wrong code, cut to 16 bytes: tells whether one value is tried on many sessions of a project."""
+    return hmac.digest(_pepper(), f"guess:{project_id}:{code}".encode(), "sha256")[:16]
+
+
 def seal_for_key(plain: str, *, secret_key: str) -> str:
     """The ``aes256:<iv>:<ciphertext>:<tag>`` envelope of manual send.
 

@@ -18,7 +18,7 @@ import dramatiq
 from django.db import close_old_connections, connections
 
 from verification import addresses, sql
-from verification.services import alerts, callbacks, dispatch, fallback, sweeping
+from verification.services import alerts, callbacks, dispatch, fallback, guard, sweeping
 from verification.services.rendering import languages
 from verification.tasks import broker
 
@@ -29,6 +29,8 @@ MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
 IDLE_SECONDS = 1.0  # a message due for this long was forgotten by its wake-up
 WIPE_SECONDS = 30.0
 STOP_SECONDS = 8.0  # longer than a provider call may take, and less than `up` waits before it kills
+GUARD_SECONDS = 5.0
+GUARD_SHARE = 0.05  # of the time at most: with much to count, it is counted less often
 SWEEP_THREADS = 8
 CALLBACK_THREADS = 8
 ALERT_THREADS = 2
@@ -122,7 +124,7 @@ class Tidying:
     """What the sweep does besides delivering, now and then, also while there is much to deliver."""
 
     def __init__(self) -> None:
-        self.expire_at = self.wipe_at = 0.0
+        self.expire_at = self.wipe_at = self.guard_at = 0.0
 
     def __call__(self) -> None:
         now = time.monotonic()
@@ -132,6 +134,11 @@ class Tidying:
         if now >= self.wipe_at:
             sweeping.wipe_codes()
             self.wipe_at = now + WIPE_SECONDS
+        if now >= self.guard_at:
+            began = time.monotonic()
+            guard.sweep()
+            took = time.monotonic() - began
+            self.guard_at = now + max(GUARD_SECONDS, took / GUARD_SHARE)
         fallback.send_fallbacks(limit=FALLBACK_BATCH)
 
 

@@ -1,12 +1,20 @@
 """The traffic guard: SMS pumping is stopped, honest traffic is not."""
 
+import itertools
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
-from verification.models import GuardBlock, GuardedSend, Message
-from verification.services import limits
+from verification import codes
+from verification.addresses import parse_address
+from verification.models import Alert, Decision, GuardBlock, GuardedSend, GuardRule, ListEntry, Message, Recipient
+from verification.services import decisions, guard, limits
+from verification.services.configuration import load_project
+from verification.services.suspicion import is_suspected
 
 pytestmark = pytest.mark.django_db
 
@@ -175,6 +183,13 @@ def test_test_logins_are_not_counted(api, project):
     assert pump(api, 12) == [200] * 12
 
 
+def test_the_safe_list_is_not_counted_and_not_refused(api, project):
+    ListEntry.objects.create(project=project.row, kind="safe", subject="prefix", value=PREFIX)
+    factories.forget()
+    assert pump(api, 12) == [200] * 12
+    assert not GuardedSend.objects.exists()
+
+
 # --- modes -----------------------------------------------------------------------------------------------------------
 
 
@@ -231,3 +246,194 @@ def test_after_a_quiet_day_it_starts_with_30_minutes_again(api):
     clock.forward(30 * clock.MINUTE + clock.DAY)
     pump(api, 11, start=20)
     assert GuardBlock.objects.get().level == 1
+
+
+# --- lifting ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_lift_takes_effect_at_once_and_starts_a_new_count(api):
+    pump(api, 11)
+    block = GuardBlock.objects.get()
+    assert guard.lift(block)
+    assert not guard.lift(block)
+    assert pump(api, 11, start=20) == [200] * 10 + [403]  # the ten before the lift are forgotten
+
+
+def test_a_block_that_was_lifted_is_no_repeat(api):
+    pump(api, 11)
+    guard.lift(GuardBlock.objects.get())
+    pump(api, 11, start=20)
+    block = GuardBlock.objects.get()
+    assert (block.level, block.lifted_at) == (1, None)
+
+
+# --- the conversion rule ---------------------------------------------------------------------------------------------
+
+
+def send_to_country(project, sends, verified, *, country="DE", age=200):
+    """Sends as they stand when their sessions are over, each of another prefix."""
+    now = timezone.now() - timedelta(seconds=age)
+    recipients = Recipient.objects.bulk_create(
+        Recipient(project=project.row, address=f"+49151{next(_addresses):08d}") for _ in range(sends)
+    )
+    messages = Message.objects.bulk_create(
+        Message(
+            id=codes.generate_message_id(),
+            project=project.row,
+            recipient=recipient,
+            channel="sms",
+            language="en",
+            created_at=now,
+            expires_at=now + timedelta(minutes=3),
+        )
+        for recipient in recipients
+    )
+    GuardedSend.objects.bulk_create(
+        GuardedSend(
+            message=message,
+            project=project.row,
+            recipient_id=message.recipient_id,
+            prefix=recipient.address[:-4],
+            country=country,
+            is_manual=False,
+            created_at=now,
+            verified_at=now if place < verified else None,
+        )
+        for place, (message, recipient) in enumerate(zip(messages, recipients, strict=True))
+    )
+
+
+_addresses = itertools.count(10_000_019, 10_007)
+
+
+def running():
+    return {
+        (block.rule, block.subject) for block in GuardBlock.objects.filter(lifted_at=None, until__gt=timezone.now())
+    }
+
+
+@pytest.mark.parametrize(
+    ("sends", "verified", "age", "found"),
+    [
+        (30, 5, 200, {("conversion", "DE")}),
+        (30, 6, 200, {("low_conversion", "DE")}),  # 20 % is enough, but worth a look
+        (30, 12, 200, set()),
+        (29, 0, 200, set()),
+        (30, 0, 170, set()),  # their codes can still be entered
+        (30, 0, 3700, set()),
+    ],
+)
+def test_a_country_that_hardly_verifies_is_found(project, sends, verified, age, found):
+    send_to_country(project, sends, verified, age=age)
+    guard.sweep()
+    assert running() == found
+
+
+def test_a_blocked_country_is_refused_and_others_are_not(api, project):
+    send_to_country(project, 40, 0)
+    guard.sweep()
+    assert problem(api.create("+4915112345678")) == REFUSED
+    assert api.create("+33612345678").status_code == 200
+    assert GuardBlock.objects.get().refused == 1
+
+
+def test_the_same_old_sends_block_a_country_only_once(api, project):
+    send_to_country(project, 40, 0)
+    guard.sweep()
+    guard.lift(GuardBlock.objects.get())
+    guard.sweep()
+    assert running() == set()
+    send_to_country(project, 30, 0, age=181)
+    GuardBlock.objects.update(lifted_at=timezone.now() - timedelta(seconds=190))
+    guard.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_the_end_of_a_block_is_the_start_of_a_new_count(project):
+    send_to_country(project, 40, 0)
+    guard.sweep()
+    clock.forward(31 * clock.MINUTE)
+    guard.sweep()
+    assert running() == set()
+
+
+def test_each_project_is_judged_by_its_own_sends(project):
+    other = factories.project(traffic_guard="off")
+    send_to_country(project, 20, 0)
+    send_to_country(other, 40, 0)
+    guard.sweep()
+    assert running() == set()
+
+
+def test_verify_marks_every_send_of_the_number(api, outbox):
+    api.create(number(0))
+    clock.forward(61)
+    verify(api, outbox, number(0))
+    assert GuardedSend.objects.filter(verified_at=None).count() == 0
+    assert GuardedSend.objects.count() == 2
+
+
+# --- what the owner hears of it --------------------------------------------------------------------------------------
+
+
+def test_a_block_is_logged_and_its_owner_alerted_once(api, project):
+    pump(api, 12)
+    guard.sweep()
+    guard.sweep()
+    decision, alert = Decision.objects.get(), Alert.objects.get()
+    assert (decision.rule, decision.subject, decision.figures["numbers"]) == ("prefix", f"{PREFIX}…", 11)
+    assert alert.title == f"SMS and calls to {PREFIX}… are refused"
+    assert alert.project == project.row
+
+
+def test_in_observe_mode_the_alert_says_so(api, project):
+    project.set(traffic_guard="observe")
+    pump(api, 11)
+    guard.sweep()
+    assert "would be refused" in Alert.objects.get().title
+
+
+@pytest.mark.parametrize("rule", GuardRule.values)
+def test_every_rule_can_be_told(project, rule):
+    names = ("numbers", "limit", "minutes", "sends", "verified", "percent", "wrong", "right", "sessions", "recipients")
+    figures = dict.fromkeys(names, 7)
+    now = timezone.now()
+    GuardBlock.objects.create(
+        project=project.row, rule=rule, subject="", level=1, since=now, until=now + timedelta(hours=1), figures=figures
+    )
+    assert guard.announce() == 1
+    assert decisions.RULES[rule].meaning
+    assert "{" not in Alert.objects.get().detail
+
+
+def test_statistics_count_sends_verifications_and_refusals(api, outbox, project):
+    pump(api, 12)
+    verify(api, outbox, "+33612345678")
+    germany, france = guard.by_country([project.id], hours=24)
+    assert (germany.subject, germany.sends, germany.verified, germany.percent) == ("DE", 10, 0, 0)
+    assert (france.subject, france.sends, france.percent) == ("FR", 1, 100)
+    worst = guard.by_prefix([project.id], hours=24)[0]
+    assert (worst.subject, worst.refused) == (PREFIX, 2)
+
+
+# --- suspicion -------------------------------------------------------------------------------------------------------
+
+
+def wary(project, to):
+    return is_suspected(load_project(project.id), parse_address(to), "203.0.113.9")
+
+
+def test_a_number_is_suspected_from_half_of_the_limit_on(api, project):
+    pump(api, 4)
+    assert not wary(project, number(9))
+    pump(api, 1, start=4)
+    assert wary(project, number(9))
+    assert not wary(project, "+4915122220000")
+
+
+def test_a_number_of_a_watched_country_is_suspected(project):
+    send_to_country(project, 30, 7)
+    guard.sweep()
+    assert wary(project, "+4915122220000")
+    assert not wary(project, "+33612345678")
+    assert not is_suspected(load_project(project.id), None, "203.0.113.9")

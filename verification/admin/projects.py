@@ -107,6 +107,11 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             "guard_block_minutes": "First block, minutes",
             "guard_block_max_minutes": "Longest block, minutes",
             "guard_quiet_hours": "Quiet hours",
+            "guess_minutes": "Minutes counted",
+            "guess_wrong_checks": "Wrong codes",
+            "guess_wrong_percent": "Percent wrong",
+            "guess_network_recipients": "Recipients of one network",
+            "guess_same_value_sessions": "Sessions with one guess",
         }
         help_texts = {
             "code_length": "6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
@@ -262,6 +267,18 @@ class ProjectAdmin(TestEventAdmin):
                     "guard_block_minutes",
                     "guard_block_max_minutes",
                     "guard_quiet_hours",
+                )
+            },
+        ),
+        (
+            "Alarms on guessing",
+            {
+                "fields": (
+                    "guess_minutes",
+                    "guess_wrong_checks",
+                    "guess_wrong_percent",
+                    "guess_network_recipients",
+                    "guess_same_value_sessions",
                 )
             },
         ),

@@ -94,7 +94,12 @@ class SessionCheckView(ApiKeyView):
         code = fields.guess("code")
         fields.check()
         assert session_id is not None and code is not None
-        checked = tokens.check_code(project=self.caller(request).project, session_id=session_id, code=code)
+        checked = tokens.check_code(
+            project=self.caller(request).project,
+            session_id=session_id,
+            code=code,
+            client_address=client_address(request._request),
+        )
         return json_response({"verify_token": checked.verify_token, "is_test": checked.is_test})
 
 

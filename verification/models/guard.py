@@ -11,7 +11,7 @@ from verification.models.projects import Project
 class GuardRule(models.TextChoices):
     """Each guards one kind of subject: a prefix, a country, a client network, the whole project, or a guessed value.
 
-    The first three and the last refuse; the others make what they found suspicious.
+    Two of a prefix, conversion and network_refused refuse; the others only make what they found suspicious.
     """
 
     PREFIX = "prefix", "Many numbers of one prefix"
@@ -22,6 +22,9 @@ class GuardRule(models.TextChoices):
     SAME_GUESS = "same_guess", "One code tried on many sessions"
     NETWORK = "network", "A client network that guesses"
     NETWORK_REFUSED = "network_refused", "A client network that is kept from checking"
+
+
+GUESSING = (GuardRule.WRONG_CODES, GuardRule.SAME_GUESS, GuardRule.NETWORK, GuardRule.NETWORK_REFUSED)
 
 
 class GuardedSend(models.Model):
@@ -83,7 +86,10 @@ class GuardBlock(models.Model):
             models.CheckConstraint(name="guard_block_rule", condition=Q(rule__in=GuardRule.values)),
             models.CheckConstraint(name="guard_block_ends_later", condition=Q(until__gt=F("since"))),
         )
-        indexes = (models.Index(name="guard_block_to_announce", fields=("project",), condition=Q(is_announced=False)),)
+        indexes = (
+            models.Index(name="guard_block_to_announce", fields=("project",), condition=Q(is_announced=False)),
+            models.Index(name="guard_block_of_guessing", fields=("project", "until"), condition=Q(rule__in=GUESSING)),
+        )
 
     def __str__(self) -> str:
         return f"{self.get_rule_display()}: {self.subject or self.project}"

@@ -150,6 +150,13 @@ class Project(models.Model):
     guard_block_minutes = figure_field(30, "How long the first block lasts; each repeat doubles it.", most=7 * 24 * 60)
     guard_block_max_minutes = figure_field(720, "How long a block lasts at most.", most=7 * 24 * 60)
     guard_quiet_hours = figure_field(24, "So long after a block's end the next one is a first one.", most=30 * 24)
+    guess_minutes = figure_field(10, "The window of the alarms on guessing.", most=60)
+    guess_wrong_checks = limit_field(200, "Wrong codes in the project that raise an alarm.")
+    guess_wrong_percent = figure_field(60, "The share of all checks that they must exceed for it.", most=100)
+    guess_network_recipients = limit_field(
+        50, "Recipients for whom one client network enters wrong codes; twice as many keep it from checking."
+    )
+    guess_same_value_sessions = limit_field(20, "Sessions on which one and the same wrong code is tried.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")

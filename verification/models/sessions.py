@@ -70,8 +70,18 @@ class Session(models.Model):
 
 
 class WrongCode(models.Model):
-    """One wrong code, from which the recipient's budget is counted."""
+    """One wrong code, from which the recipient's budget is counted and the alarms on guessing are raised.
 
+    ``network`` is the caller's address (for IPv6 its /64), empty where it tells nobody apart. ``guess`` is a keyed HMAC
+    of what was entered. Both go with the row.
+    """
+
+    # The session's own foreign key holds the project; rows from before there was this column have none.
+    project = models.ForeignKey(
+        "verification.Project", null=True, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False
+    )
+    network = models.CharField(max_length=43, default="", db_default="")
+    guess = models.BinaryField(max_length=16, null=True)
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="wrong_codes", db_index=False)
     recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, db_index=False)
     created_at = models.DateTimeField(db_default=Now())
@@ -80,6 +90,7 @@ class WrongCode(models.Model):
         indexes = (
             models.Index(name="wrong_code_of_recipient", fields=("recipient", "-created_at")),
             models.Index(name="wrong_code_of_session", fields=("session",)),
+            models.Index(name="wrong_code_of_project", fields=("project", "created_at")),
         )
 
     def __str__(self) -> str:

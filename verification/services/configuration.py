@@ -122,6 +122,8 @@ class ProjectConfig:
             quiet_seconds=row["guard_quiet_hours"] * 3600,
         )
         self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
+        # The alarms on guessing that run, as {(rule, subject): the moment of their end in seconds of the epoch}.
+        self.alarms: dict[tuple[str, str], float] = {(rule, subject): end for rule, subject, end in row["alarms"]}
         self._default_channels = {
             AddressKind.PHONE: row["default_phone_channel"],
             AddressKind.EMAIL: row["default_email_channel"],

@@ -1,14 +1,32 @@
-"""The traffic guard: what a send is compared with, what was found, and taking a finding back."""
+"""The traffic guard and the alarms on guessing: what is judged, what was found, and taking a finding back.
+
+Sends are judged within the statement that queues them; the rest is found by the workers' sweep. A finding is a row
+(:class:`verification.models.GuardBlock`) that refuses traffic, or makes it suspicious, while it runs.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Sum
+from django.db.models.functions import Now
+from django.utils import timezone
+
 from verification import sql
-from verification.addresses import AddressKind, country_of, kind_of
-from verification.models import GuardMode, GuardRule
+from verification.addresses import Address, AddressKind, country_of, kind_of
+from verification.errors import Refusal
+from verification.models import GuardBlock, GuardedSend, GuardMode, GuardRule, Project
+from verification.services import alerts, decisions, limits
 from verification.services.configuration import ProjectConfig
 
+ANNOUNCED_AT_ONCE = 100
+PREFIXES_SHOWN = 20
 SUBSCRIBER_DIGITS = 4  # numbers are alike if all but so many of their last digits are the same
 
 
@@ -35,3 +53,168 @@ def case_of(project: ProjectConfig, to: str, country: str | None = None, *, is_m
             "quiet": guard.quiet_seconds,
         }
     )
+
+
+def require_no_guesser(project: ProjectConfig, network: str) -> None:
+    """Raises ``rate_limited`` for a client network that is kept from checking codes."""
+    end = project.alarms.get((GuardRule.NETWORK_REFUSED, network))
+    if end is not None and (left := end - time.time()) > 0:
+        raise Refusal(
+            "rate_limited", "Too many wrong codes came from this client address.", retry_after=math.ceil(left)
+        )
+
+
+def is_wary(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
+    """Whether the guard has a suspicion of this caller or recipient. Asks the database about a phone number alone."""
+    network, now = limits.stranger(project, client_address), time.time()
+    everybody = ((GuardRule.WRONG_CODES, ""), (GuardRule.NETWORK, network), (GuardRule.NETWORK_REFUSED, network))
+    if any(project.alarms.get(alarm, 0.0) > now for alarm in everybody):
+        return True
+    if any(rule == GuardRule.SAME_GUESS and end > now for (rule, _), end in project.alarms.items()):
+        return True
+    case = case_of(project, address.text, address.country) if address else None
+    return case is not None and bool(sql.call("guard_is_wary", project=project.id, guard=case).is_wary)
+
+
+# --- what the sweep does ---------------------------------------------------------------------------------------------
+
+
+def sweep() -> None:
+    """Look for countries that are not verified and for guessing, and tell the owners of all that was found."""
+    sql.call("guard_sweep")
+    announce()
+
+
+@transaction.atomic
+def announce() -> int:
+    """Write each new finding into the log of decisions and alert its owner. Returns how many there were."""
+    found = GuardBlock.objects.filter(is_announced=False).select_related("project").order_by("pk")
+    rows = list(found.select_for_update(skip_locked=True, of=("self",), no_key=True)[:ANNOUNCED_AT_ONCE])
+    for block in rows:
+        decisions.note(project_id=block.project_id, rule=block.rule, subject=subject_of(block), figures=block.figures)
+        title, detail = describe(block)
+        key = f"{block.rule} {block.subject} {block.since:%Y-%m-%dT%H:%M:%S}"
+        alerts.raise_alert(project_id=block.project_id, kind="guard", key=key, title=title, detail=detail)
+    GuardBlock.objects.filter(pk__in=[block.pk for block in rows]).update(is_announced=True)
+    return len(rows)
+
+
+def subject_of(block: GuardBlock) -> str:
+    """What an owner is shown as the subject."""
+    if block.rule in (GuardRule.PREFIX, GuardRule.MANUAL_PREFIX):
+        return f"{block.subject}…"
+    return block.subject or ("no country" if block.rule in _COUNTRY_RULES else "whole project")
+
+
+def describe(block: GuardBlock) -> tuple[str, str]:
+    """One line, and some sentences, on what was found and what follows from it."""
+    saw, effect = _SAYINGS[GuardRule(block.rule)]
+    text = effect.format(subject=subject_of(block))
+    project = block.project
+    observes = project.traffic_guard != GuardMode.ENFORCE or (
+        block.rule == GuardRule.MANUAL_PREFIX and not project.traffic_guard_manual
+    )
+    if block.rule in REFUSING_SENDS and observes:
+        text = text.replace(" are refused", " would be refused, were the traffic guard to enforce this")
+    until = f"{block.until:%H:%M} UTC"
+    advice = "If this traffic is honest, lift the block in the panel, and raise the project's limit."
+    return text, f"{saw.format(**block.figures)} {text} until {until}. {advice}"
+
+
+_COUNTRY_RULES = (GuardRule.CONVERSION, GuardRule.LOW_CONVERSION)
+REFUSING_SENDS = (GuardRule.PREFIX, GuardRule.MANUAL_PREFIX, GuardRule.CONVERSION)
+_NUMBERS = (
+    "{numbers} numbers that differ only in their last 4 digits got a code within {minutes} minutes and verified none."
+)
+_CONVERSION = (
+    "Of {sends} SMS and calls in {minutes} minutes {verified} were verified ({percent} %, at least {limit} % is asked)."
+)
+_SAYINGS = {
+    GuardRule.PREFIX: (_NUMBERS, "SMS and calls to {subject} are refused"),
+    GuardRule.MANUAL_PREFIX: (_NUMBERS, "Manual SMS and calls to {subject} are refused"),
+    GuardRule.CONVERSION: (_CONVERSION, "SMS and calls to the country {subject} are refused"),
+    GuardRule.LOW_CONVERSION: (_CONVERSION, "Traffic to the country {subject} is watched"),
+    GuardRule.WRONG_CODES: (
+        "{wrong} wrong and {right} right codes were entered in {minutes} minutes.",
+        "Codes are being guessed in the {subject}: all its callers are suspected",
+    ),
+    GuardRule.SAME_GUESS: (
+        "One and the same wrong code was tried on {sessions} sessions in {minutes} minutes.",
+        "Codes are being guessed over many sessions: all callers are suspected",
+    ),
+    GuardRule.NETWORK: (
+        "Wrong codes were entered for {recipients} recipients in {minutes} minutes.",
+        "Callers from {subject} are suspected of guessing",
+    ),
+    GuardRule.NETWORK_REFUSED: (
+        "Too many wrong codes came from one client network within {minutes} minutes.",
+        "Checks from {subject} are refused",
+    ),
+}
+
+
+# --- what an owner does ----------------------------------------------------------------------------------------------
+
+
+def lift(block: GuardBlock, *, by: User | None = None) -> bool:
+    """End a finding now; its counts start anew from here. False if it was over. Takes effect within a second."""
+    rules = [block.rule]
+    if block.rule in (GuardRule.NETWORK, GuardRule.NETWORK_REFUSED):
+        rules = [GuardRule.NETWORK, GuardRule.NETWORK_REFUSED]  # one cause, in two steps
+    running = GuardBlock.objects.filter(
+        project_id=block.project_id, subject=block.subject, rule__in=rules, lifted_at=None, until__gt=Now()
+    )
+    return bool(running.update(lifted_at=Now(), lifted_by=by))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The SMS and calls to a country or a prefix, without manual sends; and what was refused by its last block."""
+
+    subject: str
+    sends: int
+    verified: int
+    refused: int
+
+    @property
+    def percent(self) -> int | None:
+        """The conversion: how many of a hundred sends were proved by session/verify. None without a send."""
+        return 100 * self.verified // self.sends if self.sends else None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "subject": self.subject,
+            "sends": self.sends,
+            "verified": self.verified,
+            "percent": self.percent,
+            "refused": self.refused,
+        }
+
+
+def by_country(projects: Any, *, hours: int) -> list[Line]:
+    """Those with most sends that nobody verified, or that were refused, first."""
+    return _lines(projects, "country", (GuardRule.CONVERSION,), hours=hours)
+
+
+def by_prefix(projects: Any, *, hours: int) -> list[Line]:
+    """The prefixes with most sends that nobody verified."""
+    return _lines(projects, "prefix", (GuardRule.PREFIX,), hours=hours)[:PREFIXES_SHOWN]
+
+
+def _lines(projects: Any, subject: str, rules: tuple[GuardRule, ...], *, hours: int) -> list[Line]:
+    since = timezone.now() - timedelta(hours=hours)
+    sends = (
+        GuardedSend.objects.filter(project__in=projects, created_at__gte=since, is_manual=False)
+        .values_list(subject)
+        .annotate(Count("pk"), Count("verified_at"))
+    )
+    blocks = GuardBlock.objects.filter(project__in=projects, rule__in=rules, since__gte=since)
+    refused = dict(blocks.order_by().values_list("subject").annotate(Sum("refused")))
+    counts = {name: (total, verified) for name, total, verified in sends}
+    lines = [Line(name, *counts.get(name, (0, 0)), refused.get(name, 0)) for name in counts.keys() | refused.keys()]
+    return sorted(lines, key=lambda line: (line.verified - line.sends - line.refused, line.subject))
+
+
+def blocks_of(project: Project) -> list[GuardBlock]:
+    """What runs now, the newest first."""
+    return list(project.guard_blocks.filter(lifted_at=None, until__gt=Now()))

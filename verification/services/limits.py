@@ -64,6 +64,11 @@ def count_unknown_key(client_address: str) -> None:
     _hit(item, f"key:{network_of(client_address)}", "Too many unknown keys came from this client address.")
 
 
+def stranger(project: ProjectConfig, client_address: str) -> str:
+    """The caller's network as in :func:`network_of`; empty where it tells nobody apart."""
+    return "" if _is_exempt(project, client_address) else network_of(client_address)
+
+
 def network_of(client_address: str) -> str:
     """What one caller is counted by: the address, for IPv6 its /64."""
     address = read_address(client_address)

@@ -71,6 +71,11 @@ SETTABLE = (
     "guard_block_minutes",
     "guard_block_max_minutes",
     "guard_quiet_hours",
+    "guess_minutes",
+    "guess_wrong_checks",
+    "guess_wrong_percent",
+    "guess_network_recipients",
+    "guess_same_value_sessions",
 )
 ONLY_OFF = ("challenge_mode",)  # set by scripts; off is all there is so far
 

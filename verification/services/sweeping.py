@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from verification import sql
-from verification.services import dispatch
+from verification.services import dispatch, guard
 
 BATCH = 2_000  # rows of one statement; a backlog is worked off in several
 
 
 def sweep_once(*, limit: int) -> dict[str, int]:
     """One whole round by hand: at most ``limit`` messages are delivered, one after the other."""
+    guard.sweep()
     counts = {"expired": expire_messages(), "wiped": wipe_codes(), "delivered": 0}
     for message in dispatch.claim_due(limit=limit, idle_seconds=0):
         dispatch.deliver_claimed(message)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from verification import codes, sql
 from verification.addresses import AddressKind, kind_of
-from verification.crypto import code_digest, sha256
+from verification.crypto import code_digest, guess_digest, sha256
 from verification.errors import Refusal, refusal
+from verification.services import guard, limits
 from verification.services.configuration import ProjectConfig
 
 VERIFY_TOKEN_SECONDS = 60
@@ -31,12 +32,14 @@ class VerifiedAddress:
     is_test: bool
 
 
-def check_code(*, project: ProjectConfig, session_id: str, code: str) -> CheckedCode:
+def check_code(*, project: ProjectConfig, session_id: str, code: str, client_address: str) -> CheckedCode:
     """Spend one attempt and compare. The count is committed before this returns or raises.
 
-    Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, and what a session that is not open
-    raises.
+    Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, what a session that is not open raises, and
+    ``rate_limited`` for a client network that guesses; that spends no attempt.
     """
+    network = limits.stranger(project, client_address)
+    guard.require_no_guesser(project, network)
     token = codes.generate_verify_token()
     row = sql.call(
         "spend_attempt",
@@ -46,6 +49,8 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str) -> Checked
         token_digest=sha256(token),
         token_seconds=VERIFY_TOKEN_SECONDS,
         wrong_limits=project.wrong_limits,
+        network=network,
+        guess=guess_digest(code.strip(" ").upper(), project_id=project.id),
     )
     if row.outcome == "verified":
         return CheckedCode(token, row.is_test)

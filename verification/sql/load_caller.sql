@@ -30,6 +30,17 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
             WHERE (entry.project_id = p_project.id OR entry.project_id IS NULL)
               AND (entry.expires_at IS NULL OR entry.expires_at > now())
         ),
+        'alarms', (
+            SELECT coalesce(jsonb_agg(jsonb_build_array(alarm.rule, alarm.subject, extract(epoch FROM alarm.until))), '[]')
+            FROM (
+                SELECT rule, subject, until FROM verification_guardblock
+                WHERE project_id = p_project.id
+                  AND rule IN ('wrong_codes', 'same_guess', 'network', 'network_refused')
+                  AND until > now()
+                  AND lifted_at IS NULL
+                ORDER BY since DESC LIMIT 1000  -- nobody's attack makes the snapshot any larger
+            ) AS alarm
+        ),
         'test_logins', (
             SELECT coalesce(jsonb_object_agg(login.to, login.code), '{}')
             FROM verification_testlogin AS login

@@ -2,13 +2,13 @@
 --
 -- The recipient's lock makes parallel checks take turns, so exactly `attempts_max` comparisons are ever made and of
 -- any number of right codes one gets the token. p_code_digest is null for a code that cannot be right.
--- p_wrong_limits is {in 15 minutes, in a day}.
+-- p_wrong_limits is {in 15 minutes, in a day}; p_network and p_guess are kept with a wrong code, for the alarms.
 --
 -- Outcome: 'verified', 'invalid_code', 'session_not_found', 'session_verified', 'session_expired',
 -- 'session_locked', 'too_many_attempts'.
 CREATE OR REPLACE FUNCTION spend_attempt(
     p_project bigint, p_session text, p_code_digest bytea, p_token_digest bytea, p_token_seconds integer,
-    p_wrong_limits integer[],
+    p_wrong_limits integer[], p_network text, p_guess bytea,
     OUT outcome text, OUT attempts_left integer, OUT retry_after integer, OUT is_test boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -51,8 +51,8 @@ BEGIN
         is_test := v_session.is_test;
     ELSE
         UPDATE verification_session SET attempts = attempts + 1 WHERE id = p_session;
-        INSERT INTO verification_wrongcode (session_id, recipient_id, created_at)
-        VALUES (p_session, v_recipient.id, v_now);
+        INSERT INTO verification_wrongcode (session_id, recipient_id, project_id, network, guess, created_at)
+        VALUES (p_session, v_recipient.id, p_project, p_network, p_guess, v_now);
         outcome := 'invalid_code';
         attempts_left := v_session.attempts_max - v_session.attempts - 1;
     END IF;

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from verification.management.base import WatchwordCommand, table
 from verification.models import Message, MessageStatus, Project, Session
+from verification.services import guard
 
 HOURS = 24
 
@@ -52,6 +53,7 @@ def collect() -> list[dict[str, Any]]:
             "sessions": sessions.get(project.pk, (0, 0))[0],
             "verified": sessions.get(project.pk, (0, 0))[1],
             "messages": {status: messages.get((project.pk, status), 0) for status in MessageStatus.values},
+            "countries": [line.as_dict() for line in guard.by_country([project.pk], hours=HOURS)],
         }
         for project in Project.objects.order_by("id")
     ]

@@ -1,0 +1,74 @@
+"""``guard PROJECT``"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand, table
+from verification.services import guard
+from verification.services.projects import find_project
+
+HOURS = 24
+
+
+class Command(WatchwordCommand):
+    help = f"What the traffic guard refuses or watches now, and the SMS and calls of the last {HOURS} hours."
+    epilog = "examples:\n  manage.py guard Shop\n  manage.py guard Shop --lift +49151123"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        parser.add_argument(
+            "--lift",
+            metavar="SUBJECT",
+            help="End what runs about this prefix, country or network, or about all; its counts start anew.",
+        )
+
+    def handle(self, *, project: str, lift: str | None, json: bool, **_: Any) -> None:
+        found = find_project(project)
+        if lift is not None:
+            blocks = [block for block in guard.blocks_of(found) if lift in (block.subject, "all")]
+            if not blocks:
+                raise Misuse(f"Nothing runs about {lift!r}.")
+            lifted = sum(guard.lift(block) for block in blocks)
+            self.show({"project": found.pk, "lifted": lifted}, f"Lifted: {lifted}.", as_json=json)
+            return
+        blocks = guard.blocks_of(found)
+        lines = {
+            "countries": guard.by_country([found.pk], hours=HOURS),
+            "prefixes": guard.by_prefix([found.pk], hours=HOURS),
+        }
+        data = {
+            "project": found.pk,
+            "mode": found.traffic_guard,
+            "hours": HOURS,
+            "blocks": [
+                {
+                    "rule": block.rule,
+                    "subject": block.subject,
+                    "level": block.level,
+                    "since": block.since.isoformat(),
+                    "until": block.until.isoformat(),
+                    "refused": block.refused,
+                    "figures": block.figures,
+                }
+                for block in blocks
+            ],
+            **{name: [line.as_dict() for line in rows] for name, rows in lines.items()},
+        }
+        text = [f"Traffic guard of {found.name}: {found.traffic_guard}", ""]
+        text += [
+            table(
+                ("rule", "subject", "until (UTC)", "refused"),
+                ((block.rule, block.subject, f"{block.until:%d %b %H:%M}", block.refused) for block in blocks),
+            )
+            if blocks
+            else "Nothing is refused or watched now."
+        ]
+        for name, rows in lines.items():
+            if rows:
+                body = ((*line.as_dict().values(),) for line in rows)
+                text += ["", table((name, "sends", "verified", "percent", "refused"), body)]
+        self.show(data, "\n".join(text), as_json=json)

@@ -1,0 +1,216 @@
+-- What the workers look for every few seconds, out of sight of any request: countries whose codes hardly anybody
+-- verifies, and guessing. It needs sends that have had their time, so a few seconds more lose nothing, and a request
+-- need not read an hour of rows. One worker at a time does it; the others return at once.
+CREATE OR REPLACE FUNCTION guard_sweep() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_lock constant bigint := 7294002;  -- an advisory lock of our own
+    v_now constant timestamptz := clock_timestamp();
+    v_project verification_project;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(v_lock) THEN
+        RETURN;
+    END IF;
+    FOR v_project IN SELECT * FROM verification_project WHERE is_enabled ORDER BY id LOOP
+        IF v_project.traffic_guard <> 'off' AND v_project.guard_country_sends > 0 THEN
+            PERFORM judge_countries(v_project, v_now);
+        END IF;
+        PERFORM judge_guesses(v_project, v_now);
+    END LOOP;
+END
+$$;
+
+-- The conversion rule: of the sessions' SMS and calls to a country within the window, all older than a session lives, too
+-- few were proved by session/verify. Under twice the share, the country is to be watched. What came before the end of
+-- the country's last block, or before it was lifted, is not counted again.
+CREATE OR REPLACE FUNCTION judge_countries(p_project verification_project, p_now timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_session_lives constant interval := '180 seconds';
+    v_window constant interval := make_interval(mins => p_project.guard_country_minutes);
+    v_found record;
+    v_figures jsonb;
+BEGIN
+    FOR v_found IN
+        SELECT send.country, count(*) AS sends, count(send.verified_at) AS verified
+        FROM verification_guardedsend AS send
+        LEFT JOIN verification_guardblock AS block
+            ON block.project_id = p_project.id AND block.subject = send.country AND block.rule = 'conversion'
+        WHERE send.project_id = p_project.id
+          AND send.created_at > p_now - v_window
+          AND send.created_at <= p_now - v_session_lives
+          AND send.created_at > coalesce(block.lifted_at, block.until, '-infinity')
+          AND NOT send.is_manual
+        GROUP BY send.country
+        HAVING count(*) >= p_project.guard_country_sends
+           AND count(send.verified_at) * 100 < count(*) * least(2 * p_project.guard_country_percent, 100)
+    LOOP
+        v_figures := jsonb_build_object(
+            'sends', v_found.sends, 'verified', v_found.verified,
+            'percent', floor(v_found.verified * 100.0 / v_found.sends), 'limit', p_project.guard_country_percent,
+            'minutes', p_project.guard_country_minutes
+        );
+        IF v_found.verified * 100 < v_found.sends * p_project.guard_country_percent THEN
+            PERFORM guard_block(
+                p_project.id, 'conversion', v_found.country, 0, v_figures, p_project.guard_block_minutes * 60,
+                p_project.guard_block_max_minutes * 60, p_project.guard_quiet_hours * 3600, p_now
+            );
+        ELSIF NOT EXISTS (
+            SELECT FROM verification_guardblock
+            WHERE project_id = p_project.id AND subject = v_found.country AND rule = 'low_conversion'
+              AND lifted_at > p_now - v_window
+        ) THEN
+            PERFORM guard_watch(p_project.id, 'low_conversion', v_found.country, v_figures, v_window, p_now);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- The alarms on guessing, each from the wrong codes of the window:
+--   wrong_codes   many in the project, and many more than right ones
+--   network       many recipients from one client network; from twice as many on, it is kept from checking
+--   same_guess    one value tried on many sessions, a way around the budget of each (inverted guessing); a single network
+--                 that does so has no honest reason and is kept from checking
+-- A client network is empty where it tells nobody apart: loopback, private addresses, and the customer's own servers.
+CREATE OR REPLACE FUNCTION judge_guesses(p_project verification_project, p_now timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_window constant interval := make_interval(mins => p_project.guess_minutes);
+    v_begin constant timestamptz := p_now - v_window;
+    v_since timestamptz;
+    v_wrong bigint;
+    v_right bigint;
+    v_found record;
+    v_figures jsonb;
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM verification_wrongcode WHERE project_id = p_project.id AND created_at > v_begin
+    ) THEN
+        RETURN;
+    END IF;
+
+    v_since := greatest(v_begin, (
+        SELECT lifted_at FROM verification_guardblock
+        WHERE project_id = p_project.id AND subject = '' AND rule = 'wrong_codes'
+    ));
+    SELECT count(*) INTO v_wrong
+    FROM verification_wrongcode WHERE project_id = p_project.id AND created_at > v_since;
+    IF p_project.guess_wrong_checks > 0 AND v_wrong > p_project.guess_wrong_checks THEN
+        SELECT count(*) INTO v_right
+        FROM verification_session
+        WHERE project_id = p_project.id AND created_at > v_since - interval '180 seconds' AND verified_at > v_since;
+        IF v_wrong * 100 > (v_wrong + v_right) * p_project.guess_wrong_percent THEN
+            PERFORM guard_watch(
+                p_project.id, 'wrong_codes', '',
+                jsonb_build_object('wrong', v_wrong, 'right', v_right, 'limit', p_project.guess_wrong_checks,
+                                   'minutes', p_project.guess_minutes),
+                v_window, p_now
+            );
+        END IF;
+    END IF;
+
+    FOR v_found IN
+        SELECT wrong.network, count(DISTINCT wrong.recipient_id) AS recipients
+        FROM verification_wrongcode AS wrong
+        LEFT JOIN verification_guardblock AS block
+            ON block.project_id = p_project.id AND block.subject = wrong.network AND block.rule = 'network_refused'
+        LEFT JOIN verification_guardblock AS alarm
+            ON alarm.project_id = p_project.id AND alarm.subject = wrong.network AND alarm.rule = 'network'
+        WHERE wrong.project_id = p_project.id
+          AND wrong.created_at > v_begin
+          AND wrong.created_at > coalesce(greatest(coalesce(block.lifted_at, block.until), alarm.lifted_at), v_begin)
+          AND wrong.network <> ''
+          AND p_project.guess_network_recipients > 0
+        GROUP BY wrong.network
+        HAVING count(DISTINCT wrong.recipient_id) > p_project.guess_network_recipients
+    LOOP
+        v_figures := jsonb_build_object(
+            'recipients', v_found.recipients, 'limit', p_project.guess_network_recipients,
+            'minutes', p_project.guess_minutes
+        );
+        PERFORM guard_watch(p_project.id, 'network', v_found.network, v_figures, v_window, p_now);
+        IF v_found.recipients > 2 * p_project.guess_network_recipients THEN
+            PERFORM refuse_network(p_project, v_found.network, v_figures, p_now);
+        END IF;
+    END LOOP;
+
+    FOR v_found IN
+        SELECT left(encode(wrong.guess, 'hex'), 12) AS subject, wrong.network,
+               count(DISTINCT wrong.session_id) AS sessions
+        FROM verification_wrongcode AS wrong
+        LEFT JOIN verification_guardblock AS block
+            ON block.project_id = p_project.id AND block.subject = wrong.network AND block.rule = 'network_refused'
+        LEFT JOIN verification_guardblock AS alarm
+            ON alarm.project_id = p_project.id AND alarm.subject = left(encode(wrong.guess, 'hex'), 12)
+            AND alarm.rule = 'same_guess'
+        WHERE wrong.project_id = p_project.id
+          AND wrong.created_at > v_begin
+          AND wrong.created_at > coalesce(greatest(coalesce(block.lifted_at, block.until), alarm.lifted_at), v_begin)
+          AND wrong.guess IS NOT NULL
+          AND p_project.guess_same_value_sessions > 0
+        GROUP BY GROUPING SETS ((wrong.guess), (wrong.guess, wrong.network))
+        HAVING count(DISTINCT wrong.session_id) > p_project.guess_same_value_sessions
+    LOOP
+        v_figures := jsonb_build_object(
+            'sessions', v_found.sessions, 'limit', p_project.guess_same_value_sessions,
+            'minutes', p_project.guess_minutes
+        );
+        IF v_found.network IS NULL THEN  -- all networks together
+            PERFORM guard_watch(p_project.id, 'same_guess', v_found.subject, v_figures, v_window, p_now);
+        ELSIF v_found.network <> '' THEN
+            PERFORM refuse_network(p_project, v_found.network, v_figures, p_now);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Keep a client network from checking codes, for as long as the traffic guard's blocks last.
+CREATE OR REPLACE FUNCTION refuse_network(
+    p_project verification_project, p_network text, p_figures jsonb, p_now timestamptz
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM guard_block(
+        p_project.id, 'network_refused', p_network, 0, p_figures, p_project.guard_block_minutes * 60,
+        p_project.guard_block_max_minutes * 60, p_project.guard_quiet_hours * 3600, p_now
+    );
+END
+$$;
+
+-- Make a subject suspicious for p_for from now, and longer each time that it is found again. Figures are the last ones.
+CREATE OR REPLACE FUNCTION guard_watch(
+    p_project bigint, p_rule text, p_subject text, p_figures jsonb, p_for interval, p_now timestamptz
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO verification_guardblock AS alarm (
+        project_id, rule, subject, level, since, until, figures, refused, is_announced
+    ) VALUES (p_project, p_rule, p_subject, 1, p_now, p_now + p_for, p_figures, 0, false)
+    ON CONFLICT (project_id, subject, rule) DO UPDATE SET
+        (since, is_announced) = (
+            SELECT CASE WHEN running THEN alarm.since ELSE p_now END, running AND alarm.is_announced
+            FROM (SELECT alarm.lifted_at IS NULL AND alarm.until > p_now) AS state (running)
+        ),
+        until = excluded.until,
+        figures = excluded.figures,
+        lifted_at = NULL,
+        lifted_by_id = NULL;
+END
+$$;
+
+-- Whether a send to this number is one to be careful with: a finding about its prefix or country runs, or half as many
+-- unverified numbers as the prefix rule allows share its prefix. p_guard is as in guard_refuses.
+CREATE OR REPLACE FUNCTION guard_is_wary(p_project bigint, p_guard jsonb) RETURNS TABLE (is_wary boolean)
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM verification_guardblock
+        WHERE project_id = p_project
+          AND subject IN (p_guard ->> 'prefix', p_guard ->> 'country')
+          AND lifted_at IS NULL
+          AND until > now()
+    ) OR (p_guard ->> 'numbers')::integer > 0 AND 2 * (
+        SELECT count(DISTINCT send.recipient_id) FROM verification_guardedsend AS send
+        WHERE send.project_id = p_project
+          AND send.prefix = p_guard ->> 'prefix'
+          AND send.verified_at IS NULL
+          AND send.created_at > now() - make_interval(secs => (p_guard ->> 'window')::integer)
+          AND (NOT send.is_manual OR (p_guard -> 'counts_all')::boolean)
+    ) >= (p_guard ->> 'numbers')::integer
+$$;
