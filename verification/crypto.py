@@ -75,6 +75,11 @@ def guess_digest(code: str, *, project_id: int) -> bytes:
     return hmac.digest(_pepper(), f"guess:{project_id}:{code}".encode(), "sha256")[:16]
 
 
+def address_digest(address: str, *, purpose: str) -> str:
+    """A keyed hash of an address, in hex: numbers are few enough to be tried, so a plain one would hide nothing."""
+    return hmac.digest(_address_key(), f"{purpose}:{address}".encode(), "sha256").hex()
+
+
 def seal_for_key(plain: str, *, secret_key: str) -> str:
     """The ``aes256:<iv>:<ciphertext>:<tag>`` envelope of manual send.
 
@@ -95,3 +100,8 @@ def _ring() -> dict[bytes, AESGCM]:
 def _pepper() -> bytes:
     """A key of its own, derived from ``SECRET_KEY``: changing that voids the codes of the last three minutes."""
     return HKDF(SHA256(), 32, None, b"watchword code pepper").derive(settings.SECRET_KEY.encode())
+
+
+@lru_cache(maxsize=1)
+def _address_key() -> bytes:
+    return HKDF(SHA256(), 32, None, b"watchword address hash").derive(settings.SECRET_KEY.encode())

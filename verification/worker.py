@@ -18,7 +18,7 @@ import dramatiq
 from django.db import close_old_connections, connections
 
 from verification import addresses, sql
-from verification.services import alerts, callbacks, dispatch, fallback, guard, sweeping
+from verification.services import alerts, callbacks, dispatch, fallback, guard, retention, sweeping
 from verification.services.rendering import languages
 from verification.tasks import broker
 
@@ -35,6 +35,7 @@ SWEEP_THREADS = 8
 CALLBACK_THREADS = 8
 ALERT_THREADS = 2
 FALLBACK_BATCH = 50
+PURGE_ASK_SECONDS = 60.0
 
 
 def run(*, threads: int) -> None:
@@ -142,6 +143,20 @@ class Tidying:
         fallback.send_fallbacks(limit=FALLBACK_BATCH)
 
 
+class Purging:
+    """Asks now and then whether old rows are due to go; of all workers one is told so."""
+
+    def __init__(self) -> None:
+        self.ask_at = 0.0
+
+    def __call__(self, room: int) -> list[tuple[str]]:
+        now = time.monotonic()
+        if now < self.ask_at:
+            return []
+        self.ask_at = now + PURGE_ASK_SECONDS
+        return retention.claim_run()
+
+
 def pollers(stopping: threading.Event) -> list[Poller]:
     """The sweep; callbacks and alerts have threads of their own, so that they cannot slow down a message."""
     sweep = Poller(
@@ -166,4 +181,5 @@ def pollers(stopping: threading.Event) -> list[Poller]:
         work=alerts.deliver,
         threads=ALERT_THREADS,
     )
-    return [sweep, calls, news]
+    purge = Poller("the purge", stopping, claim=Purging(), work=lambda _: retention.purge(), threads=1)
+    return [sweep, calls, news, purge]

@@ -3,6 +3,7 @@
 import pytest
 from django.core.management import CommandError
 
+from tests import clock
 from tests.commands.running import run, run_json
 
 
@@ -18,6 +19,16 @@ def test_purge_tells_what_it_deleted(project):
     assert run_json("purge", "--days", "7")["sessions"] == 0
     with pytest.raises(CommandError, match="at least 1 day"):
         run("purge", "--days", "0")
+
+
+@pytest.mark.django_db
+def test_stats_tells_when_the_last_purge_was(project):
+    assert run_json("stats")["purge"] == {"finished_at": None, "is_overdue": False}
+    run("purge")
+    assert run_json("stats")["purge"]["finished_at"]
+    clock.forward(13 * 3600)
+    assert run_json("stats")["purge"]["is_overdue"]
+    assert "overdue" in run("stats")
 
 
 @pytest.mark.django_db

@@ -238,6 +238,7 @@ class ProjectAdmin(TestEventAdmin):
             "Browsers & servers",
             {"fields": ("origins", "server_addresses", "secret_key_networks")},
         ),
+        ("Retention", {"fields": ("retention_days", "retention_mode")}),
         (
             "Limits",
             {

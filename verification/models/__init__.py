@@ -22,9 +22,19 @@ from verification.models.messages import (
     MessageStatus,
 )
 from verification.models.oversight import Alert, Decision
-from verification.models.projects import ApiKey, GuardMode, KeyKind, Membership, Project, TestLogin, WebhookSecret
+from verification.models.projects import (
+    ApiKey,
+    GuardMode,
+    KeyKind,
+    Membership,
+    Project,
+    RetentionMode,
+    TestLogin,
+    WebhookSecret,
+)
 from verification.models.recipients import BotChat, NoAccount, Recipient, SeenHook, Subscription, Suppression
 from verification.models.sessions import Session, VerifyToken, WrongCode
+from verification.models.upkeep import Upkeep
 
 __all__ = [
     "Alert",
@@ -57,12 +67,14 @@ __all__ = [
     "Project",
     "Provider",
     "Recipient",
+    "RetentionMode",
     "SeenHook",
     "SenderRule",
     "Session",
     "Subscription",
     "Suppression",
     "TestLogin",
+    "Upkeep",
     "VerifyToken",
     "WebhookSecret",
     "WrongCode",

@@ -35,6 +35,11 @@ class GuardMode(models.TextChoices):
     ENFORCE = "enforce", "Enforce"
 
 
+class RetentionMode(models.TextChoices):
+    REMOVE = "remove", "Remove the rows"
+    HASH = "hash", "Keep the rows, hash the addresses"
+
+
 class Project(models.Model):
     """One tenant. Its fields are the defaults and limits that the panel and ``setproject`` set."""
 
@@ -157,6 +162,17 @@ class Project(models.Model):
         50, "Recipients for whom one client network enters wrong codes; twice as many keep it from checking."
     )
     guess_same_value_sessions = limit_field(20, "Sessions on which one and the same wrong code is tried.")
+    retention_days = models.PositiveIntegerField(
+        default=30,
+        validators=[MinValueValidator(1)],
+        help_text="Days after which sessions, messages and recipients of whom nothing is left go.",
+    )
+    retention_mode = models.CharField(
+        max_length=6,
+        choices=RetentionMode.choices,
+        default=RetentionMode.REMOVE,
+        help_text="What becomes of them then.",
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
@@ -164,6 +180,7 @@ class Project(models.Model):
     class Meta:
         ordering = ("name",)
         constraints = (
+            models.CheckConstraint(name="project_retention_days", condition=Q(retention_days__gte=1)),
             models.CheckConstraint(name="project_code_length", condition=Q(code_length__in=(4, 6))),
             models.CheckConstraint(name="project_code_alphabet", condition=Q(code_digits=True) | Q(code_letters=True)),
         )

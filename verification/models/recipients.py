@@ -20,8 +20,15 @@ class Recipient(models.Model):
     verified_at = models.DateTimeField(null=True, help_text="The last success; wrong codes before it do not count.")
     reached_channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
     created_at = models.DateTimeField(db_default=Now())
+    forgotten_at = models.DateTimeField(
+        null=True,
+        help_text="When they were erased; the address is a hash since then, and what is left goes a day later.",
+    )
 
     class Meta:
+        indexes = (
+            models.Index(name="recipient_forgotten", fields=("forgotten_at",), condition=Q(forgotten_at__isnull=False)),
+        )
         constraints = (
             models.UniqueConstraint(name="recipient_once", fields=("project", "address")),
             models.CheckConstraint(name="recipient_address", condition=~Q(address="")),

@@ -61,6 +61,8 @@ SETTABLE = (
     "alert_emails",
     "alert_url",
     "secret_key_networks",
+    "retention_days",
+    "retention_mode",
     "traffic_guard",
     "traffic_guard_manual",
     "guard_prefix_numbers",

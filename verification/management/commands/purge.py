@@ -11,19 +11,22 @@ from verification.services import retention
 
 
 class Command(WatchwordCommand):
-    help = "Delete old sessions, messages and recipients of whom nothing is left. Run it daily from a timer."
+    help = "Remove, or hash, what projects no longer keep. The workers do so by themselves four times a day."
     epilog = "example:\n  manage.py purge --days 90"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--days",
             type=int,
-            default=retention.DEFAULT_DAYS,
             metavar="N",
-            help=f"What is younger is kept. Default: {retention.DEFAULT_DAYS}, at least {retention.MIN_DAYS}.",
+            help=f"What is younger is kept, at least {retention.MIN_DAYS}. Default: each project's retention_days.",
         )
 
-    def handle(self, *, days: int, json: bool, **_: Any) -> None:
+    def handle(self, *, days: int | None, json: bool, **_: Any) -> None:
         counts = retention.purge(days=days)
         shown = aligned((name.replace("_", " ").capitalize(), count) for name, count in counts.items())
-        self.show(dict(counts), f"Deleted, of what is older than {days} days:\n\n{shown}", as_json=json)
+        self.show(
+            dict(counts),
+            f"Of what is older than {f'{days} days' if days else 'its project keeps it'}:\n\n{shown}",
+            as_json=json,
+        )

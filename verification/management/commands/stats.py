@@ -11,6 +11,7 @@ from django.utils import timezone
 from verification.management.base import WatchwordCommand, table
 from verification.models import Message, MessageStatus, Project, Session
 from verification.services import guard
+from verification.services.retention import is_overdue, last_purge
 
 HOURS = 24
 
@@ -25,7 +26,10 @@ class Command(WatchwordCommand):
             header,
             ([*(row[name] for name in header[:4]), *row["messages"].values()] for row in rows),
         )
-        self.show({"hours": HOURS, "projects": rows}, text, as_json=json)
+        finished_at = last_purge()
+        purge = {"finished_at": finished_at and finished_at.isoformat(), "is_overdue": is_overdue(finished_at)}
+        text += f"\n\nLast purge: {purge['finished_at'] or 'none yet'}{', overdue' if purge['is_overdue'] else ''}"
+        self.show({"hours": HOURS, "projects": rows, "purge": purge}, text, as_json=json)
 
 
 def collect() -> list[dict[str, Any]]:
