@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from providers import base
+from providers import answers, base, hooks
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
@@ -23,16 +21,12 @@ from providers.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
 MIN_TTL_SECONDS = 30
 MAX_TTL_SECONDS = 3600
 MAX_CALLBACK_BYTES = 256
-MAX_ID_LENGTH = 200
-FRESH_SECONDS = 300  # either way; the vendor gives no number
 
 _CODE = re.compile(r"[0-9]{4,8}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _USERNAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,31}")
 _FLOOD_WAIT = re.compile(r"FLOOD_WAIT_([0-9]{1,9})")
 _ERROR = re.compile(r"[A-Z_]{1,64}")  # no digits: what is quoted must not hold a code
-_OUR_ID = re.compile(r"[0-9]{1,18}")
-_TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
 # By how the error begins, the first match counts.
 _ERRORS = (
@@ -133,15 +127,11 @@ class Adapter(base.Adapter):
         expected = hmac.new(key, signed, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
             raise HookForged("the signature does not hold")
-        if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > FRESH_SECONDS:
-            raise HookForged("the signature is too old or from the future")
+        hooks.require_fresh(timestamp)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         """One RequestStatus. The answer is 200 to the letter: any other 2xx counts as a failure at Telegram."""
-        try:
-            report = json.loads(request.body)
-        except (ValueError, RecursionError):
-            raise HookUnreadable("the report is not JSON") from None
+        report = hooks.json_object(request.body)
         request_id = _request_id(report)
         if request_id is None:
             raise HookUnreadable("the report has no request_id")
@@ -149,9 +139,7 @@ class Adapter(base.Adapter):
         if word not in _STATUSES:
             return base.HookReply()
         status, error = _STATUSES[word]
-        payload = report.get("payload")
-        is_ours = isinstance(payload, str) and _OUR_ID.fullmatch(payload)
-        receipt = base.Receipt(status, request_id, int(payload) if is_ours else None, error, word)
+        receipt = base.Receipt(status, request_id, hooks.our_id(report.get("payload")), error, word)
         return base.HookReply((receipt,), dedup_key=f"{request_id}:{word}")
 
     def _ask(self, method: str, fields: Mapping[str, object]) -> tuple[HttpAnswer, dict[str, Any]]:
@@ -207,8 +195,7 @@ def _is_callback(url: str | None) -> bool:
 
 
 def _request_id(status: object) -> str | None:
-    found = status.get("request_id") if isinstance(status, dict) else None
-    return found if isinstance(found, str) and 0 < len(found) <= MAX_ID_LENGTH else None
+    return answers.identity(status.get("request_id")) if isinstance(status, dict) else None
 
 
 def _delivery_status(status: object) -> str:

@@ -1,4 +1,5 @@
 """Vonage: codes as SMS by its SMS API, which answers HTTP 200 to everything and tells each part's fate in the body.
+The newer Messages API is not used.
 
 Receipts go to the address given with the message. Vonage takes at most 100 characters there; where ours is longer,
 enter it in Vonage's dashboard and say so in the settings. Without either, acceptance is the last that is known.

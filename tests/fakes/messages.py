@@ -45,6 +45,7 @@ def error_of(adapter: Any, message: OutgoingMessage | None = None) -> ProviderEr
 
 
 def secrets_of(adapter: Any, message: OutgoingMessage) -> list[str]:
+    """What no error, record or log may hold: the code, written and spelled, the recipient, the settings' secrets."""
     _, secret = registry.split_secrets(adapter.type, adapter.settings)
-    spelled = ", ".join(message.code)
-    return [message.code, spelled, message.to[3:], *(str(value) for value in secret.values() if value)]
+    found = [message.code, ", ".join(message.code), message.to[3:], *map(str, secret.values())]
+    return [value for value in found if value]
