@@ -148,3 +148,8 @@ def test_another_key_does_not_open_the_envelope():
 
 def test_two_envelopes_of_one_code_differ():
     assert seal_for_key("0042", secret_key="k") != seal_for_key("0042", secret_key="k")
+
+
+def test_what_signs_puzzles_is_another_key_than_the_pepper():
+    assert crypto.puzzle_key() != crypto._pepper()
+    assert len(crypto.puzzle_key()) == 32

@@ -105,3 +105,9 @@ def _pepper() -> bytes:
 @lru_cache(maxsize=1)
 def _address_key() -> bytes:
     return HKDF(SHA256(), 32, None, b"watchword address hash").derive(settings.SECRET_KEY.encode())
+
+
+@lru_cache(maxsize=1)
+def puzzle_key() -> bytes:
+    """What signs the puzzles of our own challenge, for the two minutes that one lives."""
+    return HKDF(SHA256(), 32, None, b"watchword puzzles").derive(settings.SECRET_KEY.encode())

@@ -85,6 +85,7 @@ _OUTCOMES = {
     "session_locked": ("too_many_attempts", "The session is locked by wrong codes. Create a new one."),
     "too_many_attempts": ("too_many_attempts", "There were too many wrong codes for this recipient."),
     "too_many_sends": ("too_many_sends", "Too many codes were sent to this recipient."),
+    "challenge_used": ("challenge_failed", "The answer to the challenge was used before. Solve a new one."),
     "suppressed": ("recipient_not_allowed", "Nothing can be sent to this recipient."),
     "guarded": ("recipient_not_allowed", "Nothing can be sent to this recipient."),
     "over_budget": ("rate_limited", "The channel's budget for today is used up."),

@@ -16,3 +16,7 @@ def provider_secrets(provider_uuid: object) -> str:
 
 def webhook_secret(project_public_id: object) -> str:
     return f"project:{project_public_id}:webhook"
+
+
+def challenge_secret(project_public_id: object) -> str:
+    return f"project:{project_public_id}:challenge"

@@ -41,7 +41,7 @@ def create(request: HttpRequest) -> HttpResponse:
         language=None,
         default_language="en",
         is_test=False,
-        is_challenged=False,
+        challenge=None,
         send=True,
         type=fields["type"],
         channels=["sms"],

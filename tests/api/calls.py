@@ -50,8 +50,8 @@ class Api:
     def create(self, to="+4915112345678", *, headers=None, **body):
         return self.call("POST", "/session/create", {"to": to, **body}, key=self.api_key, headers=headers)
 
-    def send(self, session_id, type="sms", *, headers=None):
-        body = {"session_id": session_id, "type": type}
+    def send(self, session_id, type="sms", *, headers=None, **body):
+        body = {"session_id": session_id, "type": type, **body}
         return self.call("POST", "/session/send", body, key=self.api_key, headers=headers)
 
     def check(self, session_id, code):
@@ -67,6 +67,9 @@ class Api:
     def settings(self, session_id=None, *, headers=None):
         query = f"?session_id={session_id}" if session_id else ""
         return self.call("GET", f"/session/settings{query}", key=self.api_key, headers=headers)
+
+    def puzzle(self, project, *, headers=None):
+        return self.call("GET", f"/session/challenge?project={project}", headers=headers)
 
     def manual_send(self, to="+4915112345678", channel="sms", *, headers=None, **body):
         body = {"to": to, "channel": channel, **body}

@@ -10,14 +10,26 @@ from django.db import models
 
 from tests.commands.running import run, run_json
 from verification import crypto
-from verification.models import Message, Provider, Session, WebhookSecret
+from verification.models import Message, Project, Provider, Session, WebhookSecret
 from verification.services import reencryption
-from verification.services.projects import issue_webhook_secret, live_webhook_secrets
+from verification.services.projects import (
+    challenge_secret_of,
+    issue_webhook_secret,
+    live_webhook_secrets,
+    seal_challenge_secret,
+)
 from verification.services.providers import add_provider, stored_secrets
 
 pytestmark = pytest.mark.django_db
 
-DIGESTS = {"apikey.digest", "session.code_digest", "verifytoken.digest", "idempotentrequest.body_digest"}
+DIGESTS = {
+    "apikey.digest",
+    "session.code_digest",
+    "verifytoken.digest",
+    "idempotentrequest.body_digest",
+    "usedchallenge.digest",
+    "wrongcode.guess",
+}
 OLD, NEW = secrets.token_bytes(32), secrets.token_bytes(32)
 HEADERS = "Authorization: Bearer 123"
 
@@ -40,6 +52,7 @@ def stored(ring, api, project):
     """One ciphertext in every column, under the old key (the project itself came with a webhook secret)."""
     WebhookSecret.objects.all().delete()
     issue_webhook_secret(project=project.row)
+    project.set(challenge_secret=seal_challenge_secret(project.row, "of the vendor"))
     api.create()
     api.manual_send("+4915112345679")
     return add_provider(
@@ -79,6 +92,7 @@ def test_everything_comes_under_the_newest_key_and_can_be_read_without_the_old_o
     ring(NEW)
     stored.refresh_from_db()
     assert stored_secrets(stored)["headers"] == HEADERS
+    assert challenge_secret_of(Project.objects.get(pk=project.id)) == "of the vendor"
     assert live_webhook_secrets(project.row)[0][0].startswith("whsec_")
     assert [len(outbox.code) for _ in outbox.messages] == [6, 6]
 

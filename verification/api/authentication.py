@@ -17,7 +17,7 @@ HEADER = "HTTP_X_API_KEY"
 
 
 class KeyAuthentication(BaseAuthentication):
-    """Leaves the :class:`keys.Caller` in ``request.auth``, and on Django's request for the CORS headers."""
+    """Leaves the :class:`keys.Caller` in ``request.auth``, and the project's origins on Django's request."""
 
     kind: ClassVar[KeyKind]
 
@@ -44,7 +44,7 @@ def identify(request: HttpRequest, kind: KeyKind) -> keys.Caller:
     except Refusal:
         limits.count_unknown_key(address)
         raise
-    request.caller = caller  # type: ignore[attr-defined]
+    request.origins = caller.project.origins  # type: ignore[attr-defined]
     if caller.kind != kind:
         raise Refusal("wrong_key_kind", f"This endpoint takes {_NAMES[kind]}.")
     return caller

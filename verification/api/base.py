@@ -16,13 +16,10 @@ from verification.errors import FieldError, FieldsInvalid
 from verification.services.keys import Caller
 
 
-class KeyView(APIView):
-    """A view behind a key, which is looked at before the method and the body."""
+class ApiView(APIView):
+    """Any endpoint. Browsers get no CORS headers from one that is for servers only."""
 
     is_server_only: ClassVar[bool]
-
-    def caller(self, request: Request) -> Caller:
-        return cast(Caller, request.auth)
 
     @property
     def allowed_methods(self) -> list[str]:
@@ -33,13 +30,25 @@ class KeyView(APIView):
         raise MethodNotAllowed("OPTIONS")
 
 
+class KeylessView(ApiView):
+    authentication_classes = ()
+    is_server_only = False
+
+
+class KeyView(ApiView):
+    """A view behind a key, which is looked at before the method and the body."""
+
+    def caller(self, request: Request) -> Caller:
+        return cast(Caller, request.auth)
+
+
 class ApiKeyView(KeyView):
     authentication_classes = (ApiKeyAuthentication,)
     is_server_only = False
 
 
 class SecretKeyView(KeyView):
-    """Must be called from the customer's server; browsers get no CORS headers here."""
+    """Must be called from the customer's server."""
 
     authentication_classes = (SecretKeyAuthentication,)
     is_server_only = True

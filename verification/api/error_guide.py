@@ -69,16 +69,19 @@ GUIDE: dict[str, Advice] = {
         "This endpoint takes a secret key, and only from your server.",
     ),
     "challenge_required": Advice(
-        "A bot-protection challenge would have to be solved first. This version has no challenges and does not "
-        "answer with this code; its meaning is reserved.",
-        "Nothing to do in this version.",
-        "A challenge must be solved first.",
+        "The project asks for a bot-protection challenge, always or of callers who look like bots, and the request "
+        "has no `challenge_token`. Nothing was written or sent.",
+        "Show the widget of the `provider` with `api_key` as its site key (for `altcha`: as its `challenge`), and send "
+        "the same request again with what it makes as `challenge_token`.",
+        "Solve the challenge and send its answer as challenge_token.",
+        {"provider": "turnstile", "api_key": "1x00000000000000000000AA"},
     ),
     "challenge_failed": Advice(
-        "A bot-protection challenge was not passed. This version has no challenges and does not answer with this "
-        "code; its meaning is reserved.",
-        "Nothing to do in this version.",
-        "The challenge was not passed.",
+        "The `challenge_token` is wrong, too old, used before, or made on another page or for another project. "
+        "Nothing was written or sent.",
+        "Reset the widget, let the user solve a new challenge, and send its answer. One works once: also a refused "
+        "request may have used it up.",
+        "The challenge was not passed. Solve a new one.",
     ),
     "recipient_not_allowed": Advice(
         "The address is well formed, but nothing is sent to it: for example a premium-rate number, or a landline "
@@ -195,9 +198,10 @@ GUIDE: dict[str, Advice] = {
         {"retry_after": 1},
     ),
     "challenge_unavailable": Advice(
-        "The bot-protection provider does not answer. This version has no challenges and does not answer with this "
-        "code; its meaning is reserved.",
-        "Nothing to do in this version.",
+        "The bot-protection provider does not answer within 3 seconds, or does not accept the project's own account. "
+        "Nothing was written or sent.",
+        "Try again later with the answer to a new challenge. As the owner, look at the keys on the project's page; the "
+        "operator's log says what the provider answered. A project can choose to let callers in meanwhile.",
         "The challenge provider does not answer.",
     ),
 }

@@ -17,6 +17,7 @@ from verification.models import ChannelType
 
 CODE_MAX_CHARACTERS = 32  # longer than any code; a longer one is a mistake and no guess
 URL_MAX_CHARACTERS = 2_048
+CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # the longest that a vendor makes have a few thousand
 MAX_ID = 2**53 - 1  # JSON's largest exact whole number
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -98,7 +99,16 @@ class Fields:
             return None
         return value
 
+    def public_id(self, name: str) -> str | None:
+        return self._uuid(name)
+
     def verify_token(self, name: str) -> str | None:
+        return self._uuid(name)
+
+    def challenge_token(self, name: str) -> str | None:
+        return self.text(name, required=False, max_length=CHALLENGE_TOKEN_MAX_CHARACTERS)
+
+    def _uuid(self, name: str) -> str | None:
         value = self.text(name)
         if value is not None and not _UUID.fullmatch(value):
             self._wrong(name, "invalid", "Give a UUID in its usual writing, in lower case.")

@@ -1,4 +1,4 @@
-"""The nine operations in words and examples, each a decorator for its view's method."""
+"""The operations in words and examples, each a decorator for its view's method."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ TAGS = [
 _SESSION_ID = "01K5V9QW3M7D8N4R2T6Y0ZB1CX"
 _EXPIRY = "2026-05-04T09:33:00.000Z"
 _TOKEN = "6f1c1c1e-8a54-4a9e-9b0f-3d5e0b9b7c11"
+_PROJECT_ID = "0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4"
+_CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
 _ENDED = ("session_not_found", "session_verified", "session_expired")
 _SMS = {
     "name": "SMS",
@@ -73,12 +75,19 @@ the same end. Parallel calls for one recipient give one session and one message.
   characters it is half of that.
 - Where the project orders a fall-back, the same code follows over the next channel when it does not arrive in time.
 - A session that was locked by wrong codes, verified or over is never handed out again.
-- A **test login** gets a session as usual with its fixed code, and nothing is sent.""",
+- A **test login** gets a session as usual with its fixed code, and nothing is sent.
+
+Where the project asks for a **challenge** (see session/settings), `challenge_token` holds its answer: without one
+`challenge_required`, which names the provider and the site key. An answer is judged before anything is written or
+sent, and works once. A project may ask always, or only callers who look like bots; a recipient whose wrong codes are
+used up for 15 minutes gets on by passing a challenge, and is then bound by the day's count alone. Test logins are never
+asked.""",
     request=shapes.SessionCreateRequest,
     request_examples={
         "A phone number": {"to": "+46701740605"},
         "Over a chosen channel": {"to": "+46 70 174 06 05", "type": "voice"},
         "An e-mail address, without sending": {"to": "ada@example.com", "send": False},
+        "With the answer to a challenge": {"to": "+46701740605", "challenge_token": "eyJjaGFsbGVuZ2UiOnsi..."},
     },
     parameters=[ACCEPT_LANGUAGE],
     answer=shapes.SessionCreateResponse,
@@ -89,7 +98,7 @@ the same end. Parallel calls for one recipient give one session and one message.
         "sent_to": "sms",
         "channels": [_SMS, _VOICE],
     },
-    errors=("recipient_not_allowed", "channel_not_available", "too_many_attempts", "too_many_sends"),
+    errors=(*_CHALLENGE, "recipient_not_allowed", "channel_not_available", "too_many_attempts", "too_many_sends"),
 )
 
 send_session = operation(
@@ -101,6 +110,8 @@ send_session = operation(
 It is the **same code** as before, unless the project draws a new one for every send. The channel's 60-second block is
 per recipient and answers `channel_timeout` while it runs; a send that failed at every provider frees it at once. A
 session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
+
+Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
 
 A session that is not open answers in this order: unknown `session_not_found`, verified `session_verified`, over
 `session_expired`, locked by wrong codes `too_many_attempts`.""",
@@ -115,6 +126,7 @@ A session that is not open answers in this order: unknown `session_not_found`, v
     },
     errors=(
         *_ENDED,
+        *_CHALLENGE,
         "recipient_not_allowed",
         "channel_not_available",
         "channel_not_active",
@@ -172,7 +184,11 @@ read_settings = operation(
 
 Without `session_id`, the project's settings, in the language that `Accept-Language` asks for if the project has it.
 With it, the session's own: its language, and for a test login the form of its fixed code. A session locked by wrong
-codes is still described; a verified one answers 409 and one that is over 410.""",
+codes is still described; a verified one answers 409 and one that is over 410.
+
+`challenge.enabled` says whether you, calling now from where you are, would have to solve a challenge at session/create
+or session/send. Where a project asks only on suspicion this may change from one call to the next, so be ready for
+`challenge_required`.""",
     parameters=[_SESSION_ID_QUERY, ACCEPT_LANGUAGE],
     answer=shapes.SessionSettings,
     answer_description="The settings.",
@@ -180,9 +196,49 @@ codes is still described; a verified one answers 409 and one that is over 410.""
         "language": "en",
         "project": {"name": "Shop"},
         "code": {"length": 6, "digits": True, "letters": False},
-        "challenge": {"enabled": False, "api_key": None},
+        "challenge": {
+            "enabled": True,
+            "api_key": f"{settings.BASE_URL}/session/challenge?project={_PROJECT_ID}",
+            "provider": "altcha",
+        },
     },
     errors=(*_ENDED, "validation_error"),
+)
+
+read_puzzle = operation(
+    "readChallenge",
+    tag=SESSION,
+    summary="Get a puzzle",
+    description="""A puzzle for the ALTCHA widget, from version 3 on, which calls this by itself: give it the `api_key`
+of session/settings as its `challenge`. The answer that the widget makes is the `challenge_token`.
+
+It needs **no key**. A puzzle is good for two minutes, for one project, and its answer for one call. From a browser only
+origins that the project lists get an answer they may read.""",
+    parameters=[
+        OpenApiParameter(
+            "project",
+            {"type": "string", "format": "uuid"},
+            required=True,
+            description="The project's public id, as it stands in the `api_key` of session/settings.",
+        )
+    ],
+    answer=shapes.Puzzle,
+    answer_description="The puzzle.",
+    answer_example={
+        "parameters": {
+            "algorithm": "PBKDF2/SHA-256",
+            "cost": 5000,
+            "keyLength": 32,
+            "keyPrefix": "00",
+            "nonce": "0bf5a1c2d3e4f5061728394a5b6c24ee",
+            "salt": "e365b1c2d3e4f5061728394a5b6cafb3",
+            "expiresAt": 1795195466,
+            "data": {"project": _PROJECT_ID},
+        },
+        "signature": "4538fe14c9e0a1b2c3d4e5f60718293a4b5c6d7e8f9012345678901234567890",
+    },
+    errors=("validation_error", "not_found"),
+    needs_key=False,
 )
 
 verify_session = operation(

@@ -27,13 +27,11 @@ View = TypeVar("View", bound=Callable[..., Any])
 PROBLEM_JSON = "application/problem+json"
 ALWAYS = (  # what any operation may answer
     "host_not_allowed",
-    "missing_api_key",
-    "invalid_api_key",
-    "wrong_key_kind",
     "rate_limited",
     "internal_error",
     "service_unavailable",
 )
+WITH_KEY = ("missing_api_key", "invalid_api_key", "wrong_key_kind")
 WITH_BODY = ("parse_error", "validation_error", "body_too_large", "unsupported_media_type")
 
 REASONS = {
@@ -154,12 +152,13 @@ def operation(
     parameters: Iterable[OpenApiParameter] = (),
     errors: Iterable[str] = (),
     callbacks: list[OpenApiCallback] | None = None,
+    needs_key: bool = True,
 ) -> Callable[[View], View]:
     """The decorator that describes one view's method. ``errors`` are the codes beside those that any may answer.
 
     Of a list, ``answer_example`` is one item.
     """
-    codes = {*ALWAYS, *errors, *(WITH_BODY if request else ())}
+    codes = {*ALWAYS, *errors, *(WITH_KEY if needs_key else ()), *(WITH_BODY if request else ())}
     return extend_schema(
         operation_id=name,
         tags=[tag],
@@ -174,6 +173,7 @@ def operation(
             **problems(codes),
         },
         callbacks=callbacks,
+        auth=None if needs_key else [],
         examples=[
             OpenApiExample(title, value=value, request_only=True) for title, value in (request_examples or {}).items()
         ],

@@ -11,7 +11,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from verification.api.fields import CODE_MAX_CHARACTERS, MAX_ID, URL_MAX_CHARACTERS
+from verification.api.fields import CHALLENGE_TOKEN_MAX_CHARACTERS, CODE_MAX_CHARACTERS, MAX_ID, URL_MAX_CHARACTERS
 
 # --- values ------------------------------------------------------------------------------------------------------
 
@@ -100,6 +100,17 @@ def expiry_field() -> serializers.DateTimeField:
     )
 
 
+def challenge_token_field() -> serializers.CharField:
+    return serializers.CharField(
+        required=False,
+        allow_null=True,
+        min_length=1,
+        max_length=CHALLENGE_TOKEN_MAX_CHARACTERS,
+        help_text="The answer to a challenge, as the provider's widget makes it. Needed where `challenge.enabled` of "
+        "session/settings is true. It works once.",
+    )
+
+
 # --- session endpoints -------------------------------------------------------------------------------------------
 
 
@@ -137,6 +148,8 @@ class SessionCreateRequest(serializers.Serializer[Any]):
         help_text="False only creates the session, sends nothing and spends no send limit.",
     )
 
+    challenge_token = challenge_token_field()
+
 
 class SessionCreateResponse(serializers.Serializer[Any]):
     session_id = session_id_field()
@@ -153,6 +166,7 @@ class SessionCreateResponse(serializers.Serializer[Any]):
 class SessionSendRequest(serializers.Serializer[Any]):
     session_id = session_id_field()
     type = channel_field("The channel to send over.")
+    challenge_token = challenge_token_field()
 
 
 class SessionSendResponse(serializers.Serializer[Any]):
@@ -192,9 +206,11 @@ class SessionSettingsCode(serializers.Serializer[Any]):
 
 
 class SessionSettingsChallenge(serializers.Serializer[Any]):
-    enabled = serializers.BooleanField(help_text="Whether a challenge must be solved. Always false in this version.")
+    enabled = serializers.BooleanField(help_text="Whether a challenge must be solved by this caller.")
     api_key = serializers.CharField(
-        allow_null=True, help_text="The site key of the challenge provider; null while `enabled` is false."
+        allow_null=True,
+        help_text="The site key of the challenge provider, for `altcha` the address of its puzzles; null while "
+        "`enabled` is false.",
     )
     provider = serializers.ChoiceField(
         CHALLENGE_PROVIDERS, required=False, help_text="The challenge provider; absent while `enabled` is false."
@@ -206,6 +222,22 @@ class SessionSettings(serializers.Serializer[Any]):
     project = SessionSettingsProject(help_text="The project.")
     code = SessionSettingsCode(help_text="What the code looks like; for a test login that of its fixed code.")
     challenge = SessionSettingsChallenge(help_text="Bot protection.")
+
+
+class PuzzleParameters(serializers.Serializer[Any]):
+    algorithm = serializers.CharField(help_text="How a try is computed.")
+    cost = serializers.IntegerField(min_value=1, help_text="The iterations of one try.")
+    keyLength = serializers.IntegerField(min_value=1, help_text="The length of a try's result in bytes.")
+    keyPrefix = serializers.CharField(help_text="What the result of the right try begins with, in hexadecimal.")
+    nonce = serializers.CharField(help_text="Random bytes, in hexadecimal.")
+    salt = serializers.CharField(help_text="Random bytes, in hexadecimal.")
+    expiresAt = serializers.IntegerField(help_text="When it ends, in seconds since 1970.")
+    data = serializers.DictField(child=serializers.CharField(), help_text="The project that it is for.")  # type: ignore[assignment]  # as above
+
+
+class Puzzle(serializers.Serializer[Any]):
+    parameters = PuzzleParameters(help_text="What is to be solved.")
+    signature = serializers.CharField(help_text="Ours, over the parameters.")
 
 
 class SessionVerifyRequest(serializers.Serializer[Any]):
@@ -319,5 +351,11 @@ class Problem(serializers.Serializer[Any]):
     )
     attempts_left = serializers.IntegerField(
         required=False, min_value=0, max_value=4, help_text="With `invalid_code`: how many tries remain."
+    )
+    provider = serializers.ChoiceField(
+        CHALLENGE_PROVIDERS, required=False, help_text="With `challenge_required`: whose widget to show."
+    )
+    api_key = serializers.CharField(
+        required=False, help_text="With `challenge_required`: the site key for the widget, as in session/settings."
     )
     link = serializers.URLField(required=False, help_text="With `channel_not_active`: the way into the messenger.")

@@ -11,11 +11,12 @@ from rest_framework.request import Request
 
 from verification.addresses import AddressKind
 from verification.api import operations
-from verification.api.base import ApiKeyView, SecretKeyView, body_fields, query_fields
+from verification.api.base import ApiKeyView, KeylessView, SecretKeyView, body_fields, query_fields
 from verification.api.rendering import json_response
 from verification.client import client_address
-from verification.services import channels, sessions, tokens
+from verification.services import challenges, channels, sessions, tokens
 from verification.services.channels import SessionChannel
+from verification.services.configuration import ChallengeConfig
 
 TEST_LOGIN_HEADER = "X-Test-Login"
 
@@ -28,6 +29,7 @@ class SessionCreateView(ApiKeyView):
         address = fields.address("to", test_addresses=project.test_logins)
         channel_type = fields.channel("type", required=False)
         send = fields.boolean("send", default=True)
+        challenge_token = fields.challenge_token("challenge_token")
         fields.check()
         assert address is not None
         session = sessions.create_session(
@@ -36,6 +38,7 @@ class SessionCreateView(ApiKeyView):
             channel_type=channel_type,
             send=send,
             accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            challenge_token=challenge_token,
             client_address=client_address(request._request),
         )
         return json_response(
@@ -54,12 +57,14 @@ class SessionSendView(ApiKeyView):
         fields = body_fields(request)
         session_id = fields.session_id("session_id")
         channel_type = fields.channel("type", required=True)
+        challenge_token = fields.challenge_token("challenge_token")
         fields.check()
         assert session_id is not None and channel_type is not None
         sent = sessions.resend_code(
             project=self.caller(request).project,
             session_id=session_id,
             channel_type=channel_type,
+            challenge_token=challenge_token,
             client_address=client_address(request._request),
         )
         return json_response(
@@ -113,15 +118,28 @@ class SessionSettingsView(ApiKeyView):
             project=self.caller(request).project,
             session_id=session_id,
             accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            client_address=client_address(request._request),
         )
         return json_response(
             {
                 "language": found.language,
                 "project": {"name": found.project_name},
                 "code": asdict(found.code),
-                "challenge": {"enabled": False, "api_key": None},
+                "challenge": challenge_data(found.challenge),
             }
         )
+
+
+class SessionChallengeView(KeylessView):
+    @operations.read_puzzle
+    def get(self, request: Request) -> HttpResponse:
+        fields = query_fields(request)
+        public_id = fields.public_id("project")
+        fields.check()
+        assert public_id is not None
+        puzzle, origins = challenges.hand_out_puzzle(public_id, client_address(request._request))
+        request._request.origins = origins  # type: ignore[attr-defined]
+        return json_response(puzzle)
 
 
 class SessionVerifyView(SecretKeyView):
@@ -148,6 +166,12 @@ def channel_data(channel: SessionChannel) -> dict[str, Any]:
         "image_url": channel.image_url,
         "link": channel.link,
     }
+
+
+def challenge_data(challenge: ChallengeConfig | None) -> dict[str, Any]:
+    if challenge is None:
+        return {"enabled": False, "api_key": None}
+    return {"enabled": True, "api_key": challenge.api_key, "provider": challenge.provider}
 
 
 def moment(value: datetime) -> str:

@@ -10,6 +10,7 @@ urlpatterns = [
     path("session/channels", session_views.SessionChannelsView.as_view()),
     path("session/check", session_views.SessionCheckView.as_view()),
     path("session/settings", session_views.SessionSettingsView.as_view()),
+    path("session/challenge", session_views.SessionChallengeView.as_view()),
     path("session/verify", session_views.SessionVerifyView.as_view()),
     path("manual/send", manual_views.ManualSendView.as_view()),
     path("manual/message/<str:id>", manual_views.ManualMessageView.as_view()),

@@ -24,6 +24,8 @@ from verification.models.messages import (
 from verification.models.oversight import Alert, Decision
 from verification.models.projects import (
     ApiKey,
+    ChallengeMode,
+    ChallengeProvider,
     GuardMode,
     KeyKind,
     Membership,
@@ -33,7 +35,7 @@ from verification.models.projects import (
     WebhookSecret,
 )
 from verification.models.recipients import BotChat, NoAccount, Recipient, SeenHook, Subscription, Suppression
-from verification.models.sessions import Session, VerifyToken, WrongCode
+from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.upkeep import Upkeep
 
 __all__ = [
@@ -43,6 +45,8 @@ __all__ = [
     "BotChat",
     "Callback",
     "CallbackAttempt",
+    "ChallengeMode",
+    "ChallengeProvider",
     "Channel",
     "ChannelType",
     "CircuitBreaker",
@@ -75,6 +79,7 @@ __all__ = [
     "Suppression",
     "TestLogin",
     "Upkeep",
+    "UsedChallenge",
     "VerifyToken",
     "WebhookSecret",
     "WrongCode",

@@ -40,6 +40,19 @@ class RetentionMode(models.TextChoices):
     HASH = "hash", "Keep the rows, hash the addresses"
 
 
+class ChallengeMode(models.TextChoices):
+    OFF = "off", "Off"
+    ALWAYS = "always", "Always"
+    SUSPICION = "suspicion", "On suspicion"
+
+
+class ChallengeProvider(models.TextChoices):
+    ALTCHA = "altcha", "ALTCHA (proof of work, no outside service)"
+    TURNSTILE = "turnstile", "Cloudflare Turnstile"
+    HCAPTCHA = "hcaptcha", "hCaptcha"
+    RECAPTCHA = "recaptcha", "Google reCAPTCHA"
+
+
 class Project(models.Model):
     """One tenant. Its fields are the defaults and limits that the panel and ``setproject`` set."""
 
@@ -173,6 +186,38 @@ class Project(models.Model):
         default=RetentionMode.REMOVE,
         help_text="What becomes of them then.",
     )
+
+    challenge_mode = models.CharField(
+        max_length=9,
+        choices=ChallengeMode.choices,
+        default=ChallengeMode.OFF,
+        help_text="Whether a caller has to prove that they are no bot before a session is created or a code sent.",
+    )
+    challenge_provider = models.CharField(
+        max_length=9, choices=ChallengeProvider.choices, default=ChallengeProvider.ALTCHA
+    )
+    challenge_site_key = models.CharField(
+        max_length=200, blank=True, help_text="The public key of the account at the provider. ALTCHA needs none."
+    )
+    challenge_secret = models.BinaryField(
+        null=True, editable=False, help_text="The secret key of the account at the provider. ALTCHA needs none."
+    )
+    challenge_hosts = ArrayField(
+        models.CharField(max_length=253),
+        default=list,
+        blank=True,
+        help_text="Host names that the provider's widget may stand on, or names of Android packages. "
+        "Empty means the hosts of the origins.",
+    )
+    challenge_min_score = models.FloatField(
+        default=0.5,
+        validators=(MinValueValidator(0), MaxValueValidator(1)),
+        help_text="The least score of reCAPTCHA v3 that passes, from 0 (a bot) to 1 (a person).",
+    )
+    challenge_fails_open = models.BooleanField(
+        default=False,
+        help_text="Let callers in unchallenged while the provider does not answer. Otherwise they get a 503.",
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
@@ -183,6 +228,13 @@ class Project(models.Model):
             models.CheckConstraint(name="project_retention_days", condition=Q(retention_days__gte=1)),
             models.CheckConstraint(name="project_code_length", condition=Q(code_length__in=(4, 6))),
             models.CheckConstraint(name="project_code_alphabet", condition=Q(code_digits=True) | Q(code_letters=True)),
+            models.CheckConstraint(name="project_challenge_mode", condition=Q(challenge_mode__in=ChallengeMode.values)),
+            models.CheckConstraint(
+                name="project_challenge_has_keys",
+                condition=Q(challenge_mode=ChallengeMode.OFF)
+                | Q(challenge_provider=ChallengeProvider.ALTCHA)
+                | (~Q(challenge_site_key="") & Q(challenge_secret__isnull=False)),
+            ),
         )
 
     def __str__(self) -> str:

@@ -97,6 +97,20 @@ class WrongCode(models.Model):
         return f"wrong code {self.pk}"
 
 
+class UsedChallenge(models.Model):
+    """The answer to a challenge, used up: by its SHA-256, for longer than any provider lets an answer live."""
+
+    digest = models.BinaryField(primary_key=True, max_length=32)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(name="used_challenge_to_purge", fields=("expires_at",)),)
+
+    def __str__(self) -> str:
+        return f"used challenge of {self.project_id}"
+
+
 class VerifyToken(models.Model):
     """What a right code is exchanged for. Only the SHA-256 of the token's text is kept."""
 

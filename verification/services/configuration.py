@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.templatetags.static import static
@@ -13,11 +14,12 @@ from django.templatetags.static import static
 from providers import registry
 from verification import sql
 from verification.addresses import AddressKind
-from verification.models import ChannelType
+from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.services.lists import Lists
 
 MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
 NO_LIMITS = [0, 0, 0]
+PUZZLE_PATH = "/session/challenge"
 CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
 
 
@@ -80,6 +82,19 @@ class GuardConfig:
     quiet_seconds: int
 
 
+@dataclass(frozen=True)
+class ChallengeConfig:
+    """How a project asks its callers to prove that they are no bots. ``api_key`` is public."""
+
+    is_always: bool
+    provider: str
+    api_key: str
+    hosts: frozenset[str]
+    min_score: float
+    fails_open: bool
+    sealed_secret: bytes | None = field(repr=False)
+
+
 class ProjectConfig:
     """One project's row, its usable channels and its live test logins.
 
@@ -124,6 +139,7 @@ class ProjectConfig:
         self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
         # The alarms on guessing that run, as {(rule, subject): the moment of their end in seconds of the epoch}.
         self.alarms: dict[tuple[str, str], float] = {(rule, subject): end for rule, subject, end in row["alarms"]}
+        self.challenge = self._challenge(row)  # None where challenges are off
         self._default_channels = {
             AddressKind.PHONE: row["default_phone_channel"],
             AddressKind.EMAIL: row["default_email_channel"],
@@ -153,6 +169,21 @@ class ProjectConfig:
         """The messengers for this kind of recipient with their providers, as the SQL functions ask for them."""
         return {channel.type: channel.reach for channel in self.channels_for(kind) if channel.is_messenger}
 
+    def _challenge(self, row: dict[str, Any]) -> ChallengeConfig | None:
+        mode, provider, secret = row["challenge_mode"], row["challenge_provider"], row["challenge_secret"]
+        if mode == ChallengeMode.OFF:
+            return None
+        puzzles = f"{settings.BASE_URL}{PUZZLE_PATH}?project={self.public_id}"
+        return ChallengeConfig(
+            is_always=mode == ChallengeMode.ALWAYS,
+            provider=provider,
+            api_key=puzzles if provider == ChallengeProvider.ALTCHA else row["challenge_site_key"],
+            hosts=frozenset(row["challenge_hosts"] or (urlsplit(origin).hostname or "" for origin in row["origins"])),
+            min_score=row["challenge_min_score"],
+            fails_open=row["challenge_fails_open"],
+            sealed_secret=secret and bytes.fromhex(secret.removeprefix("\\x")),  # as JSON has it
+        )
+
     def _channel(self, row: dict[str, Any]) -> ChannelConfig:
         channel_type = row["type"]
         return ChannelConfig(
@@ -173,4 +204,10 @@ class ProjectConfig:
 def load_project(project_id: int) -> ProjectConfig | None:
     """An enabled project's configuration as it stands now."""
     row = sql.call("load_project", project=project_id)
+    return ProjectConfig(row.project) if row else None
+
+
+def load_public_project(public_id: str) -> ProjectConfig | None:
+    """The same, by the id that pages may know."""
+    row = sql.call("load_public_project", public_id=public_id)
     return ProjectConfig(row.project) if row else None

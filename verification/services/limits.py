@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 ADDRESS_WINDOW_MINUTES = 10
 UNKNOWN_KEYS_PER_MINUTE = 30
+PUZZLES_PER_MINUTE = 300  # ten times the creates an address has before it is asked; thousands may share one
 IPV6_SITE_PREFIX = 64  # one subscriber's network
 NAMESPACE = "watchword"
 AWAY_SECONDS = 1.0  # how long the cache is left alone after it did not answer
@@ -40,16 +41,26 @@ def count_request(project: ProjectConfig) -> None:
         _hit(item, f"project:{project.id}", "The project's limit of requests in a second is reached.")
 
 
-def count_create(project: ProjectConfig, client_address: str) -> None:
-    """One session create from this address, and one request of the project. Raises ``rate_limited``."""
+def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
+    """One session create from this address, and one request of the project. Raises ``rate_limited``.
+
+    Over the address's limit, a project with challenges asks for one first: then that refusal is returned instead.
+    """
+    too_many = None
     if item := _creates(project, client_address):
-        _hit(
-            item,
-            _creator(project, client_address),
-            "Too many sessions were created from this client address. If it is your own server's, list it among "
-            "the project's server addresses.",
-        )
+        try:
+            _hit(
+                item,
+                _creator(project, client_address),
+                "Too many sessions were created from this client address. If it is your own server's, list it among "
+                "the project's server addresses.",
+            )
+        except Refusal as refusal:
+            if project.challenge is None:
+                raise
+            too_many = refusal
     count_request(project)
+    return too_many
 
 
 def is_over_creates(project: ProjectConfig, client_address: str) -> bool:
@@ -67,6 +78,13 @@ def count_unknown_key(client_address: str) -> None:
 def stranger(project: ProjectConfig, client_address: str) -> str:
     """The caller's network as in :func:`network_of`; empty where it tells nobody apart."""
     return "" if _is_exempt(project, client_address) else network_of(client_address)
+
+
+def count_puzzle(client_address: str) -> None:
+    """One puzzle handed out to this address. Raises ``rate_limited``."""
+    if not _is_neighbour(client_address):
+        item = RateLimitItemPerMinute(PUZZLES_PER_MINUTE)
+        _hit(item, f"puzzle:{network_of(client_address)}", "Too many puzzles were asked for from this client address.")
 
 
 def network_of(client_address: str) -> str:
@@ -91,11 +109,13 @@ def _creator(project: ProjectConfig, client_address: str) -> str:
 
 
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
+    return str(read_address(client_address)) in project.server_addresses or _is_neighbour(client_address)
+
+
+def _is_neighbour(client_address: str) -> bool:
     """Loopback and private addresses are a proxy or a neighbour, not a stranger on the internet."""
     address = read_address(client_address)
-    if address is None:
-        return False
-    return str(address) in project.server_addresses or address.is_loopback or address.is_private
+    return address is not None and (address.is_loopback or address.is_private)
 
 
 class _Counter:

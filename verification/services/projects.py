@@ -215,6 +215,17 @@ def clean_alert_url(text: str) -> str:
     return url
 
 
+def seal_challenge_secret(project: Project, text: str) -> bytes | None:
+    """The secret of the challenge provider as it is stored; None for an empty one."""
+    return encrypt(text, place=places.challenge_secret(project.public_id)) if text else None
+
+
+def challenge_secret_of(project: Project) -> str:
+    """The stored secret, empty where there is none. Raises :class:`verification.crypto.DecryptionFailed`."""
+    sealed = project.challenge_secret
+    return decrypt(bytes(sealed), place=places.challenge_secret(project.public_id)) if sealed else ""
+
+
 def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
     """Give a recipient a fixed code. An existing row for it is replaced. Raises :class:`Misuse`."""
     try:

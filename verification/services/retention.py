@@ -36,6 +36,7 @@ from verification.models import (
     Session,
     Suppression,
     Upkeep,
+    UsedChallenge,
     VerifyToken,
     WrongCode,
 )
@@ -71,6 +72,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
     for project in Project.objects.order_by("pk"):
         counts.update(_purge_project(project, now - timedelta(days=days or project.retention_days)))
     counts["idempotent_requests"] = _delete(IdempotentRequest.objects.filter(created_at__lt=now - KEPT))
+    counts["used_challenges"] = _delete(UsedChallenge.objects.filter(expires_at__lt=now))
     counts["seen_hooks"] = _delete(SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN))
     counts["list_entries"] += _delete(ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES))
     counts["audit_entries"] = sql.call("purge_audit", before=now - AUDIT_KEPT).deleted

@@ -12,7 +12,7 @@ from verification import codes, places, sql
 from verification.addresses import Address, AddressKind, kind_of, parse_address
 from verification.crypto import code_digest, encrypt
 from verification.errors import Refusal, refusal
-from verification.services import guard, limits, outbox
+from verification.services import challenges, guard, limits, outbox
 from verification.services.channels import (
     SessionChannel,
     bot_link,
@@ -20,7 +20,7 @@ from verification.services.channels import (
     session_channels,
     usable_channels,
 )
-from verification.services.configuration import ChannelConfig, ProjectConfig
+from verification.services.configuration import ChallengeConfig, ChannelConfig, ProjectConfig
 from verification.services.rendering import best_language
 
 SESSION_SECONDS = 180
@@ -56,6 +56,7 @@ class SessionSettings:
     language: str
     project_name: str
     code: CodeSettings
+    challenge: ChallengeConfig | None
 
 
 class ChannelBlocked(Refusal):
@@ -76,21 +77,33 @@ def create_session(
     channel_type: str | None,
     send: bool,
     accept_language: str,
+    challenge_token: str | None,
     client_address: str,
 ) -> OpenedSession:
     """The recipient's live session, or a new one; with ``send`` its code goes out unless the block still runs.
 
-    Raises ``channel_not_available``, ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and, for a
-    channel whose budget of the day is spent, ``rate_limited``.
+    ``challenge_token`` is the caller's answer to a challenge, which works once; test logins are never asked for one.
+
+    Raises ``challenge_required``, ``challenge_failed``, ``challenge_unavailable``, ``channel_not_available``,
+    ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and, for a channel whose budget of the day is
+    spent, ``rate_limited``.
     """
-    limits.count_create(project, client_address)
     is_test = address.text in project.test_logins
+    is_asked = not is_test and challenges.is_asked(project, address, client_address)
+    too_many = limits.count_create(project, client_address)
     channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address)
-    row = _open(project, address, channel_type, channels, send=send, accept_language=accept_language)
+    passed = None
+    if not is_test:
+        passed = challenges.verify(project, challenge_token, is_asked=is_asked or too_many is not None)
+    if too_many and passed is None:
+        raise too_many
+    row = _open(project, address, channel_type, channels, passed, send=send, accept_language=accept_language)
     if row.outcome == "renew":
         with contextlib.suppress(ChannelBlocked):
             _send(project, _find_open(project, row.session_id), project.channels[row.sent_to])
-        row = _open(project, address, channel_type, channels, send=False, accept_language=accept_language)
+        row = _open(project, address, channel_type, channels, None, send=False, accept_language=accept_language)
+    if row.outcome == "too_many_attempts" and not is_test and challenge_token is None:
+        challenges.ask(project)
     if row.outcome != "opened":
         raise refusal(row.outcome, row.retry_after)
     if row.message_id is not None:
@@ -113,6 +126,7 @@ def _open(
     address: Address,
     channel_type: str | None,
     channels: list[ChannelConfig],
+    passed: bytes | None,
     *,
     send: bool,
     accept_language: str,
@@ -134,7 +148,7 @@ def _open(
         language=best_language(accept_language, project.languages),
         default_language=project.language,
         is_test=new.is_test,
-        is_challenged=False,
+        challenge=passed,
         send=send,
         type=channel_type,
         channels=[channel.type for channel in channels],
@@ -149,22 +163,39 @@ def _open(
     )
 
 
-def resend_code(*, project: ProjectConfig, session_id: str, channel_type: str, client_address: str = "") -> SentCode:
-    """Send the session's code over the channel asked for. ``client_address`` is empty where no client asked.
+def resend_code(
+    *, project: ProjectConfig, session_id: str, channel_type: str, challenge_token: str | None, client_address: str
+) -> SentCode:
+    """Send the session's code over the channel asked for. ``challenge_token`` is as in :func:`create_session`.
 
-    Raises what a session that is not open raises, ``channel_not_available``, ``recipient_not_allowed``,
-    ``channel_not_active`` (with ``link``), ``too_many_attempts``, ``channel_timeout`` and ``too_many_sends``.
+    Raises what a session that is not open raises, ``challenge_required``, ``challenge_failed``,
+    ``challenge_unavailable``, ``channel_not_available``, ``recipient_not_allowed``, ``channel_not_active`` (with
+    ``link``), ``too_many_attempts``, ``channel_timeout`` and ``too_many_sends``.
     """
     session = _find_open(project, session_id)
-    # An address that was accepted once is read again, whatever a newer numbering plan says of it.
-    address = parse_address(session.address, test_addresses=(session.address,))
-    channel = usable_channels(project, address, channel_type, is_test=session.is_test, client_address=client_address)[0]
-    row = _send(project, session, channel)
+    channel = _channel_for(session, project, channel_type, client_address)
+    passed = None
+    if not session.is_test:
+        is_asked = challenges.is_asked(project, session.to, client_address)
+        passed = challenges.verify(project, challenge_token, is_asked=is_asked)
+    row = _send(project, session, channel, passed=passed, may_ask=not session.is_test and challenge_token is None)
     return SentCode(
         session_id=session.id,
         expires_at=row.expires_at,
         channel=session_channel(channel, blocks=row.blocks, active=row.active, link_payload=session.link_payload),
     )
+
+
+def send_unasked(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
+    """As :func:`resend_code`, of our own accord: there is no caller to be asked for a challenge."""
+    session = _find_open(project, session_id)
+    _send(project, session, _channel_for(session, project, channel_type))
+
+
+def _channel_for(
+    session: FoundSession, project: ProjectConfig, channel_type: str, client_address: str = ""
+) -> ChannelConfig:
+    return usable_channels(project, session.to, channel_type, is_test=session.is_test, client_address=client_address)[0]
 
 
 def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
@@ -179,19 +210,28 @@ def describe_channels(*, project: ProjectConfig, session_id: str) -> list[Sessio
     return session_channels(channels, blocks=view.blocks, active=view.active, link_payload=session.link_payload)
 
 
-def describe_settings(*, project: ProjectConfig, session_id: str | None, accept_language: str) -> SessionSettings:
-    """The project's settings, or the actual ones of a session. A locked session is described too."""
+def describe_settings(
+    *, project: ProjectConfig, session_id: str | None, accept_language: str, client_address: str
+) -> SessionSettings:
+    """The project's settings, or the actual ones of a session. A locked session is described too.
+
+    A challenge is part of them only where this caller would be asked for one.
+    """
     if session_id is None:
+        is_asked = challenges.is_asked(project, None, client_address)
         return SessionSettings(
             language=best_language(accept_language, project.languages) or project.language,
             project_name=project.name,
             code=CodeSettings(project.code_length, project.code_digits, project.code_letters),
+            challenge=project.challenge if is_asked else None,
         )
     session = _find_live(project, session_id)
+    is_asked = not session.is_test and challenges.is_asked(project, session.to, client_address)
     return SessionSettings(
         language=session.language,
         project_name=project.name,
         code=session.code,
+        challenge=project.challenge if is_asked else None,
     )
 
 
@@ -257,6 +297,11 @@ class FoundSession:
     def kind(self) -> AddressKind:
         return kind_of(self.address)
 
+    @property
+    def to(self) -> Address:
+        """An address that was accepted once is read again, whatever a newer numbering plan says of it."""
+        return parse_address(self.address, test_addresses=(self.address,))
+
 
 def _find(project: ProjectConfig, session_id: str) -> FoundSession:
     row = sql.call("find_session", project=project.id, session=session_id)
@@ -283,8 +328,18 @@ def _find_live(project: ProjectConfig, session_id: str) -> FoundSession:
     return session
 
 
-def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
-    """Queue the code over ``channel`` and wake a worker, or raise the refusal."""
+def _send(
+    project: ProjectConfig,
+    session: FoundSession,
+    channel: ChannelConfig,
+    *,
+    passed: bytes | None = None,
+    may_ask: bool = False,
+) -> Any:
+    """Queue the code over ``channel`` and wake a worker, or raise the refusal.
+
+    ``may_ask``: after too many wrong codes the caller is asked for a challenge, which they have not tried to pass.
+    """
     new = None
     if project.new_code_on_send and not session.is_test:
         new = _seal_code(_generate(session.code), session.id, session.code, is_test=False)
@@ -297,7 +352,7 @@ def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
         message=codes.generate_message_id(),
         code_digest=new and new.digest,
         code_encrypted=new and new.encrypted,
-        is_challenged=False,
+        challenge=passed,
         send_limits=project.send_limits_for(session.address),
         wrong_limits=project.wrong_limits,
         budget=channel.daily_budget,
@@ -312,6 +367,8 @@ def _send(project: ProjectConfig, session: Any, channel: ChannelConfig) -> Any:
         )
     if row.outcome == "channel_timeout":
         raise ChannelBlocked(row.retry_after)
+    if row.outcome == "too_many_attempts" and may_ask:
+        challenges.ask(project)
     if row.outcome != "queued":
         raise refusal(row.outcome, row.retry_after)
     if row.message_id is not None:

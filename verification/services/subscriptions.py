@@ -138,7 +138,7 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
     if session.awaited_channel != provider.channel:
         return
     try:
-        sessions.resend_code(project=project, session_id=session.pk, channel_type=provider.channel)
+        sessions.send_unasked(project=project, session_id=session.pk, channel_type=provider.channel)
     except Refusal as refusal:
         note_refusal(refusal)
         log.info("session of project %s: the waiting code was not sent: %s", project.id, refusal.problem_code)

@@ -52,6 +52,24 @@ BEGIN
 END
 $$;
 
+-- Use up the answer to a challenge, known by its digest. False if it was used before. Of parallel calls with one answer
+-- the others wait here until the first has committed, so exactly one gets on; and where that one is rolled back by a
+-- fault of ours, the answer is still good. A caller without an answer (null) gets on.
+CREATE OR REPLACE FUNCTION use_challenge(p_project bigint, p_challenge bytea)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_kept constant interval := '10 minutes';  -- no provider lets an answer live for more than five
+BEGIN
+    IF p_challenge IS NULL THEN
+        RETURN true;
+    END IF;
+    INSERT INTO verification_usedchallenge (digest, project_id, expires_at)
+    VALUES (p_challenge, p_project, clock_timestamp() + v_kept)
+    ON CONFLICT DO NOTHING;
+    RETURN FOUND;
+END
+$$;
+
 -- The messengers over which the recipient can be reached now. p_messengers names, for each messenger of the project, its
 -- enabled providers: {"messenger_a": {"bots": [3], "direct": [5]}}. A bot reaches those who were bound to it by proof and
 -- have not blocked it; a direct provider everybody, but for a day after it said that they have no account.

@@ -71,3 +71,10 @@ RETURNS TABLE (project jsonb) LANGUAGE sql STABLE AS $$
     SELECT describe_project(project) FROM verification_project AS project
     WHERE project.id = p_project AND project.is_enabled
 $$;
+
+-- The same by its public id.
+CREATE OR REPLACE FUNCTION load_public_project(p_public_id uuid)
+RETURNS TABLE (project jsonb) LANGUAGE sql STABLE AS $$
+    SELECT describe_project(project) FROM verification_project AS project
+    WHERE project.public_id = p_public_id AND project.is_enabled
+$$;

@@ -8,30 +8,37 @@
 -- p_channels  what the project can send over to this kind of recipient, in the order of preference
 -- p_messengers  the messengers among the project's channels, as in active_messengers
 -- p_budgets   {"sms": messages a day} where the owner set one
+-- p_challenge  the digest of the answer by which the caller passed a challenge, which is used up here; null if none
 -- p_waits     the project's order of fall-back, as in queue_message
 -- p_guard     the traffic guard's case, as in guard_refuses
 --
--- Outcome: 'opened' (also for a session returned as it stands), 'too_many_attempts', 'too_many_sends', 'suppressed',
--- 'guarded', 'over_budget', or 'renew': the open session is due for a send and its project draws a new code for each,
--- which the caller makes for the session's id and sends by send_code.
+-- Outcome: 'opened' (also for a session returned as it stands), 'challenge_used', 'too_many_attempts',
+-- 'too_many_sends', 'suppressed', 'guarded', 'over_budget', or 'renew': the open session is due for a send and its
+-- project draws a new code for each, which the caller makes for the session's id and sends by send_code.
 CREATE OR REPLACE FUNCTION open_session(
     p_project bigint, p_address text, p_session text, p_code_digest bytea, p_code_encrypted bytea,
     p_code_length integer, p_code_digits boolean, p_code_letters boolean, p_attempts_max integer,
     p_link_payload text, p_lives_seconds integer, p_language text, p_default_language text, p_is_test boolean,
-    p_is_challenged boolean, p_send boolean, p_type text, p_channels text[], p_messengers jsonb, p_message bigint,
+    p_challenge bytea, p_send boolean, p_type text, p_channels text[], p_messengers jsonb, p_message bigint,
     p_draws_new_code boolean, p_send_limits integer[], p_wrong_limits integer[], p_budgets jsonb,
     p_waits jsonb, p_guard jsonb,
     OUT outcome text, OUT retry_after integer, OUT session_id text, OUT expires_at timestamptz, OUT sent_to text,
     OUT message_id bigint, OUT blocks jsonb, OUT active text[], OUT link_payload text
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    v_recipient verification_recipient := lock_recipient(p_project, p_address);
-    v_now timestamptz := clock_timestamp();
+    v_recipient verification_recipient;
+    v_now timestamptz;
     v_session verification_session;
     v_is_returned boolean;
     v_suppressed text[];
     v_channel text;
 BEGIN
+    IF NOT use_challenge(p_project, p_challenge) THEN
+        outcome := 'challenge_used';
+        RETURN;
+    END IF;
+    v_recipient := lock_recipient(p_project, p_address);
+    v_now := clock_timestamp();
     SELECT * INTO v_session FROM verification_session AS s WHERE s.recipient_id = v_recipient.id AND s.is_open;
     v_is_returned := FOUND;
     IF v_is_returned AND (v_session.expires_at <= v_now OR v_session.attempts >= v_session.attempts_max) THEN
@@ -39,9 +46,13 @@ BEGIN
         v_is_returned := false;
     END IF;
 
+    IF v_is_returned AND p_challenge IS NOT NULL THEN
+        UPDATE verification_session SET is_challenged = true WHERE id = v_session.id AND NOT is_challenged;
+    END IF;
+    v_session.is_challenged := p_challenge IS NOT NULL OR (v_is_returned AND v_session.is_challenged);
     retry_after := wrong_codes_wait(
         v_recipient.id, v_recipient.verified_at, p_wrong_limits,
-        CASE WHEN v_is_returned THEN v_session.code_length ELSE p_code_length END, p_is_challenged, v_now
+        CASE WHEN v_is_returned THEN v_session.code_length ELSE p_code_length END, v_session.is_challenged, v_now
     );
     IF retry_after > 0 THEN
         outcome := 'too_many_attempts';
@@ -62,7 +73,7 @@ BEGIN
             attempts_max, created_at, expires_at
         ) VALUES (
             p_session, p_project, v_recipient.id, v_session.language, p_code_digest, p_code_encrypted, p_code_length,
-            p_code_digits, p_code_letters, '', '', p_link_payload, true, p_is_test, p_is_challenged, 0,
+            p_code_digits, p_code_letters, '', '', p_link_payload, true, p_is_test, v_session.is_challenged, 0,
             p_attempts_max, v_now, v_session.expires_at
         );
     END IF;

@@ -1,14 +1,15 @@
 -- Send a session's code again, over the channel asked for, under the recipient's lock.
 --
 -- The caller has found the session and judged the channel; what time and other callers decide is judged here.
--- p_code_digest and p_code_encrypted are null, or a new code that replaces the session's.
+-- p_challenge is as in open_session; p_code_digest and p_code_encrypted are null, or a new code that replaces the
+-- session's.
 --
--- Outcome: 'queued', 'session_not_found', 'session_verified', 'session_expired', 'session_locked',
+-- Outcome: 'queued', 'challenge_used', 'session_not_found', 'session_verified', 'session_expired', 'session_locked',
 -- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'too_many_sends', 'suppressed', 'guarded',
 -- 'over_budget'.
 CREATE OR REPLACE FUNCTION send_code(
     p_project bigint, p_session text, p_channel text, p_messengers jsonb, p_message bigint, p_code_digest bytea,
-    p_code_encrypted bytea, p_is_challenged boolean, p_send_limits integer[], p_wrong_limits integer[],
+    p_code_encrypted bytea, p_challenge bytea, p_send_limits integer[], p_wrong_limits integer[],
     p_budget integer, p_waits jsonb, p_guard jsonb,
     OUT outcome text, OUT retry_after integer, OUT expires_at timestamptz, OUT message_id bigint, OUT blocks jsonb,
     OUT active text[]
@@ -18,6 +19,10 @@ DECLARE
     v_session verification_session;
     v_now timestamptz;
 BEGIN
+    IF NOT use_challenge(p_project, p_challenge) THEN
+        outcome := 'challenge_used';
+        RETURN;
+    END IF;
     SELECT recipient.* INTO v_recipient
     FROM verification_recipient AS recipient
     JOIN verification_session AS s ON s.recipient_id = recipient.id
@@ -30,9 +35,13 @@ BEGIN
     IF outcome <> 'open' THEN
         RETURN;
     END IF;
+    IF p_challenge IS NOT NULL AND NOT v_session.is_challenged THEN
+        UPDATE verification_session SET is_challenged = true WHERE id = p_session;
+        v_session.is_challenged := true;
+    END IF;
     retry_after := wrong_codes_wait(
         v_recipient.id, v_recipient.verified_at, p_wrong_limits, v_session.code_length,
-        p_is_challenged OR v_session.is_challenged, v_now
+        v_session.is_challenged, v_now
     );
     IF retry_after > 0 THEN
         outcome := 'too_many_attempts';

@@ -1,0 +1,114 @@
+"""What all vendors of challenges have in common: a secret and a token go to their server, which says what it thinks.
+
+The user's address is not sent along. Vendors do without it, it is personal, and behind a customer's own server it
+would be the wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, ClassVar
+
+from providers.base import Outcome
+from providers.errors import ProviderError
+from providers.http import HttpDoor, Timeouts
+
+TIMEOUTS = Timeouts(connect=2.0, total=3.0)  # a user is waiting; who is later than this counts as away
+MAX_AGE_SECONDS = 120  # as long as hCaptcha and reCAPTCHA keep a token; Turnstile would keep it for 300
+ACTION = "send_code"  # what a widget that can name its action must call it
+
+
+class Verdict(Enum):
+    PASSED = "passed"
+    FAILED = "failed"  # the user's token is wrong, too old, used before or not for us; another may pass
+    MISCONFIGURED = "misconfigured"  # our request is wrong: the project's owner has to act
+    UNAVAILABLE = "unavailable"  # the vendor does not say
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """``reason`` is one clause for the log: no token, no secret."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A project's account with a vendor. ``hosts`` are the names its widget may stand on; empty: not looked at.
+
+    ``min_score`` is reCAPTCHA v3's, from 0.0 (a bot) to 1.0 (a person).
+    """
+
+    site_key: str
+    secret: str = field(repr=False)
+    hosts: frozenset[str] = frozenset()
+    min_score: float = 0.5
+
+
+PASSED = Judgement(Verdict.PASSED)
+
+
+class Vendor:
+    """One vendor's server. A subclass names its errors and may look at more of the answer."""
+
+    verify_url: ClassVar[str]
+    max_token_characters: ClassVar[int] = 8192
+    dummy_secrets: ClassVar[frozenset[str]]  # published for tests: they let everybody pass
+    our_errors: ClassVar[frozenset[str]]  # the others are the user's
+    passing_errors: ClassVar[frozenset[str]] = frozenset()  # the vendor's own
+
+    def verify(self, site: Site, token: str, *, http: HttpDoor, url: str = "") -> Judgement:
+        """Ask the vendor, for 3 seconds at most. ``url`` is for tests. Never raises."""
+        if len(token) > self.max_token_characters or not (token.isascii() and token.isprintable()):
+            return Judgement(Verdict.FAILED, "the token has not the form of one")
+        try:
+            response = http.request("POST", url or self.verify_url, form=self.form(site, token), timeout=TIMEOUTS)
+        except ProviderError as error:
+            is_ours = error.outcome is Outcome.MISCONFIGURED
+            return Judgement(Verdict.MISCONFIGURED if is_ours else Verdict.UNAVAILABLE, str(error))
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if response.status >= 500 or not isinstance(answer, dict) or not isinstance(answer.get("success"), bool):
+            return Judgement(Verdict.UNAVAILABLE, f"its answer makes no sense (HTTP {response.status})")
+        if answer["success"]:
+            return self.judge(site, answer)
+        return self._read_errors(answer.get("error-codes"))
+
+    def form(self, site: Site, token: str) -> dict[str, str]:
+        return {"secret": site.secret, "response": token}
+
+    def judge(self, site: Site, answer: Mapping[str, Any]) -> Judgement:
+        """What the vendor accepted must also be fresh and come from one of the project's hosts."""
+        age = _age(answer.get("challenge_ts"))
+        if age is None:
+            return Judgement(Verdict.UNAVAILABLE, "its answer has no time that can be read")
+        if age > MAX_AGE_SECONDS:
+            return Judgement(Verdict.FAILED, f"the token is {age:.0f} seconds old")
+        host = answer.get("hostname") or answer.get("apk_package_name")  # the latter from Android apps
+        if site.hosts and host and str(host).lower() not in site.hosts:
+            return Judgement(Verdict.FAILED, f"the token comes from {str(host)[:253]!r}, which is not allowed")
+        return PASSED
+
+    def _read_errors(self, codes: Any) -> Judgement:
+        errors = {code for code in codes if isinstance(code, str)} if isinstance(codes, list) else set()
+        known = ", ".join(sorted(errors & (self.our_errors | self.passing_errors)))
+        if errors & self.our_errors:
+            return Judgement(Verdict.MISCONFIGURED, f"it does not accept our request ({known})")
+        if errors & self.passing_errors:
+            return Judgement(Verdict.UNAVAILABLE, f"it has a fault of its own ({known})")
+        return Judgement(Verdict.FAILED, "it does not accept the token")
+
+
+def _age(moment: Any) -> float | None:
+    """Seconds since a time in ISO 8601; None for anything else."""
+    try:
+        read = datetime.fromisoformat(moment)
+    except (TypeError, ValueError):
+        return None
+    return (datetime.now(UTC) - (read if read.tzinfo else read.replace(tzinfo=UTC))).total_seconds()

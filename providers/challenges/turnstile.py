@@ -1,0 +1,35 @@
+"""Cloudflare Turnstile. A token is at most 2048 characters long, lives for 300 seconds and works once."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from providers.challenges import base
+from providers.challenges.base import ACTION, Judgement, Site, Verdict
+
+_ENDING = "0000000000000000000000000000000AA"
+
+
+class Turnstile(base.Vendor):
+    verify_url = "https://challenges.cloudflare.com/turnstile/v0/siteverify"
+    max_token_characters = 2048
+    dummy_secrets = frozenset({f"{kind}x{_ENDING}" for kind in "123"})
+    our_errors = frozenset({"missing-input-secret", "invalid-input-secret", "bad-request"})
+    passing_errors = frozenset({"internal-error"})
+
+    def form(self, site: Site, token: str) -> dict[str, str]:
+        """With the idempotency key the vendor gives the same answer again where we ask again after a fault of ours.
+
+        So it is our own row that keeps a token from working twice.
+        """
+        digest = hashlib.sha256(f"{site.site_key}:{token}".encode()).digest()
+        return {**super().form(site, token), "idempotency_key": str(uuid.UUID(bytes=digest[:16], version=4))}
+
+    def judge(self, site: Site, answer: Mapping[str, Any]) -> Judgement:
+        action = answer.get("action")  # empty where the widget names none
+        if action and action != ACTION:
+            return Judgement(Verdict.FAILED, "the token was made for another action")
+        return super().judge(site, answer)

@@ -1,0 +1,133 @@
+"""Bot protection: who is asked for a challenge, and what their answer is worth.
+
+An answer is judged here, before anything is written or sent, and used up by ``open_session`` and ``send_code`` in the
+transaction that it pays for: so it works once under any parallelism, and a fault of ours before that leaves it good.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, NoReturn
+
+from django.conf import settings
+
+from providers.challenges import altcha
+from providers.challenges.base import Judgement, Site, Vendor, Verdict
+from providers.challenges.hcaptcha import HCaptcha
+from providers.challenges.recaptcha import ReCaptcha
+from providers.challenges.turnstile import Turnstile
+from verification import places
+from verification.addresses import Address
+from verification.crypto import DecryptionFailed, decrypt, puzzle_key, sha256
+from verification.errors import Refusal
+from verification.models import ChallengeProvider
+from verification.services import limits
+from verification.services.configuration import ChallengeConfig, ProjectConfig, load_public_project
+from verification.services.providers import http_door
+from verification.services.suspicion import is_suspected
+
+log = logging.getLogger(__name__)
+
+VENDORS: dict[str, Vendor] = {
+    ChallengeProvider.TURNSTILE: Turnstile(),
+    ChallengeProvider.HCAPTCHA: HCaptcha(),
+    ChallengeProvider.RECAPTCHA: ReCaptcha(),
+}
+
+
+def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
+    """Whether this caller needs a challenge. Counts nothing; ``address`` is None where none is known yet."""
+    challenge = project.challenge
+    return challenge is not None and (challenge.is_always or is_suspected(project, address, client_address))
+
+
+def ask(project: ProjectConfig) -> None:
+    """Raise ``challenge_required`` with what a widget needs, unless the project has challenges off."""
+    if project.challenge is not None:
+        _require(project.challenge)
+
+
+def verify(project: ProjectConfig, token: str | None, *, is_asked: bool) -> bytes | None:
+    """The digest by which a right answer is to be used up; None where none was needed or none could be judged.
+
+    A token that was not asked for is judged too: it frees the session from what others' wrong codes impose. Raises
+    ``challenge_required``, ``challenge_failed`` and ``challenge_unavailable``.
+    """
+    challenge = project.challenge
+    if challenge is None:
+        return None
+    if token is None:
+        if is_asked:
+            _require(challenge)
+        return None
+    if challenge.provider == ChallengeProvider.ALTCHA:
+        solved = altcha.read_answer(token, project=project.public_id, key=puzzle_key())
+        if solved is None:
+            _fail(project, "the answer is wrong, too old or not for this project")
+        return sha256(solved.puzzle)
+    judgement = _ask_vendor(project, challenge, token)
+    match judgement.verdict:
+        case Verdict.PASSED:
+            return sha256(token)
+        case Verdict.FAILED:
+            _fail(project, judgement.reason)
+    is_let_in = challenge.fails_open or not is_asked
+    level = logging.ERROR if judgement.verdict is Verdict.MISCONFIGURED else logging.WARNING
+    log.log(
+        level,
+        "project %s: %s is %s: %s; the caller is %s.",
+        project.id,
+        challenge.provider,
+        judgement.verdict.value,
+        judgement.reason,
+        "let in unchallenged" if is_let_in else "refused",
+    )
+    if not is_let_in:
+        raise Refusal("challenge_unavailable", "The challenge provider does not answer.")
+    return None
+
+
+def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any], frozenset[str]]:
+    """A puzzle of our own challenge, and the origins that may read it.
+
+    Raises ``rate_limited``, and ``not_found`` where no enabled project with this challenge has the id.
+    """
+    limits.count_puzzle(client_address)
+    project = load_public_project(public_id)
+    if project is None or project.challenge is None or project.challenge.provider != ChallengeProvider.ALTCHA:
+        raise Refusal("not_found", "No project with this id hands out puzzles.")
+    puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_key())
+    return puzzle, project.origins
+
+
+def is_dummy_secret(provider: str, secret: str) -> bool:
+    """Whether it is one of those that vendors publish for tests and that let everybody pass."""
+    return provider in VENDORS and secret in VENDORS[provider].dummy_secrets
+
+
+def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) -> Judgement:
+    if challenge.sealed_secret is None:
+        return Judgement(Verdict.MISCONFIGURED, "there is no secret")
+    try:
+        secret = decrypt(challenge.sealed_secret, place=places.challenge_secret(project.public_id))
+    except DecryptionFailed:
+        return Judgement(Verdict.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+    if not settings.IS_EMBEDDED and is_dummy_secret(challenge.provider, secret):
+        return Judgement(Verdict.MISCONFIGURED, "its secret is one for tests, which lets everybody pass")
+    site = Site(challenge.api_key, secret, challenge.hosts, challenge.min_score)
+    url = settings.CHALLENGE_VERIFY_URLS.get(challenge.provider, "")
+    return VENDORS[challenge.provider].verify(site, token, http=http_door(), url=url)
+
+
+def _require(challenge: ChallengeConfig) -> NoReturn:
+    raise Refusal(
+        "challenge_required",
+        "Solve the challenge and send its answer as challenge_token.",
+        provider=challenge.provider,
+        api_key=challenge.api_key,
+    )
+
+
+def _fail(project: ProjectConfig, reason: str) -> NoReturn:
+    log.info("project %s: a challenge was not passed: %s", project.id, reason)
+    raise Refusal("challenge_failed", "The challenge was not passed. Solve a new one.")
