@@ -1,8 +1,9 @@
 """Vonage: codes as SMS by its SMS API, which answers HTTP 200 to everything and tells each part's fate in the body.
 The newer Messages API is not used.
 
-Receipts go to the address given with the message. Vonage takes at most 100 characters there; where ours is longer,
-enter it in Vonage's dashboard and say so in the settings. Without either, acceptance is the last that is known.
+Receipts go to the address given with the message. Vonage takes at most 100 characters there, and ours is longer for
+all but the shortest host names: then the owner enters it in Vonage's dashboard and says so in the settings. Without
+either, acceptance is the last that is known.
 
 A text of several parts gets an id for each. Then none of them is kept, and its receipts are told apart by our own id.
 
@@ -116,7 +117,7 @@ class Adapter(base.Adapter):
             "Receipts are set up in the account",
             SettingKind.BOOLEAN,
             default=False,
-            help="Our webhook address is entered there. Needed where it has more than 100 characters.",
+            help="Our webhook address is entered there. Without that, one of more than 100 characters gets none.",
         ),
         Setting("base_url", "Address of the API", SettingKind.URL, default="https://rest.nexmo.com"),
     )
