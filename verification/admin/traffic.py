@@ -9,10 +9,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import F, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
+from unfold.decorators import action
+from unfold.enums import ActionVariant
 
 from verification.addresses import AddressInvalid, mask, parse_test_address
 from verification.admin import display
@@ -20,7 +24,9 @@ from verification.admin.display import flag_of, text_of, time_of
 from verification.admin.inbox import inbox_view
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, ScopedInline, own_projects
 from verification.codes import is_session_id
+from verification.errors import Misuse
 from verification.models import DeliveryAttempt, Message, Recipient, Session, Subscription
+from verification.services import forgetting
 
 SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 OUTCOME_VARIANTS = {
@@ -375,6 +381,7 @@ class RecipientAdmin(TrafficAdmin):
     list_select_related = ("project",)
     search_fields = ("address",)
     search_help_text = "Whole phone number or e-mail address"
+    actions_detail = ("export", "forget")
     ordering = ("-id",)
     inlines = (SubscriptionInline,)
     fieldsets = (
@@ -384,6 +391,58 @@ class RecipientAdmin(TrafficAdmin):
     readonly_fields = ("masked", "shown_verified", "verified_when", "shown_reached", "created_when", "traffic")
     created_when = time_of("created_at", "First seen")
     verified_when = time_of("verified_at", "Last verified")
+
+    @action(description="Export", icon="download", permissions=["view"])
+    def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """All that is known of them, as a file. It holds the whole address, so taking it is on record."""
+        recipient: Recipient = self.find(request, object_id)
+        if request.method != "POST":
+            return self._ask(
+                request,
+                recipient,
+                title="Export",
+                intro="You get a JSON file with everything stored about this recipient: the whole address, sessions,"
+                " messages with their attempts, started bots. No codes.",
+                submit_text="Export",
+            )
+        try:
+            data = forgetting.export(project=recipient.project, to=recipient.address)
+        except Misuse as error:
+            return self._refuse(request, recipient, error)
+        self.log_change(request, recipient, "Exported")
+        response = JsonResponse(data, json_dumps_params={"indent": 2})
+        response["Content-Disposition"] = f'attachment; filename="recipient-{recipient.pk}.json"'
+        response["Cache-Control"] = "no-store"
+        return response
+
+    @action(description="Forget", icon="person_off", permissions=["view"], variant=ActionVariant.DANGER)
+    def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        recipient: Recipient = self.find(request, object_id)
+        if request.method != "POST":
+            return self._ask(
+                request,
+                recipient,
+                title="Forget",
+                intro="Everything stored about this recipient goes: sessions, messages, started bots. What counts in"
+                " today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be undone.",
+                submit_text="Forget",
+                variant="danger",
+            )
+        try:
+            forgetting.forget(project=recipient.project, to=recipient.address)
+        except Misuse as error:
+            return self._refuse(request, recipient, error)
+        self.message_user(request, f"The recipient {mask(recipient.address)} is forgotten.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:verification_recipient_changelist"))
+
+    def _ask(self, request: HttpRequest, recipient: Recipient, *, title: str, **more: Any) -> HttpResponse:
+        back = reverse("admin:verification_recipient_change", args=(recipient.pk,))
+        context = self.page_context(request, title, object=recipient, back=back, **more)
+        return TemplateResponse(request, "admin/verification/form_page.html", context)
+
+    def _refuse(self, request: HttpRequest, recipient: Recipient, error: Misuse) -> HttpResponse:
+        self.message_user(request, str(error), messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:verification_recipient_change", args=(recipient.pk,)))
 
     def get_inlines(self, request: HttpRequest, obj: Recipient | None) -> Any:
         return self.inlines if obj and obj.subscriptions.exists() else ()

@@ -9,7 +9,7 @@ from verification.addresses import Address
 from verification.crypto import encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal, refusal
 from verification.models import Message
-from verification.services import guard, limits, outbox
+from verification.services import guard, limits, outbox, pseudonyms
 from verification.services.channels import usable_channels
 from verification.services.configuration import ChannelConfig, ProjectConfig
 
@@ -57,6 +57,7 @@ def send_message(
         message=message_id,
         project=project.id,
         address=address.text,
+        forgotten=pseudonyms.forgotten(project.id, address.text),
         channel=channel.type,
         messengers=sql.json(_messenger(channel, provider_id)),
         language=project.language,

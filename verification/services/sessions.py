@@ -12,7 +12,7 @@ from verification import codes, places, sql
 from verification.addresses import Address, AddressKind, kind_of, parse_address
 from verification.crypto import code_digest, encrypt
 from verification.errors import Refusal, refusal
-from verification.services import challenges, guard, limits, outbox
+from verification.services import challenges, guard, limits, outbox, pseudonyms
 from verification.services.channels import (
     SessionChannel,
     bot_link,
@@ -136,6 +136,7 @@ def _open(
         "open_session",
         project=project.id,
         address=address.text,
+        forgotten=pseudonyms.forgotten(project.id, address.text),
         session=new.session_id,
         code_digest=new.digest,
         code_encrypted=new.encrypted,

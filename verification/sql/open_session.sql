@@ -4,6 +4,7 @@
 -- holder committed (under READ COMMITTED every statement has a fresh snapshot), so parallel calls for one recipient
 -- give one session and one message.
 --
+-- p_forgotten  as in lock_recipient
 -- p_type      the channel asked for, or null to choose
 -- p_channels  what the project can send over to this kind of recipient, in the order of preference
 -- p_messengers  the messengers among the project's channels, as in active_messengers
@@ -16,7 +17,7 @@
 -- 'too_many_sends', 'suppressed', 'guarded', 'over_budget', or 'renew': the open session is due for a send and its
 -- project draws a new code for each, which the caller makes for the session's id and sends by send_code.
 CREATE OR REPLACE FUNCTION open_session(
-    p_project bigint, p_address text, p_session text, p_code_digest bytea, p_code_encrypted bytea,
+    p_project bigint, p_address text, p_forgotten text, p_session text, p_code_digest bytea, p_code_encrypted bytea,
     p_code_length integer, p_code_digits boolean, p_code_letters boolean, p_attempts_max integer,
     p_link_payload text, p_lives_seconds integer, p_language text, p_default_language text, p_is_test boolean,
     p_challenge bytea, p_send boolean, p_type text, p_channels text[], p_messengers jsonb, p_message bigint,
@@ -37,7 +38,7 @@ BEGIN
         outcome := 'challenge_used';
         RETURN;
     END IF;
-    v_recipient := lock_recipient(p_project, p_address);
+    v_recipient := lock_recipient(p_project, p_address, p_forgotten);
     v_now := clock_timestamp();
     SELECT * INTO v_session FROM verification_session AS s WHERE s.recipient_id = v_recipient.id AND s.is_open;
     v_is_returned := FOUND;

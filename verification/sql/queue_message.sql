@@ -98,7 +98,8 @@ $$;
 
 -- Lock a recipient, making it on the first sight. Nobody else counts or writes for it until we commit. Whatever is
 -- read after this call, in a statement of its own, sees what the last holder of the lock committed.
-CREATE OR REPLACE FUNCTION lock_recipient(p_project bigint, p_address text)
+-- p_forgotten is what they are called for a day after they were erased: who comes back gets that day's counts back.
+CREATE OR REPLACE FUNCTION lock_recipient(p_project bigint, p_address text, p_forgotten text)
 RETURNS verification_recipient LANGUAGE plpgsql AS $$
 DECLARE
     v_recipient verification_recipient;
@@ -106,6 +107,11 @@ BEGIN
     SELECT * INTO v_recipient FROM verification_recipient
     WHERE project_id = p_project AND address = p_address
     FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        UPDATE verification_recipient SET address = p_address, forgotten_at = NULL
+        WHERE project_id = p_project AND address = p_forgotten
+        RETURNING * INTO v_recipient;
+    END IF;
     IF NOT FOUND THEN
         INSERT INTO verification_recipient (project_id, address, language, verified_channel, reached_channel)
         VALUES (p_project, p_address, '', '', '')
@@ -120,13 +126,14 @@ $$;
 -- the channel and provider asked for, and empty for any other channel. Outcome: as queue_message, or
 -- 'channel_not_active'.
 CREATE OR REPLACE FUNCTION queue_manual_message(
-    p_message bigint, p_project bigint, p_address text, p_channel text, p_messengers jsonb, p_language text,
+    p_message bigint, p_project bigint, p_address text, p_forgotten text, p_channel text, p_messengers jsonb,
+    p_language text,
     p_code_encrypted bytea, p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean, p_limits integer[],
     p_budget integer, p_guard jsonb,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    v_recipient verification_recipient := lock_recipient(p_project, p_address);
+    v_recipient verification_recipient := lock_recipient(p_project, p_address, p_forgotten);
     v_now timestamptz := clock_timestamp();
 BEGIN
     IF NOT p_is_test AND p_messengers <> '{}' AND active_messengers(v_recipient.id, p_messengers) = '{}' THEN

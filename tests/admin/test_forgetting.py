@@ -1,0 +1,30 @@
+"""A recipient's page: all that is known of them as a file, and gone."""
+
+import pytest
+from django.urls import reverse
+
+from tests.admin.rows import ADDRESS
+from verification.models import Recipient
+
+pytestmark = pytest.mark.django_db
+
+
+def page(panel, action):
+    return reverse(f"admin:verification_recipient_{action}", args=(panel.rows[Recipient].pk,))
+
+
+def test_an_owner_exports_and_forgets_after_being_asked(panel):
+    client = panel.as_("owner")
+    assert "cannot be undone" in client.get(page(panel, "forget")).content.decode()
+    exported = client.post(page(panel, "export"))
+    assert "attachment" in exported["Content-Disposition"] and "no-store" in exported["Cache-Control"]
+    assert exported.json()["recipient"] == ADDRESS
+    client.post(page(panel, "forget"))
+    assert not Recipient.objects.filter(address=ADDRESS).exists()
+
+
+@pytest.mark.parametrize("action", ["export", "forget"])
+def test_a_stranger_neither_exports_nor_forgets(panel, action):
+    response = panel.as_("stranger").post(page(panel, action))
+    assert ADDRESS not in response.content.decode()
+    assert Recipient.objects.filter(address=ADDRESS).exists()
