@@ -18,6 +18,7 @@ from verification.models import (
     Channel,
     Decision,
     DeliveryAttempt,
+    GuardBlock,
     KeyKind,
     ListEntry,
     Membership,
@@ -95,6 +96,16 @@ def rows_of(project):
             project=project, rule="country", subject="KP", hour=timezone.now(), figures={"channel": "sms"}
         ),
         ListEntry: ListEntry.objects.create(project=project, kind="block", subject="prefix", value="+850"),
+        GuardBlock: GuardBlock.objects.create(
+            project=project,
+            rule="prefix",
+            subject="+491511234",
+            level=1,
+            since=timezone.now(),
+            until=timezone.now() + timedelta(minutes=30),
+            figures={"numbers": 11, "limit": 10, "minutes": 10},
+            refused=3,
+        ),
         Alert: Alert.objects.create(
             project=project, kind="daily_budget", key="sms", title="SMS: half of the budget", detail="500 of 1,000."
         ),

@@ -14,6 +14,7 @@ from verification.models import (
     Callback,
     Channel,
     Decision,
+    GuardBlock,
     ListEntry,
     Message,
     MessageTemplate,
@@ -42,6 +43,7 @@ MODELS = [
     Alert,
     ListEntry,
     AuditEntry,
+    GuardBlock,
 ]
 
 

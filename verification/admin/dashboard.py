@@ -14,12 +14,14 @@ from django.utils import timezone
 
 from verification.admin.display import ago, channel_icon
 from verification.admin.scoping import own_projects
-from verification.models import ApiKey, ChannelType, Message, MessageStatus, Provider, Session
+from verification.models import ApiKey, ChannelType, GuardBlock, Message, MessageStatus, Provider, Session
+from verification.services import guard
 from verification.services.alerts import unread_count
 
 DAY = timedelta(hours=24)
 PATIENCE_MS = 2000  # a page that is looked at all day must not load the database for longer
 FAILURES_SHOWN = 5
+COUNTRIES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,11 @@ def _count(projects: Any) -> dict[str, Any]:
         "delivered": by_status[MessageStatus.SUCCESS],
         "failed": by_status[MessageStatus.FAILED] + by_status[MessageStatus.EXPIRED],
         "rows": [row for row in (_row(channel, numbers) for channel in ChannelType.values) if row.total],
+        "countries": [
+            {"line": line, "name": line.subject or "no country"}
+            for line in guard.by_country(projects, hours=24)[:COUNTRIES_SHOWN]
+        ],
+        "blocks": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
         "failures": [
             {"message": message, "icon": channel_icon(message.channel), "ago": ago(message.created_at)}
             for message in failures.order_by("-created_at")[:FAILURES_SHOWN]

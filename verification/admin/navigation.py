@@ -18,6 +18,7 @@ _SET_UP = (
 )
 _PROTECTION = (
     ("Alerts", "notifications", "admin:verification_alert_changelist"),
+    ("Traffic guard", "shield", "admin:verification_guardblock_changelist"),
     ("Block & safe lists", "block", "admin:verification_listentry_changelist"),
     ("Decision log", "gavel", "admin:verification_decision_changelist"),
     ("Audit log", "history", "admin:verification_auditentry_changelist"),

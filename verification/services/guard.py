@@ -110,24 +110,34 @@ def describe(block: GuardBlock) -> tuple[str, str]:
     """One line, and some sentences, on what was found and what follows from it."""
     saw, effect = _SAYINGS[GuardRule(block.rule)]
     text = effect.format(subject=subject_of(block))
-    project = block.project
-    observes = project.traffic_guard != GuardMode.ENFORCE or (
-        block.rule == GuardRule.MANUAL_PREFIX and not project.traffic_guard_manual
-    )
-    if block.rule in REFUSING_SENDS and observes:
+    if block.rule in REFUSING_SENDS and not refuses(block):
         text = text.replace(" are refused", " would be refused, were the traffic guard to enforce this")
     until = f"{block.until:%H:%M} UTC"
     advice = "If this traffic is honest, lift the block in the panel, and raise the project's limit."
     return text, f"{saw.format(**block.figures)} {text} until {until}. {advice}"
 
 
+def refuses(block: GuardBlock) -> bool:
+    """Whether traffic is refused while it runs. In observe mode sends are not."""
+    if block.rule == GuardRule.MANUAL_PREFIX and not block.project.traffic_guard_manual:
+        return False
+    if block.rule in REFUSING_SENDS:
+        return block.project.traffic_guard == GuardMode.ENFORCE
+    return block.rule == GuardRule.NETWORK_REFUSED
+
+
+def is_running(block: GuardBlock) -> bool:
+    return block.lifted_at is None and block.until > timezone.now()
+
+
 _COUNTRY_RULES = (GuardRule.CONVERSION, GuardRule.LOW_CONVERSION)
 REFUSING_SENDS = (GuardRule.PREFIX, GuardRule.MANUAL_PREFIX, GuardRule.CONVERSION)
 _NUMBERS = (
-    "{numbers} numbers that differ only in their last 4 digits got a code within {minutes} minutes and verified none."
+    "{numbers} unverified numbers that differ only in their last 4 digits asked for a code within {minutes} minutes;"
+    " the limit is {limit}."
 )
 _CONVERSION = (
-    "Of {sends} SMS and calls in {minutes} minutes {verified} were verified ({percent} %, at least {limit} % is asked)."
+    "Of {sends} SMS and calls in {minutes} minutes {verified} were verified: {percent} %, where {limit} % are asked."
 )
 _SAYINGS = {
     GuardRule.PREFIX: (_NUMBERS, "SMS and calls to {subject} are refused"),
