@@ -6,7 +6,7 @@ from django.urls import reverse
 from tests.admin.rows import form_values
 from verification.admin.projects import ProjectAdmin
 from verification.models import Project
-from verification.services.projects import SETTABLE, live_webhook_secrets
+from verification.services.projects import SECRETS, SETTABLE, challenge_secret_of, live_webhook_secrets
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +21,8 @@ def change(panel, **values):
 
 def test_everything_that_a_command_sets_is_on_the_page():
     shown = {name for _, options in ProjectAdmin.fieldsets for name in options["fields"]}
-    assert set(SETTABLE) <= shown
+    assert set(SETTABLE) - set(SECRETS) <= shown
+    assert {f"new_{name}" for name in SECRETS} <= shown
 
 
 def test_lists_are_written_by_line_or_comma(panel):
@@ -85,3 +86,35 @@ def test_names_are_escaped(panel):
     client = panel.as_("owner")
     for name, args in (("project_changelist", ()), ("message_changelist", ()), ("project_change", (panel.project.pk,))):
         assert "<script>alert(1)" not in client.get(reverse(f"admin:verification_{name}", args=args)).content.decode()
+
+
+TURNSTILE = {"challenge_mode": "always", "challenge_provider": "turnstile", "challenge_site_key": "0x4AAA"}
+
+
+def test_the_secret_of_challenges_is_kept_and_shown_nowhere(panel):
+    page = change(panel, **TURNSTILE, new_challenge_secret="0x4AAA-hush")
+    assert challenge_secret_of(panel.project) == "0x4AAA-hush"
+    assert "hush" not in page.content.decode()
+    again = change(panel, challenge_min_score="0.7")
+    assert challenge_secret_of(panel.project) == "0x4AAA-hush"
+    assert "hush" not in again.content.decode()
+    history = panel.as_("owner").get(reverse("admin:verification_project_history", args=(panel.project.pk,)))
+    assert "hush" not in history.content.decode()
+
+
+def test_a_secret_that_was_just_typed_is_not_written_back_into_the_page(panel):
+    refused = change(panel, **(TURNSTILE | {"challenge_site_key": ""}), new_challenge_secret="0x4AAA-hush")
+    assert "challenge_mode" in refused.context["adminform"].form.errors
+    assert "hush" not in refused.content.decode()
+
+
+def test_challenges_of_a_vendor_need_their_keys(panel):
+    response = change(panel, **TURNSTILE)
+    errors = response.context["adminform"].form.errors["challenge_mode"]
+    assert errors == ["Challenges of Cloudflare Turnstile need a site key and a secret."]
+    assert panel.project.challenge_mode == "off"
+
+
+def test_challenges_of_our_own_need_none(panel):
+    change(panel, challenge_mode="suspicion")
+    assert panel.project.challenge_mode == "suspicion"

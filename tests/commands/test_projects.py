@@ -9,6 +9,7 @@ from tests.commands.running import run, run_json
 from verification.errors import Refusal
 from verification.models import ApiKey, Project, TestLogin
 from verification.services.keys import authenticate
+from verification.services.projects import challenge_secret_of
 
 pytestmark = pytest.mark.django_db
 
@@ -93,7 +94,10 @@ def test_setproject_prints_what_it_set(project):
         ("code_digits", "Write NAME=VALUE instead of 'code_digits'"),
         ("traffic_guard=perhaps", "traffic_guard"),
         ("guard_country_percent=101", "guard_country_percent"),
-        ("challenge_mode=always", "challenge_mode: off is the only value there is so far"),
+        ("challenge_mode=sometimes", "challenge_mode"),
+        ("challenge_min_score=high", "challenge_min_score: write a number such as 0.5"),
+        ("challenge_min_score=1.5", "challenge_min_score"),
+        ("challenge_hosts=https://shop.example", "is not a host name"),
     ],
 )
 def test_setproject_refuses_and_then_changes_nothing(project, value, complaint):
@@ -143,3 +147,38 @@ def test_issuekey_adds_a_key_and_revokekey_ends_it(project):
 def test_a_project_that_is_not_there_is_one_sentence():
     with pytest.raises(CommandError, match="There is no project 'Nowhere'."):
         run("issuekey", "Nowhere", "--kind", "api")
+
+
+TURNSTILE = ("challenge_provider=turnstile", "challenge_site_key=0x4AAA", "challenge_hosts=Shop.example,com.shop.app")
+
+
+def test_setproject_takes_a_secret_from_a_file_and_never_shows_it(project, tmp_path):
+    (tmp_path / "secret").write_text("0x4AAA-hush\n")
+    values = ("challenge_mode=always", *TURNSTILE, f"challenge_secret=@{tmp_path / 'secret'}")
+    assert "hush" not in run("setproject", str(project.id), *values)
+    shown = run_json("setproject", str(project.id), *values)
+    assert "challenge_secret" not in shown and shown["challenge_mode"] == "always"
+    row = Project.objects.get(pk=project.id)
+    assert challenge_secret_of(row) == "0x4AAA-hush"
+    assert b"hush" not in bytes(row.challenge_secret)
+    assert row.challenge_hosts == ["shop.example", "com.shop.app"]
+
+
+def test_challenges_of_our_own_need_no_keys(project):
+    run("setproject", str(project.id), "challenge_mode=always")
+    assert Project.objects.get(pk=project.id).challenge_mode == "always"
+
+
+@pytest.mark.parametrize("given", [(), ("challenge_site_key=x",), ("challenge_secret=x",)])
+def test_challenges_of_a_vendor_need_site_key_and_secret(project, given):
+    with pytest.raises(CommandError, match="Challenges of hCaptcha need a site key and a secret"):
+        run("setproject", str(project.id), "challenge_mode=suspicion", "challenge_provider=hcaptcha", *given)
+    assert Project.objects.get(pk=project.id).challenge_mode == "off"
+
+
+def test_in_production_a_secret_for_tests_is_refused(project, settings):
+    values = ("challenge_mode=always", *TURNSTILE, "challenge_secret=1x0000000000000000000000000000000AA")
+    run("setproject", str(project.id), *values)
+    settings.IS_EMBEDDED = False
+    with pytest.raises(CommandError, match="is for tests and lets everybody pass"):
+        run("setproject", str(project.id), *values)

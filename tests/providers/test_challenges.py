@@ -5,14 +5,11 @@ import logging
 import pytest
 
 from providers.challenges.base import PASSED, Site, Verdict
-from providers.challenges.hcaptcha import HCaptcha
-from providers.challenges.recaptcha import ReCaptcha
-from providers.challenges.turnstile import Turnstile
+from providers.challenges.vendors import VENDORS
 from providers.http import HttpDoor, Timeouts
 from tests.fakes import http_server as fake
 from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 
-VENDORS = {"turnstile": Turnstile(), "hcaptcha": HCaptcha(), "recaptcha": ReCaptcha()}
 SITE = Site(SITE_KEY, SECRET, hosts=frozenset({HOST}))
 
 

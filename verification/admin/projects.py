@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.decorators import action
-from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from verification.admin.display import channel as show_channel
 from verification.admin.display import code, flag_of, label, page_link, time_of, when
@@ -19,6 +19,7 @@ from verification.admin.fields import LinesField, clean_language, cleaned
 from verification.admin.keys import COPY_NOW, LIFETIMES
 from verification.admin.scoping import ScopedInline, Who
 from verification.admin.testevents import TestEventAdmin
+from verification.errors import Misuse
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.services.keys import issue_key
 from verification.services.lists import clean_country
@@ -26,11 +27,14 @@ from verification.services.networks import clean_network
 from verification.services.projects import (
     clean_alert_url,
     clean_android_hash,
+    clean_challenge_host,
     clean_domain,
     clean_origin,
     issue_webhook_secret,
+    judge_challenge,
     live_webhook_secrets,
     rotate_webhook_secret,
+    seal_challenge_secret,
 )
 
 SHORT_CODE = 4
@@ -66,6 +70,36 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         help_text="Where phone numbers may be from, two letters each, such as DE. Empty means every country.",
     )
 
+    challenge_hosts = LinesField(
+        label="Hosts",
+        clean_item=clean_challenge_host,
+        rows=2,
+        help_text="Where the provider's widget may stand, one a line, such as shop.example; of Android apps the name of"
+        " the package. Empty means the hosts of the origins.",
+    )
+    new_challenge_secret = forms.CharField(
+        label="Secret",
+        required=False,
+        max_length=200,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text="Of the account at the provider; ALTCHA needs none. It is stored encrypted and not shown again. Left"
+        " empty, what is stored stays.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned_data: dict[str, Any] = super().clean() or self.cleaned_data
+        if secret := cleaned_data.get("new_challenge_secret"):
+            self.instance.challenge_secret = seal_challenge_secret(self.instance, secret)
+        return cleaned_data
+
+    def _post_clean(self) -> None:
+        """The row has its new values here, and what it must not be saved with is told at the choice of the mode."""
+        super()._post_clean()  # type: ignore[misc]  # Django's, but not in the stubs
+        try:
+            judge_challenge(self.instance)
+        except Misuse as error:
+            self.add_error("challenge_mode" if "challenge_mode" in self.fields else None, str(error))
+
     def clean_alert_url(self) -> str:
         return cleaned(clean_alert_url, self.cleaned_data["alert_url"])
 
@@ -77,6 +111,11 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
     class Meta:
         labels = {
+            "challenge_mode": "Ask for a challenge",
+            "challenge_provider": "Provider",
+            "challenge_site_key": "Site key",
+            "challenge_min_score": "Least score",
+            "challenge_fails_open": "Let in while it is away",
             "site_url": "Site",
             "language": "Default language",
             "code_length": "Length",
@@ -251,6 +290,22 @@ class ProjectAdmin(TestEventAdmin):
                     "creates_per_address",
                     "requests_per_second",
                 )
+            },
+        ),
+        (
+            "Challenges",
+            {
+                "fields": (
+                    "challenge_mode",
+                    "challenge_provider",
+                    "challenge_site_key",
+                    "new_challenge_secret",
+                    "challenge_hosts",
+                    "challenge_min_score",
+                    "challenge_fails_open",
+                ),
+                "description": "Callers prove that they are no bots before a session is created or a code is sent. On"
+                " suspicion only those are asked who look like one, such as an address from which very many come.",
             },
         ),
         ("Alerts", {"fields": ("alert_emails", "alert_url")}),

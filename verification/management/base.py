@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import psycopg
@@ -104,6 +105,23 @@ def explain(error: Exception) -> str:
         return f"The database is not up to date ({first_line}). Run: manage.py migrate"
     is_away = isinstance(error, (OperationalError, InterfaceError))
     return f"{'The database is away' if is_away else 'The database refuses'}: {first_line}"
+
+
+def read_value(name: str, text: str) -> str:
+    """The text itself, or for ``@FILE`` and ``-`` what a file or standard input holds, so that a secret need not stand
+    on a command line. Raises :class:`Misuse`.
+    """
+    if text.startswith("@@"):
+        return text[1:]
+    try:
+        if text == "-":
+            return sys.stdin.read().removesuffix("\n")
+        if text.startswith("@"):
+            return Path(text[1:]).read_text().removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise Misuse(f"{name}: cannot read {text}: {reason}.") from None
+    return text
 
 
 def aligned(pairs: Iterable[tuple[str, object]]) -> str:

@@ -12,10 +12,8 @@ from typing import Any, NoReturn
 from django.conf import settings
 
 from providers.challenges import altcha
-from providers.challenges.base import Judgement, Site, Vendor, Verdict
-from providers.challenges.hcaptcha import HCaptcha
-from providers.challenges.recaptcha import ReCaptcha
-from providers.challenges.turnstile import Turnstile
+from providers.challenges.base import Judgement, Site, Verdict
+from providers.challenges.vendors import VENDORS, is_dummy_secret
 from verification import places
 from verification.addresses import Address
 from verification.crypto import DecryptionFailed, decrypt, puzzle_key, sha256
@@ -27,12 +25,6 @@ from verification.services.providers import http_door
 from verification.services.suspicion import is_suspected
 
 log = logging.getLogger(__name__)
-
-VENDORS: dict[str, Vendor] = {
-    ChallengeProvider.TURNSTILE: Turnstile(),
-    ChallengeProvider.HCAPTCHA: HCaptcha(),
-    ChallengeProvider.RECAPTCHA: ReCaptcha(),
-}
 
 
 def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
@@ -98,11 +90,6 @@ def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any]
         raise Refusal("not_found", "No project with this id hands out puzzles.")
     puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_key())
     return puzzle, project.origins
-
-
-def is_dummy_secret(provider: str, secret: str) -> bool:
-    """Whether it is one of those that vendors publish for tests and that let everybody pass."""
-    return provider in VENDORS and secret in VENDORS[provider].dummy_secrets
 
 
 def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) -> Judgement:

@@ -17,13 +17,14 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
+from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.errors import AddressBlocked
 from providers.guard import judge_url
 from verification import places
 from verification.addresses import AddressInvalid, parse_test_address
-from verification.crypto import decrypt, encrypt
+from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
-from verification.models import KeyKind, Membership, Project, TestLogin, WebhookSecret
+from verification.models import ChallengeMode, ChallengeProvider, KeyKind, Membership, Project, TestLogin, WebhookSecret
 from verification.services.keys import issue_key
 from verification.services.lists import clean_country
 from verification.services.networks import clean_network
@@ -78,14 +79,23 @@ SETTABLE = (
     "guess_wrong_percent",
     "guess_network_recipients",
     "guess_same_value_sessions",
+    "challenge_mode",
+    "challenge_provider",
+    "challenge_site_key",
+    "challenge_secret",
+    "challenge_hosts",
+    "challenge_min_score",
+    "challenge_fails_open",
 )
-ONLY_OFF = ("challenge_mode",)  # set by scripts; off is all there is so far
+SECRETS = ("challenge_secret",)  # of those, what is stored encrypted and never shown
 
 _TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
 _ANDROID_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
 _HOST_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST_NAME = re.compile(rf"(?:{_HOST_LABEL}\.)*(?![0-9]+$){_HOST_LABEL}")  # no address: its last part is a number
+_CHALLENGE_HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?")  # as loose as vendors are; addresses too
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?")
+_DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 _BOOLEANS = {
     "true": True,
     "false": False,
@@ -170,13 +180,11 @@ def set_project(*, project: Project, values: Mapping[str, str]) -> None:
     Raises :class:`Misuse` with one sentence; then nothing is changed.
     """
     for name, text in values.items():
-        if name in ONLY_OFF:
-            if text.lower() != "off":
-                raise Misuse(f"{name}: off is the only value there is so far.")
-            continue
         if name not in SETTABLE:
-            raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE + ONLY_OFF)}.")
-        setattr(project, name, _read(name, text))
+            raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE)}.")
+        is_secret = name in SECRETS
+        setattr(project, name, seal_challenge_secret(project, text) if is_secret else _read(name, text))
+    judge_challenge(project)
     _save(project)
 
 
@@ -220,6 +228,31 @@ def seal_challenge_secret(project: Project, text: str) -> bytes | None:
     return encrypt(text, place=places.challenge_secret(project.public_id)) if text else None
 
 
+def judge_challenge(project: Project) -> None:
+    """Raises :class:`Misuse` for challenges that could judge nobody, or in production would let everybody pass."""
+    if project.challenge_mode == ChallengeMode.OFF or project.challenge_provider not in VENDORS:
+        return
+    label = ChallengeProvider(project.challenge_provider).label
+    if not project.challenge_site_key or not project.challenge_secret:
+        raise Misuse(f"Challenges of {label} need a site key and a secret.")
+    try:
+        secret = challenge_secret_of(project)
+    except DecryptionFailed:
+        raise Misuse(
+            "The challenge's secret cannot be read with the present encryption keys. Enter it again."
+        ) from None
+    if not settings.IS_EMBEDDED and is_dummy_secret(project.challenge_provider, secret):
+        raise Misuse(f"This secret of {label} is for tests and lets everybody pass.")
+
+
+def clean_challenge_host(text: str) -> str:
+    """A host name that a widget stands on, or the name of an Android package. Raises :class:`Misuse`."""
+    host = text.strip().lower()
+    if not _CHALLENGE_HOST.fullmatch(host):
+        raise Misuse(f"{text!r} is not a host name. Write it as shop.example, without https:// and path.")
+    return host
+
+
 def challenge_secret_of(project: Project) -> str:
     """The stored secret, empty where there is none. Raises :class:`verification.crypto.DecryptionFailed`."""
     sealed = project.challenge_secret
@@ -260,6 +293,10 @@ def _read(name: str, text: str) -> Any:
     if isinstance(field, ArrayField):
         clean_item = _ITEM_CLEANERS.get(name, str)
         return [clean_item(item.strip()) for item in text.split(",") if item.strip()]
+    if isinstance(field, models.FloatField):
+        if not _DECIMAL.fullmatch(text):
+            raise Misuse(f"{name}: write a number such as 0.5.")
+        return float(text)
     if isinstance(field, models.IntegerField):
         if not (text.isascii() and text.isdigit()):
             raise Misuse(f"{name}: write a whole number.")
@@ -269,7 +306,12 @@ def _read(name: str, text: str) -> Any:
 
 
 _CLEANERS = {"web_otp_domain": clean_domain, "android_hash": clean_android_hash, "alert_url": clean_alert_url}
-_ITEM_CLEANERS = {"origins": clean_origin, "countries": clean_country, "secret_key_networks": clean_network}
+_ITEM_CLEANERS = {
+    "challenge_hosts": clean_challenge_host,
+    "origins": clean_origin,
+    "countries": clean_country,
+    "secret_key_networks": clean_network,
+}
 
 
 def _save(project: Project) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -11,7 +9,7 @@ from django.core.management.base import CommandParser
 from providers import registry
 from providers.base import Setting, SettingKind
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand
+from verification.management.base import WatchwordCommand, read_value
 from verification.models import ChannelType
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.projects import find_project
@@ -83,22 +81,8 @@ def read_settings(texts: list[str]) -> dict[str, str]:
             raise Misuse(f"--set: write NAME=VALUE instead of {text!r}.")
         if name in values:
             raise Misuse(f"--set: {name} is given twice.")
-        values[name] = _value(name, value)
+        values[name] = read_value(f"--set {name}", value)
     return values
-
-
-def _value(name: str, text: str) -> str:
-    if text.startswith("@@"):
-        return text[1:]
-    try:
-        if text == "-":
-            return sys.stdin.read().removesuffix("\n")
-        if text.startswith("@"):
-            return Path(text[1:]).read_text().removesuffix("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise Misuse(f"--set {name}: cannot read {text}: {reason}.") from None
-    return text
 
 
 def describe(provider_type: str) -> str:

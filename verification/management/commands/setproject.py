@@ -9,9 +9,9 @@ from django.core.management.base import CommandParser
 from django.db import models
 
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand, aligned
+from verification.management.base import WatchwordCommand, aligned, read_value
 from verification.models import Project
-from verification.services.projects import ONLY_OFF, SETTABLE, find_project, set_project
+from verification.services.projects import SECRETS, SETTABLE, find_project, set_project
 
 
 class Command(WatchwordCommand):
@@ -21,19 +21,26 @@ class Command(WatchwordCommand):
         parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
         parser.add_argument("values", metavar="NAME=VALUE", nargs="+", help="One or more of the names below.")
         parser.epilog = (
-            f"names, with the kind of value and its default:\n{aligned(describe(name) for name in SETTABLE)}\n"
-            f"{aligned((name, 'off, the only value there is so far.') for name in ONLY_OFF)}\n\n"
-            "Lists are written with commas; an empty value empties them.\n\n"
-            "example:\n"
-            "  manage.py setproject Shop code_length=4 origins=https://shop.example,https://m.shop.example"
+            f"names, with the kind of value and its default:\n{aligned(describe(name) for name in SETTABLE)}\n\n"
+            "Lists are written with commas; an empty value empties them. A secret on a command line stays in the\n"
+            "shell's history: challenge_secret=@FILE reads it from a file, challenge_secret=- from standard input.\n\n"
+            "examples:\n"
+            "  manage.py setproject Shop code_length=4 origins=https://shop.example,https://m.shop.example\n"
+            "  manage.py setproject Shop challenge_mode=always challenge_provider=turnstile \\\n"
+            "      challenge_site_key=0x4AAAAAAAB challenge_secret=@turnstile-secret.txt"
         )
 
     def handle(self, *, project: str, values: list[str], json: bool, **_: Any) -> None:
         found = find_project(project)
-        given = dict(split(text) for text in values)
+        given = {name: read_value(name, value) if name in SECRETS else value for name, value in map(split, values)}
         set_project(project=found, values=given)
-        data = {"project": found.pk, **{name: getattr(found, name, given[name]) for name in given}}
-        self.show(data, f"Project {found.pk} ({found.name}) is set: {', '.join(values)}", as_json=json)
+        shown = {name: getattr(found, name) for name in given if name not in SECRETS}
+        texts = [f"{name}=…" if name in SECRETS else f"{name}={value}" for name, value in given.items()]
+        self.show(
+            {"project": found.pk, **shown},
+            f"Project {found.pk} ({found.name}) is set: {', '.join(texts)}",
+            as_json=json,
+        )
 
 
 def split(text: str) -> tuple[str, str]:
@@ -57,7 +64,7 @@ def _kind(field: models.Field[Any, Any]) -> str:
         return "true | false"
     if isinstance(field, ArrayField):
         return "list"
-    return "number" if isinstance(field, models.IntegerField) else "text"
+    return "number" if isinstance(field, models.IntegerField | models.FloatField) else "text"
 
 
 def _default(field: models.Field[Any, Any]) -> str:
