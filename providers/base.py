@@ -6,7 +6,7 @@ form, the secret masking, the channel list, the checks, ``sendtest``) reads the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -232,6 +232,16 @@ class Memory(Protocol):
     def list(self, name: str) -> list[str]: ...
 
 
+class Connection(Protocol):
+    """A long-lived connection to a service. Any thread may send over it."""
+
+    def send(self, message: OutgoingMessage) -> Result:
+        """As :meth:`Adapter.send`."""
+
+    def close(self) -> None:
+        """Part from the service in peace, within ten seconds; messages under way have their answers awaited."""
+
+
 @dataclass(slots=True)
 class Adapter:
     """The base of every adapter. ``settings`` holds the checked values, secrets included.
@@ -248,6 +258,7 @@ class Adapter:
     label: ClassVar[str]
     channels: ClassVar[tuple[str, ...]]
     declared: ClassVar[tuple[Setting, ...]] = ()
+    is_connected: ClassVar[bool] = False  # sends over a long-lived connection, which a connections worker holds
     needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it
     receipt_window_seconds: ClassVar[int] = 0  # how long a receipt may take; 0 where none ever comes
 
@@ -257,6 +268,13 @@ class Adapter:
         return {}
 
     def send(self, message: OutgoingMessage) -> Result:
+        raise NotImplementedError
+
+    def connect(self, report: Callable[[HookReply], None]) -> Connection:
+        """Open the long-lived connection and keep it, in threads of its own; returns at once, whatever the service
+        does. What the service reports over it goes to ``report``, which raises where that could not be stored: then
+        the service shall be asked to report again.
+        """
         raise NotImplementedError
 
     def check(self) -> Health:

@@ -1,14 +1,19 @@
-"""How much room a text takes as SMS: the GSM 7-bit default alphabet with its extension, and UCS-2 for the rest."""
+"""A text as SMS: the GSM 7-bit default alphabet with its extension (3GPP TS 23.038), and UCS-2 for the rest."""
 
 from __future__ import annotations
 
-import string
+ESCAPE = 0x1B
 
-# Everything of the table but the escape itself. Of the cedillas only the capital one is in it, and no back-tick.
-BASIC = frozenset(
-    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./:;<=>?¡ÄÖÑÜ§¿äöñüà" + string.digits + string.ascii_letters
+# In the order of their septets, the escape among them. Of the cedillas only the capital one is in it, and no back-tick.
+_TABLE = (
+    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
+    "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
 )
-EXTENSION = frozenset("\f^{}\\[~]|€")  # an escape and one more septet each
+_SEPTETS = {character: septet for septet, character in enumerate(_TABLE) if septet != ESCAPE}
+# After an escape.
+_EXTENDED = dict(zip("\f^{}\\[~]|€", (0x0A, 0x14, 0x28, 0x29, 0x2F, 0x3C, 0x3D, 0x3E, 0x40, 0x65), strict=True))
+BASIC = frozenset(_SEPTETS)
+EXTENSION = frozenset(_EXTENDED)  # an escape and one more septet each
 
 # Septets and UTF-16 units of one SMS, and of a part of several, which begins with a header of 6 octets.
 GSM7_SINGLE, GSM7_PART = 160, 153
@@ -22,27 +27,46 @@ def is_gsm7(text: str) -> bool:
 
 def length(text: str) -> int:
     """The size in what its alphabet counts: septets for GSM-7, UTF-16 units (an emoji is two) for UCS-2."""
-    return sum(_costs(text))
+    return sum(_costs(text, is_gsm7=is_gsm7(text)))
 
 
 def segments(text: str) -> int:
-    """In how many SMS ``text`` is sent and billed; an empty one is one as well.
+    """In how many SMS ``text`` is sent and billed; an empty one is one as well."""
+    return len(parts(text))
+
+
+def parts(text: str, *, is_ucs2: bool = False) -> list[str]:
+    """``text`` as the SMS that carry it: one, or several with room for their header. ``is_ucs2`` where it travels as
+    UCS-2 though the 7-bit alphabet could write it.
 
     No part ends inside an escape sequence or a surrogate pair, so one may be a unit short of full.
     """
-    single, part = (GSM7_SINGLE, GSM7_PART) if is_gsm7(text) else (UCS2_SINGLE, UCS2_PART)
-    costs = _costs(text)
+    is_short = not is_ucs2 and is_gsm7(text)
+    single, part = (GSM7_SINGLE, GSM7_PART) if is_short else (UCS2_SINGLE, UCS2_PART)
+    costs = _costs(text, is_gsm7=is_short)
     if sum(costs) <= single:
-        return 1
-    count, used = 1, 0
-    for cost in costs:
+        return [text]
+    found, begin, used = [], 0, 0
+    for index, cost in enumerate(costs):
         if used + cost > part:
-            count, used = count + 1, 0
+            found.append(text[begin:index])
+            begin, used = index, 0
         used += cost
-    return count
+    return [*found, text[begin:]]
 
 
-def _costs(text: str) -> list[int]:
-    if is_gsm7(text):
+def encode(text: str) -> bytes:
+    """The septets of ``text``, one in each octet. Raises ``KeyError`` for what the alphabet lacks."""
+    octets = bytearray()
+    for character in text:
+        if character in _EXTENDED:
+            octets += bytes((ESCAPE, _EXTENDED[character]))
+        else:
+            octets.append(_SEPTETS[character])
+    return bytes(octets)
+
+
+def _costs(text: str, *, is_gsm7: bool) -> list[int]:
+    if is_gsm7:
         return [2 if character in EXTENSION else 1 for character in text]
     return [2 if ord(character) > 0xFFFF else 1 for character in text]

@@ -1,0 +1,330 @@
+"""An operator's message centre by SMPP 3.4, over binds that a connections worker holds.
+
+Plain SMPP leads only to the operator's allowed networks (``OUTBOUND_ALLOWED_NETWORKS``), TLS to any public address.
+Receipts come over the same binds. One is asked for with the last part of a message, whose id names the message.
+
+UNCONFIRMED: all centres but the stand-in and npm's ``smpp`` server; India's TLVs 0x1400 and 0x1401.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from providers import base, gsm
+from providers.base import Outcome, Setting, SettingKind
+from providers.errors import ProviderError
+from providers.smpp import answers, pdu
+from providers.smpp.links import NOTE_SECONDS, Links, Plan
+from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Tag
+
+log = logging.getLogger(__name__)
+
+UCS2 = 8  # data_coding
+HAS_HEADER = 0x40  # esm_class: the content begins with a user data header
+MAX_PARTS = 255
+MAX_BINDS = 10
+MAX_WINDOW = 1_000
+STATE = "binds"  # what the worker that holds them tells the other processes
+STATE_SECONDS = int(3 * NOTE_SECONDS)
+
+_TYPES_OF_NUMBER = (
+    ("0", "0, unknown"),
+    ("1", "1, international"),
+    ("2", "2, national"),
+    ("3", "3, network specific"),
+    ("4", "4, subscriber"),
+    ("5", "5, alphanumeric"),
+    ("6", "6, abbreviated"),
+)
+_NUMBERING_PLANS = (
+    ("0", "0, unknown"),
+    ("1", "1, ISDN (E.164)"),
+    ("3", "3, data"),
+    ("4", "4, telex"),
+    ("6", "6, land mobile"),
+    ("8", "8, national"),
+    ("9", "9, private"),
+    ("10", "10, ERMES"),
+    ("14", "14, Internet"),
+    ("18", "18, WAP"),
+)
+_AUTO = (("auto", "By the sender"),)
+_LONGEST = {"system_id": 15, "password": 64, "system_type": 12, "service_type": 5, "sender": 20}
+
+
+class Adapter(base.Adapter):
+    type = "smpp"
+    label = "SMPP 3.4"
+    channels = ("sms",)
+    is_connected = True
+    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    declared = (
+        Setting("host", "Message centre", SettingKind.HOST, required=True),
+        Setting("port", "Port", SettingKind.NUMBER, default=2775),
+        Setting("tls", "TLS", SettingKind.BOOLEAN, default=True, help="Without it only in an allowed network."),
+        Setting("system_id", "System id", required=True),
+        Setting("password", "Password", SettingKind.SECRET, required=True),
+        Setting("system_type", "System type", help="Mostly empty."),
+        Setting("sender", "Sender", help="A name or a number. Empty: the centre chooses."),
+        Setting(
+            "bind_mode",
+            "Bind as",
+            SettingKind.CHOICE,
+            default="transceiver",
+            choices=(("transceiver", "Transceiver"), ("separate", "Transmitter, and one receiver")),
+        ),
+        Setting(
+            "binds",
+            "Binds to send over",
+            SettingKind.NUMBER,
+            default=1,
+            help="Of each connections worker. No more than the account allows.",
+        ),
+        Setting("window", "Window", SettingKind.NUMBER, default=10, help="Unanswered messages on one bind."),
+        Setting(
+            "rate", "Messages a second", SettingKind.NUMBER, default=0, help="Over all binds of a worker; 0: no limit."
+        ),
+        Setting("enquire_seconds", "Seconds of silence until the line is tested", SettingKind.NUMBER, default=30),
+        Setting("receipts", "Ask for delivery receipts", SettingKind.BOOLEAN, default=True),
+        Setting(
+            "ids",
+            "Message ids in receipts",
+            SettingKind.CHOICE,
+            default="same",
+            choices=(
+                ("same", "As given when it was accepted"),
+                ("loose", "The same but for case and leading zeros"),
+                ("hex_then_decimal", "Decimal, of the hexadecimal one given"),
+                ("decimal_then_hex", "Hexadecimal, of the decimal one given"),
+            ),
+        ),
+        Setting(
+            "alphabet",
+            "Plain texts travel as",
+            SettingKind.CHOICE,
+            default="gsm7",
+            choices=(
+                ("gsm7", "GSM 7-bit, one character in an octet"),
+                ("latin1", "Latin-1"),
+                ("ascii", "ASCII"),
+                ("ucs2", "UCS-2, as all others do"),
+            ),
+            help="What the centre takes the default alphabet for.",
+        ),
+        Setting("data_coding", "Data coding of plain texts", SettingKind.NUMBER, default=0, help="Latin-1 may be 3."),
+        Setting(
+            "long_texts",
+            "Long texts travel as",
+            SettingKind.CHOICE,
+            default="udh",
+            choices=(
+                ("udh", "Parts with a user data header"),
+                ("sar", "Parts with SAR fields"),
+                ("payload", "One message_payload"),
+            ),
+        ),
+        Setting("validity", "Tell until when a code is of use", SettingKind.BOOLEAN, default=True),
+        Setting("service_type", "Service type", help="Mostly empty."),
+        Setting(
+            "source_ton",
+            "Sender's type of number",
+            SettingKind.CHOICE,
+            default="auto",
+            choices=_AUTO + _TYPES_OF_NUMBER,
+            help="By the sender: 5 for a name, 3 for a short number, else 1.",
+        ),
+        Setting(
+            "source_npi",
+            "Sender's numbering plan",
+            SettingKind.CHOICE,
+            default="auto",
+            choices=_AUTO + _NUMBERING_PLANS,
+            help="By the sender: 1 for an international number, else 0.",
+        ),
+        Setting("dest_ton", "Recipient's type of number", SettingKind.CHOICE, default="1", choices=_TYPES_OF_NUMBER),
+        Setting("dest_npi", "Recipient's numbering plan", SettingKind.CHOICE, default="1", choices=_NUMBERING_PLANS),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        for name, longest in _LONGEST.items():
+            if not str(values[name]).isascii() or len(str(values[name])) > longest:
+                errors[name] = f"at most {longest} characters of ASCII are expected"
+        for name, least, most in (
+            ("port", 1, 65535),
+            ("binds", 1, MAX_BINDS),
+            ("window", 1, MAX_WINDOW),
+            ("rate", 0, 100_000),
+            ("enquire_seconds", 1, 3_600),
+            ("data_coding", 0, 255),
+        ):
+            if not least <= int(values[name]) <= most:
+                errors[name] = f"a number from {least} to {most} is expected"
+        return errors
+
+    def connect(self, report: Callable[[base.HookReply], None]) -> base.Connection:
+        return _Connection(self, report)
+
+    def check(self) -> base.Health:
+        """What the worker that holds the binds tells; without one, a bind and an unbind of our own."""
+        total = len(self.plan().binds)
+        told = self.memory.get(STATE) or ""
+        if told.startswith(self._fingerprint()):
+            bound = int(told.rpartition(" ")[2])
+            return base.Health(bound == total, f"{bound} of {total} binds are up.")
+        plan = self.plan()
+        plan.open(plan.binds[0], lambda *_: None).hang_up()
+        return base.Health(True, "The message centre accepted a bind. No connections worker holds one.")
+
+    def plan(self) -> Plan:
+        count = int(self.settings["binds"])
+        binds = [Command.BIND_TRANSCEIVER] * count
+        if self.settings["bind_mode"] == "separate":
+            binds = [Command.BIND_TRANSMITTER] * count + [Command.BIND_RECEIVER]
+        names = ("system_id", "password", "system_type")
+        return Plan(
+            host=str(self.settings["host"]),
+            port=int(self.settings["port"]),
+            is_tls=bool(self.settings["tls"]),
+            allowed_networks=self.http.allowed_networks,
+            binds=binds,
+            bind_body=pdu.bind(*(str(self.settings[name]) for name in names)),
+            window=int(self.settings["window"]),
+            rate=int(self.settings["rate"]),
+            enquire_seconds=int(self.settings["enquire_seconds"]),
+            refusal=partial(answers.refusal, "refused the bind"),
+        )
+
+    @property
+    def ids(self) -> str:
+        return str(self.settings["ids"])
+
+    def compose(self, message: base.OutgoingMessage) -> list[bytes]:
+        """The bodies of ``submit_sm``, one for each part. Raises :class:`ProviderError`."""
+        contents, coding = self._encode(message.text)
+        total = len(contents)
+        if not message.text.strip() or total > MAX_PARTS:
+            raise ProviderError("an empty or endless text cannot be sent", Outcome.NOT_APPLICABLE)
+        bodies = []
+        for number, content in enumerate(contents, 1):
+            tlvs: dict[int, bytes] = {}
+            if self.settings["long_texts"] == "payload":
+                tlvs, content = {Tag.MESSAGE_PAYLOAD: content}, b""
+            elif total > 1 and self.settings["long_texts"] == "sar":
+                tlvs = {
+                    Tag.SAR_REFERENCE: (message.id & 0xFFFF).to_bytes(2, "big"),
+                    Tag.SAR_TOTAL: bytes((total,)),
+                    Tag.SAR_NUMBER: bytes((number,)),
+                }
+            has_header = total > 1 and not tlvs
+            if has_header:
+                content = bytes((5, 0, 3, message.id & 0xFF, total, number)) + content
+            for tag, value in (
+                (Tag.DLT_ENTITY_ID, message.dlt_entity_id),
+                (Tag.DLT_TEMPLATE_ID, message.dlt_template_id),
+            ):
+                if value:
+                    tlvs[tag] = value.encode("ascii", "replace")
+            body = ShortMessage(
+                source=self._source(message.sender or str(self.settings["sender"])),
+                destination=Address(
+                    re.sub(r"[^0-9]", "", message.to), int(self.settings["dest_ton"]), int(self.settings["dest_npi"])
+                ),
+                content=content,
+                data_coding=coding,
+                esm_class=HAS_HEADER if has_header else 0,
+                registered_delivery=int(bool(self.settings["receipts"]) and number == total),
+                service_type=str(self.settings["service_type"]),
+                validity_period=_relative(message.expires_in) if self.settings["validity"] else "",
+                tlvs=tlvs,
+            )
+            bodies.append(bytes(body))
+        return bodies
+
+    def read_answer(self, answer: Pdu) -> base.Result:
+        if answer.status:
+            raise answers.refusal("refused the message", answer.status)
+        if answer.command != Command.SUBMIT_SM_RESP:
+            raise ProviderError("the message centre's answer makes no sense", Outcome.UNKNOWN)
+        identity = answers.comparable(pdu.message_id(answer.body), self.ids, is_given=True)
+        return base.Result.accepted(identity or None, is_delivered=not self.settings["receipts"])
+
+    def tell(self, bound: int) -> None:
+        """Tell the other processes how many binds are up. Never raises."""
+        try:
+            self.memory.set(STATE, f"{self._fingerprint()} {bound}", STATE_SECONDS)
+        except Exception as error:  # only `check` misses it
+            log.debug("the state of the binds could not be told: %s", type(error).__name__)
+
+    def _fingerprint(self) -> str:
+        """Of these settings, so that nobody takes the binds of others for theirs."""
+        return hashlib.sha256(json.dumps(dict(self.settings), sort_keys=True).encode()).hexdigest()
+
+    def _encode(self, text: str) -> tuple[list[bytes], int]:
+        """The octets of each part, and their data_coding. A plain text is one that phones get in 7 bits."""
+        alphabet = str(self.settings["alphabet"])
+        is_plain = gsm.is_gsm7(text) and (alphabet == "gsm7" or (alphabet != "ucs2" and _can_write(alphabet, text)))
+        is_whole = self.settings["long_texts"] == "payload"
+        parts = [text] if is_whole else gsm.parts(text, is_ucs2=not is_plain)
+        if not is_plain:
+            return [part.encode("utf-16-be", "replace") for part in parts], UCS2
+        encode = gsm.encode if alphabet == "gsm7" else partial(str.encode, encoding=alphabet)
+        return [encode(part) for part in parts], int(self.settings["data_coding"])
+
+    def _source(self, sender: str) -> Address:
+        number = sender.removeprefix("+")
+        if not number.isascii() or len(number) > _LONGEST["sender"]:
+            raise ProviderError("the sender must be ASCII of at most 20 characters", Outcome.MISCONFIGURED)
+        if not number:
+            ton, npi = 0, 0
+        elif not number.isdecimal():
+            ton, npi = 5, 0
+        elif len(number) <= 8 and number == sender:
+            ton, npi = 3, 0
+        else:
+            ton, npi = 1, 1
+        given_ton, given_npi = str(self.settings["source_ton"]), str(self.settings["source_npi"])
+        return Address(
+            number, ton if given_ton == "auto" else int(given_ton), npi if given_npi == "auto" else int(given_npi)
+        )
+
+
+class _Connection:
+    """The binds of one provider, held by this process."""
+
+    def __init__(self, adapter: Adapter, report: Callable[[base.HookReply], None]) -> None:
+        self._adapter = adapter
+        self._links = Links(
+            adapter.plan(),
+            read=partial(answers.read_receipt, ids=adapter.ids),
+            report=lambda receipts: report(base.HookReply(tuple(receipts))),
+            note=adapter.tell,
+        )
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        return self._adapter.read_answer(self._links.submit(self._adapter.compose(message)))
+
+    def close(self) -> None:
+        self._links.close()
+
+
+def _can_write(charset: str, text: str) -> bool:
+    try:
+        text.encode(charset)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _relative(seconds: int) -> str:
+    """A validity period from now: years, months, days, hours, minutes, seconds, and R for relative."""
+    minutes, seconds = divmod(max(1, seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"0000{min(days, 99):02}{hours:02}{minutes:02}{seconds:02}000R"

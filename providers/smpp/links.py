@@ -1,0 +1,263 @@
+"""The binds to one message centre: kept up, and shared by all threads that send.
+
+A bind that is lost is made anew, after a pause that grows while that fails. Receipts are answered only after they were
+reported, so that the centre keeps what we could not store and delivers it again.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from providers.base import Outcome, Receipt
+from providers.errors import NotConnected, ProviderError
+from providers.smpp.pdu import Command, Pdu, Status, Unreadable
+from providers.smpp.session import UNBIND_SECONDS, Refused, Session, dial
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 60.0  # between two tries to bind
+STEADY_SECONDS = 60.0  # a bind that held for so long was a good one: the pauses begin anew
+GRACE_SECONDS = 2.0  # so long a message waits for a bind that was lost just now, or is being made for the first time
+SLOT_SECONDS = 2.0  # so long it waits for room in the window and under the rate
+FIRST_THROTTLE_SECONDS, MAX_THROTTLE_SECONDS = 0.5, 5.0  # how long a centre that has enough is left alone
+REPORT_BATCH = 100  # receipts stored in one go
+MAX_UNREPORTED = 1_000  # what waits beyond is refused, for the centre to deliver later
+NOTE_SECONDS = 15.0  # how often the state is told, also where it does not change
+CLOSE_SECONDS = 5.0
+
+THROTTLED = frozenset({Status.THROTTLED, Status.QUEUE_FULL})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to connect to and how. ``binds`` names one command for each bind; ``rate`` is in messages a second over all
+    of them, 0 for none; ``window`` is how many may be unanswered on each. ``refusal`` explains a status."""
+
+    host: str
+    port: int
+    is_tls: bool
+    allowed_networks: Sequence[str]
+    binds: Sequence[Command]
+    bind_body: bytes = field(repr=False)
+    window: int
+    rate: float
+    enquire_seconds: float
+    refusal: Callable[[int], ProviderError]
+
+    def open(self, command: Command, on_message: Callable[[Session, Pdu], None]) -> Session:
+        """A bound session. Raises :class:`ProviderError`."""
+        connected = dial(self.host, self.port, is_tls=self.is_tls, allowed_networks=self.allowed_networks)
+        session = Session(connected, on_message, enquire_seconds=self.enquire_seconds)
+        try:
+            session.bind(command, self.bind_body)
+        except Refused as refused:
+            session.end("the bind was refused")
+            raise self.refusal(refused.status) from None
+        except ProviderError:
+            session.end("no answer to the bind")
+            raise
+        return session
+
+
+class Links:
+    """``read`` turns a delivered PDU into a receipt, or None for what is none; ``report`` stores receipts and raises
+    where it could not; ``note`` is told how many binds are up, and must not raise."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        read: Callable[[Pdu], Receipt | None],
+        report: Callable[[list[Receipt]], None],
+        note: Callable[[int], None],
+    ) -> None:
+        self.plan = plan
+        self._read, self._report, self._note = read, report, note
+        self._changed = threading.Condition()
+        self._bound: dict[Session, Command] = {}
+        self._lost_at = time.monotonic()
+        self._problem: ProviderError = NotConnected("no bind to the message centre")
+        self._next_at = 0.0  # when the rate lets the next message leave
+        self._resume_at = 0.0  # when a centre that had enough is asked again
+        self._throttle_seconds = 0.0
+        self._closing = threading.Event()
+        self._unreported: queue.Queue[tuple[Session, Pdu] | None] = queue.Queue(MAX_UNREPORTED)
+        self._threads = [threading.Thread(target=self._keep, args=(command,), daemon=True) for command in plan.binds]
+        self._reporter = threading.Thread(target=self._report_receipts, daemon=True)
+        for thread in (*self._threads, self._reporter):
+            thread.start()
+
+    def submit(self, bodies: Sequence[bytes]) -> Pdu:
+        """Send the parts of one message over one bind, and return the answer to the last, or to the first refused.
+
+        Raises :class:`ProviderError`, with an unknown outcome where no answer came.
+        """
+        session = self._take_slot(len(bodies))
+        try:
+            for body in bodies:
+                answer = session.request(Command.SUBMIT_SM, body)
+                self._heed(answer.status)
+                if answer.status:
+                    break
+        finally:
+            self._give_back(session)
+        return answer
+
+    def close(self) -> None:
+        """Part from the centre in peace. Messages under way have their answers awaited, receipts are stored first."""
+        self._closing.set()
+        deadline = time.monotonic() + CLOSE_SECONDS
+        with self._changed:
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not any(session.in_flight for session in self._bound), CLOSE_SECONDS)
+            bound = list(self._bound)
+        with suppress(queue.Full):
+            self._unreported.put(None, timeout=CLOSE_SECONDS)
+        self._reporter.join(max(0.0, deadline - time.monotonic()))
+        for session in bound:
+            session.unbind()
+        for thread in self._threads:
+            thread.join(max(UNBIND_SECONDS, deadline - time.monotonic()) / len(self._threads))
+        for session in bound:
+            session.end("no answer to our unbind")
+
+    def _take_slot(self, messages: int) -> Session:
+        """A bind with room in its window, counted as used. Waits a moment for one, and for the rate."""
+        deadline = time.monotonic() + SLOT_SECONDS
+        with self._changed:
+            while True:
+                now = time.monotonic()
+                able = [session for session, command in self._bound.items() if command != Command.BIND_RECEIVER]
+                free = [session for session in able if session.in_flight < self.plan.window]
+                if self._closing.is_set():
+                    raise NotConnected("the connection to the message centre is being closed")
+                if not able and now >= self._lost_at + GRACE_SECONDS:
+                    raise ProviderError(str(self._problem), self._problem.outcome)
+                may_leave_at = max(self._next_at, self._resume_at)
+                if free and now >= may_leave_at:
+                    chosen = min(free, key=lambda session: session.in_flight)
+                    chosen.in_flight += 1
+                    if self.plan.rate:
+                        self._next_at = now + messages / self.plan.rate
+                    return chosen
+                if now >= deadline:
+                    raise ProviderError("the message centre takes no more at the moment", Outcome.RATE_LIMITED)
+                self._changed.wait((min(deadline, may_leave_at) if free else deadline) - now)
+
+    def _give_back(self, session: Session) -> None:
+        with self._changed:
+            session.in_flight -= 1
+            self._changed.notify_all()
+
+    def _heed(self, status: int) -> None:
+        """Leave a centre alone that has enough, longer each time until it takes one again."""
+        with self._changed:
+            now = time.monotonic()
+            if status not in THROTTLED:
+                self._throttle_seconds = 0.0
+            elif now >= self._resume_at:  # not once more for what was under way at the same time
+                longer = max(FIRST_THROTTLE_SECONDS, 2 * self._throttle_seconds)
+                self._throttle_seconds = min(longer, MAX_THROTTLE_SECONDS)
+                self._resume_at = now + self._throttle_seconds
+
+    def _keep(self, command: Command) -> None:
+        """Keep one bind up, in a thread of its own."""
+        pause = FIRST_PAUSE_SECONDS
+        while not self._closing.is_set():
+            try:
+                session = self.plan.open(command, self._take_in)
+                began_at = time.monotonic()
+                self._serve(session, command)
+                if time.monotonic() - began_at > STEADY_SECONDS:
+                    pause = FIRST_PAUSE_SECONDS
+            except ProviderError as error:
+                self._fail(error)
+            except Exception as error:  # a fault of ours shall not end the bind for good
+                self._fail(NotConnected(f"the bind failed ({type(error).__name__})"))
+            # Not all binds, and not all installations, at the same moment.
+            self._closing.wait(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
+
+    def _serve(self, session: Session, command: Command) -> None:
+        with self._changed:
+            self._bound[session] = command
+            self._changed.notify_all()
+        if self._closing.is_set():  # which did not see this one
+            session.hang_up()
+        self._note(len(self._bound))
+        log.info("Bound to the message centre %s as %s.", self.plan.host, command.name.removeprefix("BIND_").lower())
+        session.serve()
+        with self._changed:
+            del self._bound[session]
+            self._lost_at = time.monotonic()
+            self._problem = NotConnected(f"the connection to the message centre is lost: {session.ending}")
+            self._changed.notify_all()
+        self._note(len(self._bound))
+        log.log(
+            logging.INFO if self._closing.is_set() else logging.WARNING,
+            "The bind to the message centre %s is over: %s.",
+            self.plan.host,
+            session.ending,
+        )
+
+    def _fail(self, error: ProviderError) -> None:
+        is_new = str(error) != str(self._problem)
+        with self._changed:
+            self._problem = error
+            self._changed.notify_all()
+        log.log(
+            logging.WARNING if is_new else logging.INFO, "No bind to the message centre %s: %s", self.plan.host, error
+        )
+
+    def _take_in(self, session: Session, pdu: Pdu) -> None:
+        """In the session's thread, which reads on at once."""
+        try:
+            self._unreported.put_nowait((session, pdu))
+        except queue.Full:
+            session.answer(pdu, Status.RECEIVER_TEMPORARY)
+
+    def _report_receipts(self) -> None:
+        """Store receipts and answer them, in a thread of its own, as many at a time as there are."""
+        batch: list[tuple[Session, Pdu] | None] = []
+        while None not in batch:
+            batch = []
+            with suppress(queue.Empty):
+                batch.append(self._unreported.get(timeout=NOTE_SECONDS))
+                while len(batch) < REPORT_BATCH:
+                    batch.append(self._unreported.get_nowait())
+            if not batch:
+                self._note(len(self._bound))
+            self._settle([delivered for delivered in batch if delivered is not None])
+        self._note(0)
+
+    def _settle(self, delivered: list[tuple[Session, Pdu]]) -> None:
+        receipts, waiting = [], []
+        for session, pdu in delivered:
+            try:
+                receipt = self._read(pdu)
+            except Unreadable:
+                session.answer(pdu, Status.RECEIVER_PERMANENT)
+                continue
+            if receipt is None:
+                session.answer(pdu)
+            else:
+                receipts.append(receipt)
+                waiting.append((session, pdu))
+        status = Status.OK
+        try:
+            if receipts:
+                self._report(receipts)
+        except Exception as error:  # the database may be away
+            status = Status.RECEIVER_TEMPORARY
+            log.warning(
+                "%s receipts could not be stored (%s); they will come again.", len(receipts), type(error).__name__
+            )
+        for session, pdu in waiting:
+            session.answer(pdu, status)
