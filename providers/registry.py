@@ -66,6 +66,11 @@ def for_channel(channel: str) -> list[type[Adapter]]:
     return [found for _, found in sorted(_scan()[0].items()) if channel in found.channels]
 
 
+def connected_types() -> list[str]:
+    """Those that send over a long-lived connection."""
+    return [name for name, found in sorted(_scan()[0].items()) if found.is_connected]
+
+
 def reload() -> None:
     """Forget what was found; the folder is read again at the next question. For tests that add a folder to
     it.

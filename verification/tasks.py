@@ -13,9 +13,21 @@ broker = make_broker()
 dramatiq.set_broker(broker)
 
 
-@dramatiq.actor(queue_name="messages", broker=broker)
+MESSAGES, CONNECTIONS = "messages", "connections"  # the second for workers that hold connections
+
+
+@dramatiq.actor(queue_name=MESSAGES, broker=broker)
 def deliver_message(message_id: int) -> None:
+    _deliver(message_id)
+
+
+@dramatiq.actor(queue_name=CONNECTIONS, broker=broker)
+def deliver_connected(message_id: int) -> None:
+    _deliver(message_id, is_connected=True)
+
+
+def _deliver(message_id: int, *, is_connected: bool = False) -> None:
     try:
-        dispatch.deliver(message_id)
+        dispatch.deliver(message_id, is_connected=is_connected)
     except Exception as error:  # the row is still there, and its lease ends; the sweep takes it from here
         log.error("message %s: delivery failed with %s", message_id, type(error).__name__)

@@ -1,5 +1,7 @@
 """The worker process: threads that deliver what they are woken for, and a sweep that finds what nobody woke them for.
 
+A connections worker does the same, and holds the connections of those providers that send over one.
+
 The sweep needs no broker. With the broker away, it alone delivers, a second or two later than usual.
 """
 
@@ -11,16 +13,17 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent import futures
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
 import dramatiq
-from django.db import close_old_connections, connections
+from django.db import DatabaseError, close_old_connections, connections
 
 from verification import addresses, sql
-from verification.services import alerts, callbacks, dispatch, fallback, guard, retention, sweeping
+from verification.services import alerts, callbacks, connected, dispatch, fallback, guard, retention, sweeping
 from verification.services.rendering import languages
-from verification.tasks import broker
+from verification.tasks import CONNECTIONS, MESSAGES, broker
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +41,7 @@ FALLBACK_BATCH = 50
 PURGE_ASK_SECONDS = 60.0
 
 
-def run(*, threads: int) -> None:
+def run(*, threads: int, holds_connections: bool = False) -> None:
     """Deliver with ``threads`` threads until SIGTERM or SIGINT; what is being sent then is finished first."""
     stopping = threading.Event()
     signals: SimpleQueue[int] = SimpleQueue()  # which, unlike an event, a signal handler may touch at any moment
@@ -46,8 +49,13 @@ def run(*, threads: int) -> None:
         signal.signal(number, lambda number, _: signals.put(number))
     addresses.warm()
     languages()
-    worker = dramatiq.Worker(broker, worker_threads=threads, worker_timeout=1000)
+    queues = {MESSAGES, CONNECTIONS} if holds_connections else {MESSAGES}
+    worker = dramatiq.Worker(broker, queues=queues, worker_threads=threads, worker_timeout=1000)
     polling = pollers(stopping)
+    if holds_connections:
+        polling.append(keeper(stopping))
+        with suppress(DatabaseError):  # the keeper tries again
+            connected.keep()  # so that the first message finds them
     worker.start()
     for poller in polling:
         poller.start()
@@ -60,6 +68,7 @@ def run(*, threads: int) -> None:
     worker.stop(timeout=int(STOP_SECONDS * 1000))
     for poller in polling:
         poller.join(max(0.0, give_up_at - time.monotonic()))
+    connected.close_all()
     connections.close_all()
 
 
@@ -183,3 +192,8 @@ def pollers(stopping: threading.Event) -> list[Poller]:
     )
     purge = Poller("the purge", stopping, claim=Purging(), work=lambda _: retention.purge(), threads=1)
     return [sweep, calls, news, purge]
+
+
+def keeper(stopping: threading.Event) -> Poller:
+    """What holds the connections to the configuration. It has no rows to work on."""
+    return Poller("the connections", stopping, claim=lambda _: [], work=lambda _: None, tidy=connected.keep, threads=1)

@@ -8,6 +8,7 @@ from providers.errors import HookForged, HookUnreadable
 
 SENT = []
 SAID = []  # by bots: account, text, button
+CONNECTIONS = []  # those that were opened, in order
 ANSWERS = defaultdict(list)  # by the provider's setting "name": results to give, in turn; then acceptance
 
 
@@ -72,9 +73,38 @@ class FaultyBotAdapter(BotAdapter):
         raise RuntimeError("p4ss" + "w0rd")  # in two, as a traceback shows the line itself
 
 
+class ConnectedAdapter(Adapter):
+    """Sends over a connection only."""
+
+    type = "collector_connected"
+    label = "Connected collector"
+    channels = ("sms",)
+    is_connected = True
+
+    def send(self, message):
+        raise AssertionError("It was asked past its connection.")
+
+    def connect(self, report):
+        return CollectorConnection(self, report)
+
+
+class CollectorConnection:
+    def __init__(self, adapter, report):
+        self.adapter = adapter
+        self.report = report
+        self.is_open = True
+        CONNECTIONS.append(self)
+
+    def send(self, message):
+        return Adapter.send(self.adapter, message)
+
+    def close(self):
+        self.is_open = False
+
+
 def install():
     found, _ = registry._scan()
-    for adapter in (Adapter, BotAdapter, FaultyBotAdapter):
+    for adapter in (Adapter, BotAdapter, FaultyBotAdapter, ConnectedAdapter):
         found.setdefault(adapter.type, adapter)
 
 
@@ -85,6 +115,7 @@ class Outbox:
         install()
         SENT.clear()
         SAID.clear()
+        CONNECTIONS.clear()
         ANSWERS.clear()
 
     def close(self):

@@ -591,9 +591,9 @@ def test_it_speaks_tls_and_looks_at_the_certificate(certificate, build, reports)
 
 
 def test_it_does_not_trust_just_any_certificate(tmp_path, build):
-    with Smsc(tls=make_certificate(tmp_path, "gateway.test").server_context()) as smsc:
-        with pytest.raises(ProviderError) as caught:
-            build(host="127.0.0.1", port=smsc.port).check()
+    context = make_certificate(tmp_path, "gateway.test").server_context()
+    with Smsc(tls=context) as smsc, pytest.raises(ProviderError) as caught:
+        build(host="127.0.0.1", port=smsc.port).check()
     assert caught.value.outcome is Outcome.MISCONFIGURED and "certificate" in str(caught.value)
 
 

@@ -67,6 +67,9 @@ class Message(models.Model):
     claims = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")
     lost_leases = models.PositiveSmallIntegerField(default=0, help_text="How often a worker died with it.")
     claimed_at = models.DateTimeField(null=True)
+    is_handed_over = models.BooleanField(
+        default=False, db_default=False, help_text="Left to a worker that holds its provider's connection."
+    )
     created_at = models.DateTimeField(db_default=Now())
     due_at = models.DateTimeField(db_default=Now())
     fallback_at = models.DateTimeField(null=True, help_text="When the next channel is tried unless it has arrived.")

@@ -12,12 +12,14 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from providers.base import Outcome, OutgoingMessage, Result
+from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from providers.errors import ProviderError
 from verification import places, sql
 from verification.addresses import country_of
 from verification.crypto import DecryptionFailed, decrypt
 from verification.models import MessageStatus, Subscription
+from verification.services import outbox
+from verification.services.connected import sender_of
 from verification.services.providers import LiveProvider, forget_providers
 from verification.services.rendering import Style, render_message
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
@@ -28,6 +30,7 @@ LEASE_SECONDS = 30  # longer than the offers of one claim can take: OFFER_SECOND
 OFFER_SECONDS = 15  # after these no further provider is asked within one claim; the message goes back instead
 RECORD_SECONDS = 15.0  # how long an outcome is kept for a database that is away
 RECORD_PAUSE_SECONDS = 0.2
+HAND_OVER_SECONDS = 2.0  # so long a message is left to the workers that hold its provider's connection
 FIRST_RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 15.0
 UNCONFIRMED_SECONDS = 600  # how long a message of unknown outcome may be confirmed by a receipt
@@ -47,11 +50,18 @@ def stop_offering() -> None:
     _stopping.set()
 
 
-def deliver(message_id: int) -> bool:
+def deliver(message_id: int, *, is_connected: bool = False) -> bool:
     """Deliver the message, or in its place the freshest that is due, where it was taken already or the wake-up for it
-    comes late. False if there was nothing to do.
+    comes late. False if there was nothing to do. ``is_connected`` takes it though it was handed over just now.
     """
-    claimed = sql.call_many("claim_messages", message=message_id, limit=1, lease_seconds=LEASE_SECONDS, idle_seconds=0)
+    claimed = sql.call_many(
+        "claim_messages",
+        message=message_id,
+        limit=1,
+        lease_seconds=LEASE_SECONDS,
+        idle_seconds=0,
+        is_connected=is_connected,
+    )
     for message in claimed:
         deliver_claimed(message)
     return bool(claimed)
@@ -62,7 +72,12 @@ def claim_due(*, limit: int, idle_seconds: float) -> list[Any]:
     and those that have been due for ``idle_seconds``.
     """
     return sql.call_many(
-        "claim_messages", message=None, limit=limit, lease_seconds=LEASE_SECONDS, idle_seconds=idle_seconds
+        "claim_messages",
+        message=None,
+        limit=limit,
+        lease_seconds=LEASE_SECONDS,
+        idle_seconds=idle_seconds,
+        is_connected=False,
     )
 
 
@@ -123,14 +138,31 @@ class _Offer:
             left_out={*message.unknown_at, *message.no_account_at},
             accounts=message.accounts,
         ):
+            sender = sender_of(provider)
+            if sender is None:
+                if self._is_handed_over(provider):
+                    return
+                continue
             if not self._may_ask(provider):
                 continue
             if _stopping.is_set() or self._elapsed() > OFFER_SECONDS or self._lives_seconds() <= 0:
                 self.answer.retry_after = 0
                 break
-            if self._is_settled_by(provider, _addressed(outgoing, provider, message)):
+            if self._is_settled_by(provider, sender, _addressed(outgoing, provider, message)):
                 return
         self._conclude()
+
+    def _is_handed_over(self, provider: LiveProvider) -> bool:
+        """Leave the message to a worker that holds this provider's connection. False if it was left to one already
+        and none took it, or the provider is set aside: then the next provider has its turn.
+        """
+        if self.message.is_handed_over or is_aside(provider, timezone.now()):
+            self.answer.error = "The provider is not connected."
+            self.answer.retry_after = 0
+            return False
+        sql.call("hand_over", message=self.message.id, claims=self.message.claims, seconds=HAND_OVER_SECONDS)
+        outbox.wake_connected(self.message.id)
+        return True
 
     def _may_ask(self, provider: LiveProvider) -> bool:
         """False for a provider that is set aside; of those whose time aside is over, one message is the probe."""
@@ -143,10 +175,10 @@ class _Offer:
         self.answer.retry_after = 0
         return False
 
-    def _is_settled_by(self, provider: LiveProvider, outgoing: OutgoingMessage) -> bool:
+    def _is_settled_by(self, provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage) -> bool:
         """Ask one provider. True if that decided the message."""
         asked_at = time.monotonic()
-        result = _ask(provider, outgoing)
+        result = _ask(provider, sender, outgoing)
         attempt = _attempt(provider, result, latency=time.monotonic() - asked_at)
         is_settled = self._record(provider, result, attempt)
         self._judge(provider, result)
@@ -255,9 +287,9 @@ def _addressed(outgoing: OutgoingMessage, provider: LiveProvider, message: Any) 
     )
 
 
-def _ask(provider: LiveProvider, outgoing: OutgoingMessage) -> Result:
+def _ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage) -> Result:
     try:
-        return provider.adapter.send(outgoing)
+        return sender.send(outgoing)
     except ProviderError as error:
         return Result(
             error.outcome,

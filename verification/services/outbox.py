@@ -16,17 +16,22 @@ _away_until = 0.0
 
 def wake(message_id: int) -> None:
     """Wake a worker once the current transaction, if any, is committed. Never raises."""
-    transaction.on_commit(lambda: _send(message_id))
+    transaction.on_commit(lambda: _send("deliver_message", message_id))
 
 
-def _send(message_id: int) -> None:
+def wake_connected(message_id: int) -> None:
+    """Wake a worker that holds connections, likewise."""
+    transaction.on_commit(lambda: _send("deliver_connected", message_id))
+
+
+def _send(actor: str, message_id: int) -> None:
     global _away_until
     if time.monotonic() < _away_until:
         return
-    from verification.tasks import deliver_message  # tasks stands on dispatch, which stands beside us
+    from verification import tasks  # which stands on dispatch, which stands beside us
 
     try:
-        deliver_message.send(message_id)
+        getattr(tasks, actor).send(message_id)
     except RedisError:
         _away_until = time.monotonic() + AWAY_SECONDS
         log.warning("The broker is away; messages go out with the workers' sweep.")

@@ -5,6 +5,9 @@
 -- A wake-up that comes late says that there is more to send than there are threads. Then the freshest message takes its
 -- turn, whichever it is: behind a backlog a code of this moment is still of use, and an old one may no longer be.
 --
+-- A message that was handed over (hand_over.sql) is not due yet. Who holds connections (p_is_connected) takes it by its
+-- id all the same; `is_handed_over` tells them, and whoever takes it when it is due, not to hand it over once more.
+--
 -- A claim is a lease: `due_at` moves to its end, and a worker that dies with it loses the message to the next one.
 -- Rows that another worker is just taking are skipped. What comes back is all that sending needs, `is_over` true
 -- where the code is no longer valid and must not be sent; `unknown_at` the providers whose outcome for this message is
@@ -12,13 +15,13 @@
 -- the same provider); and, for messengers, `accounts` the recipient's accounts by bot, and `no_account_at` the providers
 -- that said within the last day that there is none.
 CREATE OR REPLACE FUNCTION claim_messages(
-    p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision
+    p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision, p_is_connected boolean
 )
 RETURNS TABLE (
     id bigint, project_id bigint, project jsonb, channel text, address text, language text, claims integer,
     lost_leases integer, session_id text, session_code bytea, manual_code bytea, pinned_provider_id bigint,
     is_pinned boolean, lives_seconds double precision, is_over boolean, unknown_at bigint[],
-    recipient_id bigint, accounts jsonb, no_account_at bigint[]
+    recipient_id bigint, accounts jsonb, no_account_at bigint[], is_handed_over boolean
 )
 -- Planning the statement below for its few ids takes longer than running it, and PostgreSQL would do so at every call.
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
@@ -30,7 +33,9 @@ BEGIN
     IF p_message IS NOT NULL THEN
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
-            WHERE m.id = p_message AND m.status IN ('queued', 'sending') AND m.due_at BETWEEN v_now - v_late AND v_now
+            WHERE m.id = p_message
+              AND m.status IN ('queued', 'sending')
+              AND (m.due_at BETWEEN v_now - v_late AND v_now OR p_is_connected AND m.is_handed_over)
             FOR UPDATE SKIP LOCKED
         );
         IF v_ids = '{}' THEN
@@ -58,6 +63,7 @@ BEGIN
         claims = m.claims + 1,
         lost_leases = m.lost_leases + (m.claimed_at IS NOT NULL)::integer,
         claimed_at = v_now,
+        is_handed_over = false,
         due_at = v_now + make_interval(secs => p_lease_seconds)
     FROM verification_message AS taken
     JOIN verification_recipient AS recipient ON recipient.id = taken.recipient_id
@@ -90,6 +96,7 @@ BEGIN
             WHERE m.channel LIKE 'messenger%'
               AND noted.recipient_id = m.recipient_id
               AND noted.noted_at > v_now - interval '24 hours'
-        );
+        ),
+        taken.is_handed_over;
 END
 $$;

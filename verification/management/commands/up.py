@@ -86,7 +86,7 @@ class Command(WatchwordCommand):
         web = [sys.executable, "-m", "verification.management.webserver"]
         web += ["--host", host, "--port", str(port), "--workers", str(workers)]
         worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker", "--skip-checks"]
-        worker += ["--threads", str(threads)]
+        worker += ["--threads", str(threads), "--connections"]
         children = [Child("web server", web, environment), Child("worker", worker, environment)]
         with Supervisor(claim, children, self.complain) as supervisor:
             text = describe(environment["BASE_URL"], url)  # while they load

@@ -1,4 +1,4 @@
-"""``worker [--threads N]``"""
+"""``worker [--threads N] [--connections]``"""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ DEFAULT_THREADS = 8
 
 class Command(WatchwordCommand):
     help = "Deliver messages until SIGTERM or Ctrl-C; what is being sent then is finished first."
-    epilog = "Run as many as you like, on as many machines. `up` runs one by itself."
+    epilog = (
+        "Run as many as you like, on as many machines, and one of them with --connections where a provider sends over\n"
+        "a connection that is kept (SMPP). `up` runs one such by itself."
+    )
     prints_data = False
     requires_system_checks = "__all__"
 
@@ -29,7 +32,13 @@ class Command(WatchwordCommand):
             help=f"Messages delivered at the same time. Default: {DEFAULT_THREADS}.",
         )
 
-    def handle(self, *, threads: int, **_: Any) -> None:
+        parser.add_argument(
+            "--connections",
+            action="store_true",
+            help="Also hold the connections of the providers that need one. Each such worker opens its own.",
+        )
+
+    def handle(self, *, threads: int, connections: bool, **_: Any) -> None:
         if threads < 1:
             raise Misuse("--threads is a whole number from 1.")
         if lifeline.is_held():  # `up` says itself that all is ready
@@ -37,4 +46,4 @@ class Command(WatchwordCommand):
         lifeline.hold()
         from verification import worker  # connects to the broker, which --help does not need
 
-        worker.run(threads=threads)
+        worker.run(threads=threads, holds_connections=connections)

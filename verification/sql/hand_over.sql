@@ -1,0 +1,11 @@
+-- Give a message back for a worker that holds a connection which this one lacks: it may take it at once, by its id
+-- (claim_messages), and from p_seconds on anybody may. Changes nothing where the lease was lost to another (p_claims).
+CREATE OR REPLACE FUNCTION hand_over(p_message bigint, p_claims integer, p_seconds double precision)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE verification_message SET
+        claimed_at = NULL, is_handed_over = true, due_at = clock_timestamp() + make_interval(secs => p_seconds)
+    WHERE id = p_message AND status = 'sending' AND claims = p_claims;
+    RETURN FOUND;
+END
+$$;
