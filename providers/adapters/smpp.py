@@ -17,7 +17,7 @@ from functools import partial
 
 from providers import base, gsm
 from providers.base import Outcome, Setting, SettingKind
-from providers.errors import ProviderError
+from providers.errors import NotConnected, ProviderError
 from providers.smpp import answers, pdu
 from providers.smpp.links import NOTE_SECONDS, Links, Plan
 from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Tag
@@ -167,6 +167,9 @@ class Adapter(base.Adapter):
             if not least <= int(values[name]) <= most:
                 errors[name] = f"a number from {least} to {most} is expected"
         return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        raise NotConnected("a connections worker sends it")
 
     def connect(self, report: Callable[[base.HookReply], None]) -> base.Connection:
         return _Connection(self, report)
