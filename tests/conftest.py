@@ -67,9 +67,10 @@ def fresh_memory(request):
         yield
         return
     from verification.api import middleware
-    from verification.services import keys, limits, providers
+    from verification.services import dispatch, keys, limits, providers
 
     keys._callers.clear()
+    dispatch.recent_projects.clear()
     providers._live.clear()
     middleware._listed = (float("-inf"), frozenset())
     limits._shared_counter().limiter.storage.reset()

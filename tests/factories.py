@@ -66,9 +66,10 @@ def project(name="", channels=("sms", "email"), **values):
 
 def forget():
     """Drop what this process remembers of the configuration."""
-    from verification.services import keys
+    from verification.services import dispatch, keys
 
     keys._callers.clear()
+    dispatch.recent_projects.clear()
     providers._live.clear()
 
 

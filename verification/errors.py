@@ -88,6 +88,7 @@ _OUTCOMES = {
     "challenge_used": ("challenge_failed", "The answer to the challenge was used before. Solve a new one."),
     "suppressed": ("recipient_not_allowed", "Nothing can be sent to this recipient."),
     "guarded": ("recipient_not_allowed", "Nothing can be sent to this recipient."),
+    "over_platform_limit": ("too_many_sends", "Too many codes were sent to this recipient."),
     "over_budget": ("rate_limited", "The channel's budget for today is used up."),
     "verify_token_not_found": ("verify_token_not_found", "There is no verify token with this value."),
     "verify_token_expired": ("verify_token_expired", "The verify token is over or was used before."),

@@ -31,6 +31,7 @@ ROUND_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
 IDLE_SECONDS = 1.0  # a message due for this long was forgotten by its wake-up
 WIPE_SECONDS = 30.0
+BUDGET_SECONDS = 5.0  # between two looks at the budgets of the day
 STOP_SECONDS = 8.0  # longer than a provider call may take, and less than `up` waits before it kills
 GUARD_SECONDS = 5.0
 GUARD_SHARE = 0.05  # of the time at most: with much to count, it is counted less often
@@ -134,13 +135,16 @@ class Tidying:
     """What the sweep does besides delivering, now and then, also while there is much to deliver."""
 
     def __init__(self) -> None:
-        self.expire_at = self.wipe_at = self.guard_at = 0.0
+        self.expire_at = self.wipe_at = self.guard_at = self.budgets_at = 0.0
 
     def __call__(self) -> None:
         now = time.monotonic()
         if now >= self.expire_at:
             sweeping.expire_messages()
             self.expire_at = now + ROUND_SECONDS
+        if now >= self.budgets_at:
+            sweeping.raise_budget_alerts()
+            self.budgets_at = now + BUDGET_SECONDS
         if now >= self.wipe_at:
             sweeping.wipe_codes()
             self.wipe_at = now + WIPE_SECONDS

@@ -15,9 +15,11 @@ from verification.models import (
     Channel,
     Decision,
     GuardBlock,
+    KillSwitch,
     ListEntry,
     Message,
     MessageTemplate,
+    Platform,
     Project,
     Provider,
     Recipient,
@@ -45,6 +47,7 @@ MODELS = [
     AuditEntry,
     GuardBlock,
 ]
+OPERATOR_MODELS = [KillSwitch, Platform]
 
 
 def url(model, page, *args):
@@ -60,7 +63,7 @@ def is_sent_away(response):
 
 
 def test_it_has_a_row_for_every_registered_page():
-    assert set(admin.site._registry) == {*MODELS, User}
+    assert set(admin.site._registry) == {*MODELS, *OPERATOR_MODELS, User}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -104,6 +107,14 @@ def test_adding_is_for_those_whom_the_class_allows(panel, model):
     assert panel.as_("root").get(url(model, "add")).status_code == (403 if adders is Who.NOBODY else 200)
     assert panel.as_("owner").get(url(model, "add")).status_code == (200 if adders is Who.MEMBERS else 403)
     assert is_sent_away(panel.as_("anonymous").get(url(model, "add")))
+
+
+@pytest.mark.parametrize("model", OPERATOR_MODELS)
+def test_the_operators_pages_are_for_superusers(panel, model):
+    address = url(model, "changelist")
+    assert panel.as_("root").get(address).status_code == 200
+    assert panel.as_("owner").get(address).status_code == 403
+    assert is_sent_away(panel.as_("anonymous").get(address))
 
 
 @pytest.mark.parametrize("page", ["changelist", "add"])

@@ -14,8 +14,10 @@ from django.utils.html import format_html
 from verification.admin.display import channel_icon, label
 from verification.admin.fields import LinesField
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.errors import Misuse
 from verification.models import Channel, DailySpend, Provider
 from verification.services.lists import clean_country
+from verification.services.platform import require_budget_below_ceiling
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -23,6 +25,15 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         clean_item=clean_country,
         help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
     )
+
+    def clean_daily_budget(self) -> int | None:
+        budget: int | None = self.cleaned_data["daily_budget"]
+        if "daily_budget" in self.changed_data:
+            try:
+                require_budget_below_ceiling(budget)
+            except Misuse as error:
+                raise forms.ValidationError(str(error)) from None
+        return budget
 
     class Meta:
         labels = {"image_url": "Icon", "type": "Channel"}

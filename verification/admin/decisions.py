@@ -76,11 +76,16 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description="Figures")
     def shown_figures(self, decision: Decision) -> str:
-        return display.short(", ".join(f"{_words(name)} {value}" for name, value in decision.figures.items()), 80)
+        written = (f"{_words(name)} {_written(value)}" for name, value in decision.figures.items())
+        return display.short(", ".join(written), 80)
 
     @admin.display(description="Last", ordering="last_at")
     def last(self, decision: Decision) -> str:
         return display.recent(decision.last_at)
+
+
+def _written(value: object) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _words(name: str) -> str:

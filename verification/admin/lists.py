@@ -20,7 +20,7 @@ from verification.services.lists import add_entry, clean_value, search_values
 
 class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
-        labels = {"subject": "Matches", "expires_at": "Expires"}
+        labels = {"kind": "List", "subject": "Matches", "expires_at": "Expires"}
         help_texts = {
             "kind": "Nothing is sent to whom the block list matches. No limit of sends and no traffic guard stops whom"
             " the safe list matches; budgets and wrong codes still count. Where both match, the block list wins.",
@@ -80,7 +80,7 @@ class ListEntryAdmin(ScopedAdmin):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Only superusers may leave the project empty, for an entry of the whole platform."""
         if request.user.is_superuser:
-            kwargs["empty_label"] = "Every project"
+            kwargs["help_text"] = "Empty means every project."
         else:
             kwargs["required"] = True
         return super().formfield_for_foreignkey(db_field, request, **kwargs)

@@ -31,7 +31,11 @@ _TRAFFIC = (
     ("Callbacks", "webhook", "admin:verification_callback_changelist"),
     ("Inbox", "inbox", "admin:verification_inbox"),
 )
-_OPERATION = (("Users", "group", "admin:auth_user_changelist"),)
+_OPERATION = (
+    ("Kill switches", "emergency_home", "admin:verification_killswitch_changelist"),
+    ("Ceilings", "vertical_align_top", "admin:verification_platform_changelist"),
+    ("Users", "group", "admin:auth_user_changelist"),
+)
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from verification.models import ApiKey, Channel, KeyKind, Membership, Project, P
 from verification.services.keys import issue_key
 from verification.services.lists import clean_country
 from verification.services.networks import clean_network
+from verification.services.platform import CEILINGS, require_below_ceiling
 from verification.services.projects import (
     clean_alert_url,
     clean_android_hash,
@@ -90,6 +91,11 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         cleaned_data: dict[str, Any] = super().clean() or self.cleaned_data
         if secret := cleaned_data.get("new_challenge_secret"):
             self.instance.challenge_secret = seal_challenge_secret(self.instance, secret)
+        for name in CEILINGS.keys() & cleaned_data.keys() & set(self.changed_data):
+            try:
+                require_below_ceiling(name, cleaned_data[name])
+            except Misuse as error:
+                self.add_error(name, str(error))
         return cleaned_data
 
     def _post_clean(self) -> None:

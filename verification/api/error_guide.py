@@ -192,7 +192,7 @@ GUIDE: dict[str, Advice] = {
         "Something went wrong on our side; the request_id finds it in our log.",
     ),
     "service_unavailable": Advice(
-        "The database is away or busy for a moment. Nothing was accepted.",
+        "The database is away or busy for a moment, or the operator has stopped all sending. Nothing was accepted.",
         "Retry after `retry_after` seconds; nothing is done twice.",
         "The database is away; nothing was accepted.",
         {"retry_after": 1},

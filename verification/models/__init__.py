@@ -22,6 +22,7 @@ from verification.models.messages import (
     MessageStatus,
 )
 from verification.models.oversight import Alert, Decision
+from verification.models.platform import ALL_SENDING, KillSwitch, Platform
 from verification.models.projects import (
     ApiKey,
     ChallengeMode,
@@ -39,6 +40,7 @@ from verification.models.sessions import Session, UsedChallenge, VerifyToken, Wr
 from verification.models.upkeep import Upkeep
 
 __all__ = [
+    "ALL_SENDING",
     "Alert",
     "ApiKey",
     "AuditEntry",
@@ -60,6 +62,7 @@ __all__ = [
     "GuardedSend",
     "IdempotentRequest",
     "KeyKind",
+    "KillSwitch",
     "ListEntry",
     "ListKind",
     "ListSubject",
@@ -68,6 +71,7 @@ __all__ = [
     "MessageStatus",
     "MessageTemplate",
     "NoAccount",
+    "Platform",
     "Project",
     "Provider",
     "Recipient",

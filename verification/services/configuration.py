@@ -16,6 +16,7 @@ from verification import sql
 from verification.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.services.lists import Lists
+from verification.services.platform import NO_CEILINGS, bounded
 
 MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
 NO_LIMITS = [0, 0, 0]
@@ -102,7 +103,9 @@ class ProjectConfig:
     """
 
     def __init__(self, row: dict[str, Any]) -> None:
+        platform: dict[str, int] = row["platform"] or NO_CEILINGS
         self.id: int = row["id"]
+        self.is_stopped: bool = row["is_stopped"]  # whether the operator has stopped all sending
         self.public_id: str = row["public_id"]
         self.name: str = row["name"]
         self.site_url: str = row["site_url"]
@@ -117,11 +120,11 @@ class ProjectConfig:
         self.send_limits: list[int] = [
             row["sends_per_10_minutes"],
             row["sends_per_hour"],
-            row["sends_per_day"],
+            bounded(row["sends_per_day"], platform["max_sends_per_day"]),
         ]
         self.wrong_limits: list[int] = [row["wrong_codes_per_15_minutes"], row["wrong_codes_per_day"]]
-        self.creates_per_address: int = row["creates_per_address"]
-        self.requests_per_second: int = row["requests_per_second"]
+        self.creates_per_address = bounded(row["creates_per_address"], platform["max_creates_per_address"])
+        self.requests_per_second = bounded(row["requests_per_second"], platform["max_requests_per_second"])
         self.server_addresses = frozenset(row["server_addresses"])
         self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
         self.countries = frozenset(row["countries"])
@@ -144,6 +147,8 @@ class ProjectConfig:
             AddressKind.PHONE: row["default_phone_channel"],
             AddressKind.EMAIL: row["default_email_channel"],
         }
+        self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not
+        self._budget_ceiling = platform["max_daily_budget"]
         self.channels = {
             channel.type: channel for channel in (self._channel(item) for item in row["channels"]) if channel.providers
         }
@@ -184,6 +189,12 @@ class ProjectConfig:
             sealed_secret=secret and bytes.fromhex(secret.removeprefix("\\x")),  # as JSON has it
         )
 
+    def _budget(self, own: int | None) -> int | None:
+        """A channel's own budget, or the platform's ceiling where that is lower."""
+        if not self._budget_ceiling:
+            return own
+        return self._budget_ceiling if own is None else min(own, self._budget_ceiling)
+
     def _channel(self, row: dict[str, Any]) -> ChannelConfig:
         channel_type = row["type"]
         return ChannelConfig(
@@ -191,7 +202,7 @@ class ProjectConfig:
             name=row["name"] or str(ChannelType(channel_type).label),
             image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
             link=row["link"] or self.site_url or settings.BASE_URL,
-            daily_budget=row["daily_budget"],
+            daily_budget=self._budget(row["daily_budget"]),
             countries=frozenset(row["countries"]),
             providers=tuple(
                 ProviderConfig(item["id"], item["type"], item["name"], item["is_system"])

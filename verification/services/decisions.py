@@ -36,7 +36,7 @@ RULES = {
     "secret_key_network": Rule(
         "Secret key from elsewhere", "A valid secret key was used from outside the project's networks. Was it stolen?"
     ),
-    "platform_recipient_cap": Rule(
+    "platform_recipient_limit": Rule(
         "Too many SMS to one person", "All projects together have sent this recipient as many SMS as a day allows."
     ),
     "prefix": Rule(

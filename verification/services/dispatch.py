@@ -19,7 +19,10 @@ from verification.addresses import country_of
 from verification.crypto import DecryptionFailed, decrypt
 from verification.models import MessageStatus, Subscription
 from verification.services import outbox
+from verification.services.admission import stop_reason
+from verification.services.configuration import ProjectConfig, load_project
 from verification.services.connected import sender_of
+from verification.services.fresh import Remembered
 from verification.services.providers import LiveProvider, forget_providers
 from verification.services.rendering import Style, render_message
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
@@ -41,7 +44,7 @@ RETRYABLE = frozenset({Outcome.TEMPORARY, Outcome.RATE_LIMITED})
 FAULTS = frozenset({Outcome.TEMPORARY, Outcome.UNKNOWN, Outcome.MISCONFIGURED, Outcome.OUT_OF_FUNDS})
 ABOUT_THE_RECIPIENT = frozenset({Outcome.REFUSED, Outcome.NO_ACCOUNT})
 
-
+recent_projects: Remembered[int, ProjectConfig | None] = Remembered()
 _stopping = threading.Event()
 
 
@@ -116,6 +119,10 @@ class _Offer:
 
     def run(self) -> None:
         message = self.message
+        project = recent_projects.get(message.project_id, lambda: load_project(message.project_id))
+        if project and (reason := stop_reason(project, message.channel, message.address)):
+            _finish(message, MessageStatus.FAILED, error=reason)
+            return
         try:
             outgoing = _compose(message)
         except DecryptionFailed:

@@ -27,8 +27,10 @@ class Lists:
     """A project's live entries and the platform's. ``rows`` are ``[list, subject, value]``."""
 
     def __init__(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        self.is_empty = True
         self._block, self._safe = _Matcher(), _Matcher()
         for kind, subject, value in rows:
+            self.is_empty = False
             (self._block if kind == ListKind.BLOCK else self._safe).add(subject, value)
 
     def blocked_by(self, address: Address, client_address: str) -> str | None:

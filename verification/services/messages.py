@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from verification import codes, places, sql
 from verification.addresses import Address
 from verification.crypto import encrypt
-from verification.errors import FieldError, FieldsInvalid, Refusal, refusal
+from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.models import Message
 from verification.services import guard, limits, outbox, pseudonyms
+from verification.services.admission import refused, require_sending
 from verification.services.channels import usable_channels
 from verification.services.configuration import ChannelConfig, ProjectConfig
 
@@ -49,6 +50,8 @@ def send_message(
     limits.count_request(project)
     is_test = address.text in project.test_logins
     channel = usable_channels(project, address, channel_type, is_test=is_test)[0]
+    if not is_test:
+        require_sending(project)
     _require_provider(channel, provider_id)
     code = code or codes.generate_code(project.code_length)
     message_id = codes.generate_message_id()
@@ -73,7 +76,7 @@ def send_message(
     if row.outcome == "channel_not_active":
         raise Refusal("channel_not_active", "The user has not started this messenger's bot.", link=channel.link)
     if row.outcome != "queued":
-        raise refusal(row.outcome, row.retry_after)
+        raise refused(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
     if not is_test:
         outbox.wake(message_id)
     return SentMessage(message_id, code)

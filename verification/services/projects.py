@@ -28,6 +28,7 @@ from verification.models import ChallengeMode, ChallengeProvider, KeyKind, Membe
 from verification.services.keys import issue_key
 from verification.services.lists import clean_country
 from verification.services.networks import clean_network
+from verification.services.platform import CEILINGS, require_below_ceiling
 
 WEBHOOK_SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
 WEBHOOK_OVERLAP = timedelta(hours=24)  # how long the old secret goes on signing after a rotation
@@ -184,6 +185,8 @@ def set_project(*, project: Project, values: Mapping[str, str]) -> None:
             raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE)}.")
         is_secret = name in SECRETS
         setattr(project, name, seal_challenge_secret(project, text) if is_secret else _read(name, text))
+        if name in CEILINGS:
+            _below_ceiling(name, getattr(project, name))
     judge_challenge(project)
     _save(project)
 
@@ -303,6 +306,13 @@ def _read(name: str, text: str) -> Any:
         return int(text)
     clean = _CLEANERS.get(name)
     return clean(text) if clean else text
+
+
+def _below_ceiling(name: str, limit: int) -> None:
+    try:
+        require_below_ceiling(name, limit)
+    except Misuse as error:
+        raise Misuse(f"{name}: {error}") from None
 
 
 _CLEANERS = {"web_otp_domain": clean_domain, "android_hash": clean_android_hash, "alert_url": clean_alert_url}

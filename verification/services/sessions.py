@@ -13,6 +13,7 @@ from verification.addresses import Address, AddressKind, kind_of, parse_address
 from verification.crypto import code_digest, encrypt
 from verification.errors import Refusal, refusal
 from verification.services import challenges, guard, limits, outbox, pseudonyms
+from verification.services.admission import refused, require_sending
 from verification.services.channels import (
     SessionChannel,
     bot_link,
@@ -92,6 +93,8 @@ def create_session(
     is_asked = not is_test and challenges.is_asked(project, address, client_address)
     too_many = limits.count_create(project, client_address)
     channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address)
+    if send and not is_test:
+        require_sending(project)
     passed = None
     if not is_test:
         passed = challenges.verify(project, challenge_token, is_asked=is_asked or too_many is not None)
@@ -105,7 +108,7 @@ def create_session(
     if row.outcome == "too_many_attempts" and not is_test and challenge_token is None:
         challenges.ask(project)
     if row.outcome != "opened":
-        raise refusal(row.outcome, row.retry_after)
+        raise refused(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
     if row.message_id is not None:
         outbox.wake(row.message_id)
     return OpenedSession(
@@ -196,7 +199,10 @@ def send_unasked(*, project: ProjectConfig, session_id: str, channel_type: str) 
 def _channel_for(
     session: FoundSession, project: ProjectConfig, channel_type: str, client_address: str = ""
 ) -> ChannelConfig:
-    return usable_channels(project, session.to, channel_type, is_test=session.is_test, client_address=client_address)[0]
+    usable = usable_channels(project, session.to, channel_type, is_test=session.is_test, client_address=client_address)
+    if not session.is_test:
+        require_sending(project)
+    return usable[0]
 
 
 def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
@@ -371,7 +377,7 @@ def _send(
     if row.outcome == "too_many_attempts" and may_ask:
         challenges.ask(project)
     if row.outcome != "queued":
-        raise refusal(row.outcome, row.retry_after)
+        raise refused(project, row.outcome, row.retry_after, to=session.address, channel=channel.type)
     if row.message_id is not None:
         outbox.wake(row.message_id)
     return row

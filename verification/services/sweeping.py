@@ -23,6 +23,12 @@ def expire_messages() -> int:
     return _in_batches("expire_messages")
 
 
+def raise_budget_alerts() -> int:
+    """Alert the owners whose budgets of the day are running out. Returns the number of new alerts."""
+    raised: int = sql.call("raise_budget_alerts").raise_budget_alerts
+    return raised
+
+
 def wipe_codes() -> int:
     """Forget the codes of sessions that are over. Returns the number of sessions."""
     return _in_batches("wipe_codes")

@@ -1,6 +1,6 @@
 -- A project as the services need it: its row, its live channels in order with their enabled providers (the project's
--- own before the system's), its order of fall-back, its live test logins, and the live entries of its lists and of the
--- platform's.
+-- own before the system's), its order of fall-back, its live test logins, the live entries of its lists and of the
+-- platform's, and what the operator has stopped or put a ceiling on.
 CREATE OR REPLACE FUNCTION describe_project(p_project verification_project)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT to_jsonb(p_project) || jsonb_build_object(
@@ -19,11 +19,14 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
             )) ORDER BY channel.position, channel.id), '[]')
             FROM verification_channel AS channel
             WHERE channel.project_id = p_project.id AND channel.is_active
+              AND channel.type NOT IN (SELECT subject FROM verification_killswitch)
         ),
         'fallback', (
             SELECT coalesce(jsonb_agg(jsonb_build_array(step.channel, step.wait_seconds) ORDER BY step.position, step.id), '[]')
             FROM verification_fallbackstep AS step WHERE step.project_id = p_project.id
         ),
+        'platform', (SELECT to_jsonb(platform) FROM verification_platform AS platform),
+        'is_stopped', EXISTS (SELECT FROM verification_killswitch WHERE subject = 'all'),
         'lists', (
             SELECT coalesce(jsonb_agg(jsonb_build_array(entry.kind, entry.subject, entry.value)), '[]')
             FROM verification_listentry AS entry

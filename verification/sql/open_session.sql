@@ -118,7 +118,9 @@ BEGIN
             -- Nothing was sent, so nothing stays written.
             IF NOT v_is_returned THEN
                 DELETE FROM verification_session WHERE id = v_session.id;
+                PERFORM drop_unused_recipient(v_recipient);
             END IF;
+            sent_to := v_channel;
             RETURN;
         END IF;
         UPDATE verification_session SET channel = v_channel, awaited_channel = '' WHERE id = v_session.id;

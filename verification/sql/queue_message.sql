@@ -7,8 +7,8 @@
 -- p_waits is the project's order of fall-back as {channel: seconds}; where there is one, the message notes when the next
 -- channel is due. p_guard is the traffic guard's case, as in guard_refuses.
 --
--- Outcome: 'queued', 'suppressed', 'too_many_sends' (retry_after is null when waiting does not help), 'guarded' or
--- 'over_budget'.
+-- Outcome: 'queued', 'suppressed', 'too_many_sends' (retry_after is null when waiting does not help),
+-- 'over_platform_limit', 'guarded' or 'over_budget'.
 CREATE OR REPLACE FUNCTION queue_message(
     p_message bigint, p_project bigint, p_recipient bigint, p_session text, p_channel text, p_language text,
     p_expires_at timestamptz, p_code_encrypted bytea, p_callback_url text, p_provider bigint,
@@ -51,6 +51,15 @@ BEGIN
             RETURN;
         END IF;
         retry_after := NULL;
+
+        IF p_channel = 'sms' THEN
+            retry_after := platform_wait(p_recipient, p_now);
+            IF retry_after > 0 THEN
+                outcome := 'over_platform_limit';
+                RETURN;
+            END IF;
+            retry_after := NULL;
+        END IF;
 
         IF v_is_guarded AND guard_refuses(p_project, p_recipient, p_guard, p_now) THEN
             outcome := 'guarded';
@@ -122,6 +131,15 @@ BEGIN
 END
 $$;
 
+-- Forget a recipient that this call made and that nothing was written for. The caller holds its lock.
+CREATE OR REPLACE FUNCTION drop_unused_recipient(p_recipient verification_recipient) RETURNS void LANGUAGE sql AS $$
+    DELETE FROM verification_recipient AS recipient
+    WHERE recipient.id = p_recipient.id
+      AND recipient.created_at = statement_timestamp()
+      AND NOT EXISTS (SELECT FROM verification_session WHERE recipient_id = recipient.id)
+      AND NOT EXISTS (SELECT FROM verification_message WHERE recipient_id = recipient.id)
+$$;
+
 -- Write the message of a manual send, under the recipient's lock. p_messengers is as in active_messengers, of
 -- the channel and provider asked for, and empty for any other channel. Outcome: as queue_message, or
 -- 'channel_not_active'.
@@ -138,6 +156,7 @@ DECLARE
 BEGIN
     IF NOT p_is_test AND p_messengers <> '{}' AND active_messengers(v_recipient.id, p_messengers) = '{}' THEN
         outcome := 'channel_not_active';
+        PERFORM drop_unused_recipient(v_recipient);
         RETURN;
     END IF;
     SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
@@ -146,5 +165,8 @@ BEGIN
         coalesce(nullif(v_recipient.language, ''), p_language), v_now + make_interval(secs => p_lives_seconds),
         p_code_encrypted, p_callback_url, p_provider, p_is_test, p_limits, p_budget, '{}', p_guard, v_now
     ) AS queued;
+    IF outcome <> 'queued' THEN
+        PERFORM drop_unused_recipient(v_recipient);
+    END IF;
 END
 $$;

@@ -1,0 +1,99 @@
+"""The operator's own pages: what is stopped for every project, and the ceilings over what owners set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+
+from verification.admin.display import label, recent, text_of, time_of
+from verification.admin.scoping import ScopedAdmin, Who
+from verification.models import KillSwitch, Platform
+from verification.services.killswitch import stopped
+
+
+class KillSwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        labels = {"subject": "Stop"}
+        help_texts = {
+            "subject": "For every project, within a second. Messages that wait in the queue fail; codes that have"
+            " arrived can still be checked and verified.",
+            "reason": "For those who find it stopped.",
+        }
+
+
+@admin.register(KillSwitch)
+class KillSwitchAdmin(ScopedAdmin):
+    """A row stops; deleting it lets the traffic flow again."""
+
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    form = KillSwitchForm
+    fields = ("subject", "reason")
+    list_display = ("shown_subject", "reason", "shown_since")
+    list_before_template = "admin/verification/killswitch/stopped.html"
+    goes_with_it = ": sending resumes at once"
+    since_when = time_of("since", "Stopped")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("subject", "since_when") if obj else ()
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("subject", "reason", "since_when") if obj else ("subject", "reason")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        others = [each for each in stopped() if ":" in each.name]
+        return super().changelist_view(request, {**(extra_context or {}), "stopped_besides": others})
+
+    def save_model(self, request: HttpRequest, obj: KillSwitch, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            self.message_user(request, f"{obj} is stopped. Delete the row to resume.", messages.WARNING)
+
+    @admin.display(description="Stopped", ordering="subject")
+    def shown_subject(self, switch: KillSwitch) -> str:
+        return label(switch, "danger")
+
+    @admin.display(description="Since", ordering="since")
+    def shown_since(self, switch: KillSwitch) -> str:
+        return recent(switch.since)
+
+
+class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        labels = {
+            "sms_per_recipient_a_day": "SMS to one number a day",
+            "max_daily_budget": "Daily budget of a channel",
+            "max_sends_per_day": "Sends to one recipient a day",
+            "max_requests_per_second": "Requests a second",
+            "max_creates_per_address": "Creates per client address",
+        }
+
+
+@admin.register(Platform)
+class PlatformAdmin(ScopedAdmin):
+    """What an owner had set before above a new ceiling stays written, but the ceiling holds."""
+
+    viewers = changers = Who.SUPERUSERS
+    form = PlatformForm
+    fieldsets = (
+        ("All projects together", {"fields": ("sms_per_recipient_a_day",)}),
+        (
+            "At the most in each project",
+            {
+                "fields": (
+                    "max_daily_budget",
+                    "max_sends_per_day",
+                    "max_requests_per_second",
+                    "max_creates_per_address",
+                )
+            },
+        ),
+    )
+    list_display = ("__str__", "sms", "budget", "sends", "requests", "creates")
+    sms = text_of("sms_per_recipient_a_day", "SMS to one number a day")
+    budget = text_of("max_daily_budget", "Daily budget")
+    sends = text_of("max_sends_per_day", "Sends a day")
+    requests = text_of("max_requests_per_second", "Requests a second")
+    creates = text_of("max_creates_per_address", "Creates per client address")

@@ -1,0 +1,27 @@
+"""``setplatform name=value …``"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.management.base import WatchwordCommand, aligned
+from verification.management.commands.setproject import split
+from verification.models import Platform
+from verification.services.platform import PLATFORM_SETTABLE, platform, set_platform
+
+
+class Command(WatchwordCommand):
+    help = "Set or show the ceilings over what owners may set. Every process goes by them within a second."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("values", metavar="NAME=VALUE", nargs="*", help="Any of the names below; none shows them.")
+        fields = {field.name: field for field in Platform._meta.fields}
+        names = aligned((name, str(fields[name].help_text)) for name in PLATFORM_SETTABLE)
+        parser.epilog = f"names:\n{names}\n\nexample:\n  manage.py setplatform max_daily_budget=5000"
+
+    def handle(self, *, values: list[str], json: bool, **_: Any) -> None:
+        row = set_platform(dict(split(text) for text in values)) if values else platform()
+        data = {name: getattr(row, name) for name in PLATFORM_SETTABLE}
+        self.show(data, aligned(data.items()), as_json=json)

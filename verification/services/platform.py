@@ -1,0 +1,61 @@
+"""The operator's ceilings: what an owner may set at the most. Run time goes by the lower of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.core.exceptions import ValidationError
+
+from verification.errors import Misuse
+from verification.models import Platform
+
+CEILINGS = {  # the ceiling over each setting of a project
+    "sends_per_day": "max_sends_per_day",
+    "requests_per_second": "max_requests_per_second",
+    "creates_per_address": "max_creates_per_address",
+}
+PLATFORM_SETTABLE = ("sms_per_recipient_a_day", "max_daily_budget", *CEILINGS.values())
+
+NO_CEILINGS = dict.fromkeys(PLATFORM_SETTABLE, 0)
+
+
+def platform() -> Platform:
+    """The one row, or what holds while there is none."""
+    return Platform.objects.filter(pk=1).first() or Platform(pk=1)
+
+
+def set_platform(values: Mapping[str, str]) -> Platform:
+    """Set ceilings by the names of :data:`PLATFORM_SETTABLE`. Raises :class:`Misuse`; then nothing is changed."""
+    row = platform()
+    for name, text in values.items():
+        if name not in PLATFORM_SETTABLE:
+            raise Misuse(f"There is no ceiling {name!r}. Ceilings: {', '.join(PLATFORM_SETTABLE)}.")
+        if not (text.isascii() and text.isdigit()):
+            raise Misuse(f"{name}: write a whole number.")
+        setattr(row, name, int(text))
+    try:
+        row.full_clean()
+    except ValidationError as error:
+        raise Misuse("; ".join(error.messages)) from None
+    row.save()
+    return row
+
+
+def bounded(limit: int, ceiling: int) -> int:
+    """The lower of a limit and its ceiling; 0 stands for none of either."""
+    return min(limit, ceiling) if limit and ceiling else limit or ceiling
+
+
+def require_below_ceiling(name: str, limit: int) -> None:
+    """Judge what an owner sets. Raises :class:`Misuse`."""
+    if name in CEILINGS:
+        ceiling = getattr(platform(), CEILINGS[name])
+        if bounded(limit, ceiling) != limit:
+            raise Misuse(f"The operator allows {ceiling:,} at the most.")
+
+
+def require_budget_below_ceiling(budget: int | None) -> None:
+    """Judge a channel's daily budget; an empty one goes by the ceiling. Raises :class:`Misuse`."""
+    ceiling = platform().max_daily_budget
+    if budget is not None and ceiling and budget > ceiling:
+        raise Misuse(f"The operator allows {ceiling:,} at the most.")

@@ -1,0 +1,72 @@
+-- How long to wait until all projects together have sent a recipient fewer SMS than the platform's limit of a day: whole
+-- seconds, 0 for "no need to". A project that is alone in sending there is bound by its own limits only. Sends in
+-- flight in other projects may overshoot the limit, as no lock spans projects.
+CREATE OR REPLACE FUNCTION platform_wait(p_recipient bigint, p_now timestamptz) RETURNS integer LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_limit integer := coalesce((SELECT sms_per_recipient_a_day FROM verification_platform), 0);
+    v_recipients bigint[];
+    v_moments timestamptz[];
+BEGIN
+    IF v_limit = 0 THEN
+        RETURN 0;
+    END IF;
+    v_recipients := ARRAY(
+        SELECT other.id FROM verification_recipient AS own
+        JOIN verification_recipient AS other ON other.address = own.address
+        WHERE own.id = p_recipient
+    );
+    IF cardinality(v_recipients) = 1 OR NOT EXISTS (
+        SELECT FROM verification_message
+        WHERE recipient_id = ANY (v_recipients) AND recipient_id <> p_recipient
+          AND created_at > p_now - interval '1 day' AND is_counted AND channel = 'sms'
+    ) THEN
+        RETURN 0;
+    END IF;
+    v_moments := ARRAY(
+        SELECT created_at FROM verification_message
+        WHERE recipient_id = ANY (v_recipients)
+          AND created_at > p_now - interval '1 day' AND is_counted AND channel = 'sms'
+        ORDER BY created_at DESC LIMIT v_limit
+    );
+    RETURN seconds_until_below(v_moments, v_limit, interval '1 day', p_now);
+END
+$$;
+
+-- Alert the owners whose channels have used 50, 80 or 100 % of today's budget: once for each of them and day, as the
+-- alert's key says. Asked by the workers' sweep, so that no request pays for it.
+CREATE OR REPLACE FUNCTION raise_budget_alerts() RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_today constant date := (now() AT TIME ZONE 'UTC')::date;
+    v_crossed record;
+    v_raised integer := 0;
+BEGIN
+    FOR v_crossed IN
+        SELECT spend.project_id, spend.channel, spend.messages, budget.messages AS budget, threshold.percent,
+               format('%s:%s:%s', spend.channel, v_today, threshold.percent) AS key
+        FROM verification_dailyspend AS spend
+        JOIN verification_channel AS channel ON channel.project_id = spend.project_id AND channel.type = spend.channel
+        CROSS JOIN LATERAL (
+            SELECT least(channel.daily_budget, nullif((SELECT max_daily_budget FROM verification_platform), 0)) AS messages
+        ) AS budget
+        JOIN unnest('{50,80,100}'::integer[]) AS threshold (percent)
+            ON budget.messages > 0 AND 100 * spend.messages::bigint >= threshold.percent * budget.messages::bigint
+        WHERE spend.day = v_today
+        ORDER BY spend.project_id, spend.channel, threshold.percent
+    LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM verification_alert AS alert
+            WHERE alert.project_id = v_crossed.project_id AND alert.kind = 'daily_budget' AND alert.key = v_crossed.key
+        );
+        v_raised := v_raised + raise_alert(
+            v_crossed.project_id, 'daily_budget', v_crossed.key,
+            format('%s %% of today''s budget for %s is used', v_crossed.percent, v_crossed.channel),
+            format('%s of %s messages of the day (UTC) went over the channel %s.', v_crossed.messages, v_crossed.budget,
+                   v_crossed.channel)
+            || CASE WHEN v_crossed.percent = 100 THEN ' Nothing more goes over it until midnight UTC.'
+                    ELSE ' At the whole of it, nothing more goes over it until midnight UTC.' END
+            || ' If this is your own traffic, raise the budget on the channel''s page.'
+        )::integer;
+    END LOOP;
+    RETURN v_raised;
+END
+$$;
