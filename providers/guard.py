@@ -91,6 +91,11 @@ def judge_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
 
 def read_url(url: str, allowed_networks: Sequence[str] = ()) -> httpx.URL:
     """Judge a URL of any length and return what was judged, so that no second reading can differ."""
+    return _read_url(url, tuple(allowed_networks))
+
+
+@lru_cache(maxsize=64)  # a provider's URL is hardly ever another; few of those that hold a code are remembered
+def _read_url(url: str, allowed_networks: tuple[str, ...]) -> httpx.URL:
     if _UNPRINTABLE.search(url):
         raise AddressBlocked("the URL holds a space, a backslash or a control character")
     try:
