@@ -8,6 +8,7 @@ from tests.live import at_once, wait_until
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
 EVERYWHERE = 12  # calls, each on a connection of its own: enough to reach every process
+REFUSED = (401, 429)  # the latter after 30 refused keys in a minute from our one address; a good key never gets it
 WITHIN_SECONDS = 5  # promised is one; here only "never" fails
 
 
@@ -137,14 +138,16 @@ def test_a_revoked_key_is_refused_by_every_process(service, shop):
 
     assert set(at_once(EVERYWHERE, lambda _: status())) == {200}
     service.manage("revokekey", str(issued["key"]))
-    holds_everywhere(lambda: status() == 401, "no process takes the key")
+    holds_everywhere(lambda: status() in REFUSED, "no process takes the key")
 
 
 def test_an_expired_key_is_refused_by_every_process(service, shop):
     issued = service.json("issuekey", str(shop.id), "--kind", "api", "--expires-in", "2")
-    holds_everywhere(
-        lambda: service.call("GET", "/session/settings", key=issued["api_key"])[0] == 401, "no process takes the key"
-    )
+
+    def status():
+        return service.call("GET", "/session/settings", key=issued["api_key"])[0]
+
+    holds_everywhere(lambda: status() in REFUSED, "no process takes the key")
 
 
 def test_a_disabled_project_is_refused_by_every_process_and_served_again_when_enabled(other_shop):
@@ -153,7 +156,7 @@ def test_a_disabled_project_is_refused_by_every_process_and_served_again_when_en
 
     assert set(at_once(EVERYWHERE, lambda _: status())) == {200}
     other_shop.set(is_enabled=False)
-    holds_everywhere(lambda: status() == 401, "no process serves it")
+    holds_everywhere(lambda: status() in REFUSED, "no process serves it")
     other_shop.set(is_enabled=True)
     holds_everywhere(lambda: status() == 200, "every process serves it again")
 

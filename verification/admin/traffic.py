@@ -401,8 +401,8 @@ class RecipientAdmin(TrafficAdmin):
                 request,
                 recipient,
                 title="Export",
-                intro="You get a JSON file with everything stored about this recipient: the whole address, sessions,"
-                " messages with their attempts, started bots. No codes.",
+                intro=f"You get a JSON file with everything stored about {mask(recipient.address)}: the whole address,"
+                " sessions, messages with their attempts, started bots. No codes.",
                 submit_text="Export",
             )
         try:
@@ -423,8 +423,9 @@ class RecipientAdmin(TrafficAdmin):
                 request,
                 recipient,
                 title="Forget",
-                intro="Everything stored about this recipient goes: sessions, messages, started bots. What counts in"
-                " today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be undone.",
+                intro=f"Everything stored about {mask(recipient.address)} goes: sessions, messages, started bots. What"
+                " counts in today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be"
+                " undone.",
                 submit_text="Forget",
                 variant="danger",
             )
