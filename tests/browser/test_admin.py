@@ -1,11 +1,9 @@
 """The panel in a real Chromium, under its own Content-Security-Policy."""
 
 import re
-import shutil
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.urls import reverse
 
 from tests import factories
@@ -13,26 +11,6 @@ from verification.models import Membership
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
 PASSWORD = "correct horse battery"
-
-
-@pytest.fixture
-def browser_page(monkeypatch):
-    """A page of a fresh browser, and everything its console complained about."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not chromium:
-        pytest.skip("No Chromium is installed.")
-    playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed.")
-    # Playwright runs an event loop in this thread, in which Django would refuse to use the database.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        complaints = []
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        yield page, complaints
-        browser.close()
-        connection.close()  # the one of the event loop, which pytest-django does not know of
 
 
 def log_in(page, server):

@@ -1,0 +1,26 @@
+"""A browser for the pages that need the database."""
+
+import shutil
+
+import pytest
+from django.db import connection
+
+
+@pytest.fixture
+def browser_page(monkeypatch):
+    """A page of a fresh browser, and everything its console complained about."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        pytest.skip("No Chromium is installed.")
+    playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed.")
+    # Playwright runs an event loop in this thread, in which Django would refuse to use the database.
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    with playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        complaints = []
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        yield page, complaints
+        browser.close()
+        connection.close()  # the one of the event loop, which pytest-django does not know of
