@@ -6,10 +6,12 @@ the start.
 """
 
 import sys
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
 from config import secrets
 from config.embedded import EmbeddedServers
@@ -56,13 +58,14 @@ ENCRYPTION_KEYS = _secrets.encryption_keys  # newest first; the older ones only 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "verification.panel.apps.PanelConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "axes",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -78,7 +81,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "verification.admin.middleware.PanelMiddleware",
+    "verification.panel.middleware.PanelMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -144,6 +147,25 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# What failed logins may cost is in panel/throttle.py. Who is locked out reads the same as after a wrong password.
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AXES_HANDLER = "verification.panel.throttle.LoginThrottle"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "username", "ip_address"]
+AXES_FAILURE_LIMIT = 1
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_CLIENT_IP_CALLABLE = "verification.client.client_ip"
+AXES_SENSITIVE_PARAMETERS = ["username", "password", "code", "_confirm", "_held", "csrfmiddlewaretoken"]
+AXES_DISABLE_ACCESS_LOG = True  # the audit log has it
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+SILENCED_SYSTEM_CHECKS = ["axes.W002"]  # its middleware would answer a lock-out with words of its own
+
+_second_factor = env.str("ADMIN_SECOND_FACTOR", default="offered" if IS_EMBEDDED else "required")
+if _second_factor not in ("offered", "required"):
+    raise ImproperlyConfigured("ADMIN_SECOND_FACTOR is either offered or required.")
+IS_SECOND_FACTOR_REQUIRED = _second_factor == "required"
+
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = True
@@ -165,7 +187,11 @@ SECURE_HSTS_PRELOAD = _is_https
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _is_https
 SESSION_COOKIE_NAME = "__Host-session" if _is_https else "session"
-SESSION_COOKIE_AGE = 12 * 3600
+CSRF_COOKIE_NAME = "__Host-csrf" if _is_https else "csrftoken"
+CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 30 * 60  # seconds without a click; panel/session.py ends busy ones after 12 hours
+SESSION_SAVE_EVERY_REQUEST = True  # each click counts
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie with names of objects
 X_FRAME_OPTIONS = "DENY"
 LOGIN_REDIRECT_URL = "admin:index"
 CONTENT_SECURITY_POLICY = {
@@ -238,6 +264,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
+        "axes": {"level": "ERROR"},  # names users and addresses
         "dramatiq": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         # Refusals are answered, not logged as warnings with their path.
@@ -263,6 +290,7 @@ UNFOLD = {
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "verification.admin.dashboard.fill",
+    "ACCOUNT": {"navigation": "verification.admin.navigation.account"},
     "SIDEBAR": {"navigation": "verification.admin.navigation.sidebar"},
     "COLORS": {
         "primary": {

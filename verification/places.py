@@ -20,3 +20,12 @@ def webhook_secret(project_public_id: object) -> str:
 
 def challenge_secret(project_public_id: object) -> str:
     return f"project:{project_public_id}:challenge"
+
+
+def second_factor(user_id: object) -> str:
+    return f"user:{user_id}:second_factor"
+
+
+def held_form(session_key: str | None, path: str) -> str:
+    """What was typed into a page, while the user is asked who they are."""
+    return f"session:{session_key}:form:{path}"

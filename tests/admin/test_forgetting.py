@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from tests.admin.rows import ADDRESS
-from verification.models import Recipient
+from verification.models import Membership, Recipient
 
 pytestmark = pytest.mark.django_db
 
@@ -13,7 +13,12 @@ def page(panel, action):
     return reverse(f"admin:verification_recipient_{action}", args=(panel.rows[Recipient].pk,))
 
 
+def test_an_export_needs_the_permission_to_see_addresses(panel):
+    assert panel.as_("owner").post(page(panel, "export")).status_code == 403
+
+
 def test_an_owner_exports_and_forgets_after_being_asked(panel):
+    Membership.objects.filter(user__username="owner").update(sees_addresses=True)
     client = panel.as_("owner")
     assert "cannot be undone" in client.get(page(panel, "forget")).content.decode()
     exported = client.post(page(panel, "export"))

@@ -5,13 +5,14 @@ import secrets
 
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.db import models
 
 from tests.commands.running import run, run_json
 from verification import crypto
 from verification.models import Message, Project, Provider, Session, WebhookSecret
-from verification.services import reencryption
+from verification.services import reencryption, second_factor
 from verification.services.projects import (
     challenge_secret_of,
     issue_webhook_secret,
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.django_db
 
 DIGESTS = {
     "apikey.digest",
+    "recoverycode.digest",
     "session.code_digest",
     "verifytoken.digest",
     "idempotentrequest.body_digest",
@@ -53,6 +55,7 @@ def stored(ring, api, project):
     WebhookSecret.objects.all().delete()
     issue_webhook_secret(project=project.row)
     project.set(challenge_secret=seal_challenge_secret(project.row, "of the vendor"))
+    second_factor.begin(User.objects.create_user("ann"))
     api.create()
     api.manual_send("+4915112345679")
     return add_provider(

@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -21,6 +22,7 @@ from verification.models import AuditEntry
 from verification.models.audit import WATCHED
 
 CHANGES = {"Created": "success", "Changed": "info", "Deleted": "danger"}
+KINDS = {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}
 MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch.masked}
 IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
 FIELDS_SHOWN = 3  # in a list
@@ -89,10 +91,9 @@ class AuditAdmin(ScopedAdmin):
     def thing(self, entry: AuditEntry) -> str:
         if not entry.object_type:
             return "–"
-        page = next((page for page in self.admin_site._registry if page._meta.label_lower == entry.object_type), None)
-        kind = page._meta.verbose_name if page else entry.object_type.partition(".")[2]
+        kind = KINDS.get(entry.object_type, entry.object_type)
         name = mask(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
-        return f"{str(kind).capitalize()} {name}"
+        return f"{kind.capitalize()} {name}"
 
     @admin.display(description="Fields")
     def fields_changed(self, entry: AuditEntry) -> str:

@@ -16,6 +16,7 @@ from unfold.decorators import action
 from verification.admin.display import label
 from verification.admin.scoping import ScopedAdmin
 from verification.models import Provider
+from verification.panel.confirmation import without_asking
 from verification.services.providers import reset_breaker
 
 
@@ -46,6 +47,7 @@ class BreakerAdmin(ScopedAdmin):
         """Its button stands in the notice, where there is one."""
         return [each for each in super().get_actions_detail(request, object_id) if each.path != "use-again"]
 
+    @without_asking
     @action(description="Use again now", permissions=["change"], url_path="use-again")
     def use_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         provider: Provider = self.find(request, object_id)

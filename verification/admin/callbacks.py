@@ -17,6 +17,7 @@ from verification.admin.display import time_of, when
 from verification.admin.scoping import ProjectFilter, ScopedInline
 from verification.admin.traffic import CreatedFilter, TrafficAdmin
 from verification.models import Callback, CallbackAttempt
+from verification.panel.confirmation import without_asking
 from verification.services.callbacks import send_again
 
 
@@ -116,6 +117,7 @@ class CallbackAdmin(TrafficAdmin):
             return display.label("Due now", "info")
         return display.label(f"Next try {when(callback.due_at)}", "warning")
 
+    @without_asking
     @action(description="Send again", icon="replay", permissions=["view"], url_path="send-again")
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         callback: Callback = self.find(request, object_id)

@@ -50,6 +50,13 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     return groups
 
 
+def account(request: HttpRequest) -> list[dict[str, Any]]:
+    return [
+        {"title": "Second factor", "link": reverse("admin:second_factor")},
+        {"title": "Change password", "link": reverse("admin:password_change")},
+    ]
+
+
 def logo(request: HttpRequest) -> str:
     return static("verification/logo.svg")
 

@@ -34,6 +34,7 @@ from verification.admin.senders import CHANNELS as WITH_SENDERS
 from verification.admin.senders import SenderRuleInline
 from verification.crypto import DecryptionFailed
 from verification.models import Channel, ChannelType, Project, Provider
+from verification.panel.confirmation import without_asking
 from verification.services.providers import check_provider, hook_url, is_known, store_settings, stored_secrets
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
@@ -232,6 +233,7 @@ class ProviderAdmin(BreakerAdmin):
 
     # --- checking -------------------------------------------------------------------------------------------------
 
+    @without_asking
     @action(description="Check credentials", icon="network_check", permissions=["change"], url_path="check")
     def check_credentials(self, request: HttpRequest, object_id: str) -> HttpResponse:
         provider: Provider = self.find(request, object_id)

@@ -19,6 +19,7 @@ from providers.guard import MAX_URL_LENGTH, judge_url
 from verification.admin.scoping import ScopedAdmin
 from verification.errors import Misuse
 from verification.models import Callback, Project
+from verification.panel.confirmation import without_asking
 from verification.services.callbacks import send_test_event
 
 
@@ -46,6 +47,7 @@ class TestEventAdmin(ScopedAdmin):
 
     __test__ = False  # as above
 
+    @without_asking
     @action(description="Send a test event", icon="send", permissions=["change"], url_path="test-event")
     def test_event(self, request: HttpRequest, object_id: str) -> HttpResponse:
         project: Project = self.find(request, object_id)

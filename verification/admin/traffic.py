@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
@@ -25,7 +26,7 @@ from verification.admin.inbox import inbox_view
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, ScopedInline, own_projects
 from verification.codes import is_session_id
 from verification.errors import Misuse
-from verification.models import DeliveryAttempt, Message, Recipient, Session, Subscription
+from verification.models import DeliveryAttempt, Membership, Message, Recipient, Session, Subscription
 from verification.services import forgetting
 
 SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
@@ -381,7 +382,7 @@ class RecipientAdmin(TrafficAdmin):
     list_select_related = ("project",)
     search_fields = ("address",)
     search_help_text = "Whole phone number or e-mail address"
-    actions_detail = ("export", "forget")
+    actions_detail = ("show_address", "export", "forget")
     ordering = ("-id",)
     inlines = (SubscriptionInline,)
     fieldsets = (
@@ -392,10 +393,12 @@ class RecipientAdmin(TrafficAdmin):
     created_when = time_of("created_at", "First seen")
     verified_when = time_of("verified_at", "Last verified")
 
-    @action(description="Export", icon="download", permissions=["view"])
+    @action(description="Export", icon="download", permissions=["address"])
     def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """All that is known of them, as a file. It holds the whole address, so taking it is on record."""
         recipient: Recipient = self.find(request, object_id)
+        if not may_see_addresses(request.user, recipient):
+            raise PermissionDenied
         if request.method != "POST":
             return self._ask(
                 request,
@@ -451,6 +454,36 @@ class RecipientAdmin(TrafficAdmin):
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(pk__in=self.recipients(request, term))
 
+    def has_address_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        """Whether the user may see whole addresses: a superuser, or a member whose membership says so."""
+        return may_see_addresses(request.user, self.get_object(request, str(object_id)) if object_id else None)
+
+    @action(description="Show the address", icon="visibility", permissions=["address"], url_path="address")
+    def show_address(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        recipient: Recipient = self.find(request, object_id)
+        if not may_see_addresses(request.user, recipient):
+            raise PermissionDenied
+        back = reverse("admin:verification_recipient_change", args=(recipient.pk,))
+        if request.method == "POST":
+            self.log_change(request, recipient, "Looked at the address")
+            return self.show_secrets(
+                request,
+                recipient,
+                title="Address",
+                warning="It is on record that you looked. Use it for what you looked it up for.",
+                secrets=[(f"Recipient of {recipient.project}", recipient.address, "")],
+                back=back,
+            )
+        context = self.page_context(
+            request,
+            "Show the address",
+            object=recipient,
+            intro=f"{mask(recipient.address)}: the whole address is shown once. The audit log notes that you looked.",
+            submit_text="Show it",
+            back=back,
+        )
+        return TemplateResponse(request, "admin/verification/form_page.html", context)
+
     @admin.display(description="Recipient")
     def masked(self, row: Recipient) -> str:
         return display.code(mask(row.address))
@@ -470,3 +503,10 @@ class RecipientAdmin(TrafficAdmin):
     @admin.display(description="Messages, last 24 hours")
     def traffic(self, recipient: Recipient) -> int:
         return recipient.messages.filter(created_at__gte=timezone.now() - timedelta(days=1)).count()
+
+
+def may_see_addresses(user: Any, recipient: Recipient | None) -> bool:
+    memberships = Membership.objects.filter(user=user, sees_addresses=True)
+    if recipient is not None:
+        memberships = memberships.filter(project=recipient.project_id)
+    return bool(user.is_superuser or memberships.exists())

@@ -1,5 +1,6 @@
 """The tables. Invariants live here as constraints; rules live in the services; no model calls a service."""
 
+from verification.models.accounts import RecoveryCode, SecondFactor
 from verification.models.audit import AuditEntry
 from verification.models.channels import (
     Channel,
@@ -76,6 +77,8 @@ __all__ = [
     "Provider",
     "Recipient",
     "RetentionMode",
+    "RecoveryCode",
+    "SecondFactor",
     "SeenHook",
     "SenderRule",
     "Session",

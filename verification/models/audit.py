@@ -69,7 +69,7 @@ class AuditEntry(models.Model):
     class Meta:
         ordering = ("-id",)
         verbose_name = "audit entry"
-        verbose_name_plural = "audit log"
+        verbose_name_plural = "audit entries"
 
     def __str__(self) -> str:
         return f"entry {self.pk}"

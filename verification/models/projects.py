@@ -246,6 +246,9 @@ class Membership(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    sees_addresses = models.BooleanField(
+        default=False, help_text="May show a recipient's whole address, one at a time and on record."
+    )
 
     class Meta:
         constraints = (models.UniqueConstraint(name="membership_once", fields=("project", "user")),)

@@ -15,7 +15,7 @@ from django.db import models
 from django.db.models import F, Func, Model, QuerySet, Value
 
 from verification import crypto, places
-from verification.models import Message, Project, Provider, Session, WebhookSecret
+from verification.models import Message, Project, Provider, SecondFactor, Session, WebhookSecret
 
 BATCH = 500  # rows that are read at once
 
@@ -51,6 +51,7 @@ COLUMNS = (
     EncryptedColumn(Provider, "secrets", "uuid", places.provider_secrets),
     EncryptedColumn(Project, "challenge_secret", "public_id", places.challenge_secret),
     EncryptedColumn(WebhookSecret, "secret", "project__public_id", places.webhook_secret),
+    EncryptedColumn(SecondFactor, "secret", "user_id", places.second_factor),
     EncryptedColumn(Session, "code_encrypted", "pk", places.session_code),
     EncryptedColumn(Message, "code_encrypted", "pk", places.message_code),
 )

@@ -1,0 +1,32 @@
+"""``resetfactor USER``"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandParser
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand
+from verification.services import second_factor
+
+
+class Command(WatchwordCommand):
+    help = "Take away the second factor of a user who has lost it. They set up another at their next login."
+    epilog = (
+        "Their sessions end. It is on the audit log. First make sure that it is they who ask.\n\n"
+        "example:\n"
+        "  manage.py resetfactor ann"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("user", metavar="USER", help="The user's name in the panel.")
+
+    def handle(self, *, user: str, json: bool, **_: Any) -> None:
+        found = User.objects.filter(username=user).first()
+        if found is None:
+            raise Misuse(f"There is no user {user!r}.")
+        if not second_factor.reset(found):
+            raise Misuse(f"{user} has no second factor.")
+        self.show({"user": user}, f"The second factor of {user} is taken away.", as_json=json)

@@ -1,0 +1,33 @@
+"""What the panel's accounts have beside Django's: a second factor, and the codes for when it is lost."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class SecondFactor(models.Model):
+    """An authenticator app of a user. Until it is confirmed by a first code it asks nothing of them."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
+    secret = models.BinaryField(editable=False, help_text="Encrypted.")
+    confirmed_at = models.DateTimeField(null=True)
+    last_step = models.BigIntegerField(default=0, help_text="The step of time of the last code; none is good twice.")
+    failures = models.PositiveIntegerField(default=0, help_text="Wrong codes in a row.")
+    failed_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"second factor {self.pk}"
+
+
+class RecoveryCode(models.Model):
+    """Logs in once in place of the app. Only its SHA-256 is kept."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes")
+    digest = models.BinaryField(max_length=32, editable=False)
+    used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (models.Index(name="recovery_code_unused", fields=("digest",), condition=Q(used_at=None)),)
+
+    def __str__(self) -> str:
+        return f"recovery code {self.pk}"
