@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -107,6 +108,9 @@ class Service:
     def start_worker(self, threads: int = WORKER_THREADS) -> None:
         self._start("worker", "manage.py", "worker", "--threads", str(threads))
 
+    def start_connections_worker(self, threads: int = WORKER_THREADS) -> None:
+        self._start("connections", "manage.py", "worker", "--connections", "--threads", str(threads))
+
     def pause(self, name: str) -> None:
         os.killpg(self._running[name].pid, signal.SIGSTOP)
 
@@ -125,9 +129,15 @@ class Service:
 
     def add_provider(self, name: str, url: str, *, priority: int = 100) -> int:
         """An HTTP gateway of the project's. Returns its id."""
-        options = ["--channel", "sms", "--type", "http", "--name", name, "--priority", str(priority)]
-        made = json.loads(self._manage("addprovider", "Benchmark", *options, "--set", f"url={url}", "--json"))
-        return int(made["provider"])
+        return self._add("http", name, {"url": url}, priority)
+
+    def add_smpp_provider(self, settings: Mapping[str, object]) -> int:
+        return self._add("smpp", "SMPP", settings, 10)
+
+    def _add(self, provider_type: str, name: str, settings: Mapping[str, object], priority: int) -> int:
+        options = ["--channel", "sms", "--type", provider_type, "--name", name, "--priority", str(priority)]
+        options += [part for setting, value in settings.items() for part in ("--set", f"{setting}={value}")]
+        return int(json.loads(self._manage("addprovider", "Benchmark", *options, "--json"))["provider"])
 
     def trees(self) -> dict[str, int]:
         """The root process of every part, by its name."""
