@@ -176,12 +176,10 @@ class Adapter(base.Adapter):
 
     def check(self) -> base.Health:
         """What the worker that holds the binds tells; without one, a bind and an unbind of our own."""
-        total = len(self.plan().binds)
-        told = self.memory.get(STATE) or ""
-        if told.startswith(self._fingerprint()):
-            bound = int(told.rpartition(" ")[2])
-            return base.Health(bound == total, f"{bound} of {total} binds are up.")
         plan = self.plan()
+        fingerprint, _, bound = self._told().partition(" ")
+        if fingerprint == self._fingerprint():
+            return base.Health(int(bound) == len(plan.binds), f"{bound} of {len(plan.binds)} binds are up.")
         plan.open(plan.binds[0], lambda *_: None).hang_up()
         return base.Health(True, "The message centre accepted a bind. No connections worker holds one.")
 
@@ -264,6 +262,13 @@ class Adapter(base.Adapter):
             self.memory.set(STATE, f"{self._fingerprint()} {bound}", STATE_SECONDS)
         except Exception as error:  # only `check` misses it
             log.debug("the state of the binds could not be told: %s", type(error).__name__)
+
+    def _told(self) -> str:
+        """What :meth:`tell` told last, not longer than a moment ago; empty where nobody did."""
+        try:
+            return self.memory.get(STATE) or ""
+        except Exception:  # the store is away; then we ask the centre itself
+            return ""
 
     def _fingerprint(self) -> str:
         """Of these settings, so that nobody takes the binds of others for theirs."""

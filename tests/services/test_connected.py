@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from providers.base import HookReply, Outcome, Receipt, ReceiptStatus, Result
 from tests import clock, factories
-from tests.fakes.collector import CONNECTIONS
+from tests.fakes.collector import CONNECTIONS, ConnectedAdapter
 from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider
 from verification.services import connected, dispatch, providers
 
@@ -174,6 +174,20 @@ def test_what_else_changes_leaves_a_connection_alone(line, outbox):
 def test_a_provider_that_cannot_be_read_leaves_the_others_alone(project, line, outbox):
     project.provider("sms", name="good", type="collector_connected")
     Provider.objects.filter(pk=line.pk).update(secrets=b"sealed with a key that is gone")
+    connected.keep()
+    assert open_names() == ["good"]
+
+
+def test_an_adapter_that_cannot_connect_leaves_the_others_alone(project, line, outbox, monkeypatch):
+    project.provider("sms", name="good", type="collector_connected")
+    connect = ConnectedAdapter.connect
+
+    def fail_for_line(adapter, report):
+        if adapter.settings["name"] == "line":
+            raise RuntimeError("p4ssw0rd")
+        return connect(adapter, report)
+
+    monkeypatch.setattr(ConnectedAdapter, "connect", fail_for_line)
     connected.keep()
     assert open_names() == ["good"]
 

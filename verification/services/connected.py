@@ -53,8 +53,7 @@ def keep() -> None:
                 _close(provider_id)
         for provider_id, (row, adapter) in wanted.items():
             if provider_id not in _held:
-                log.info("Connecting %s.", row.name)
-                _held[provider_id] = _Held(adapter.connect(partial(receipts.act_on_once, row)), adapter.settings)
+                _open(row, adapter)
 
 
 def close_all() -> None:
@@ -82,6 +81,14 @@ def _adapter(row: Provider) -> Adapter | None:
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
         log.error("provider %s is not connected: its settings cannot be read (%s)", row.pk, type(error).__name__)
         return None
+
+
+def _open(row: Provider, adapter: Adapter) -> None:
+    log.info("Connecting %s.", row.name)
+    try:
+        _held[row.pk] = _Held(adapter.connect(partial(receipts.act_on_once, row)), adapter.settings)
+    except Exception as error:  # a fault of the adapter's own, which must not take the others with it
+        log.error("provider %s is not connected: its adapter failed with %s", row.pk, type(error).__name__)
 
 
 def _close(provider_id: int) -> None:

@@ -98,6 +98,8 @@ def describe(message: Message, attempts: list[DeliveryAttempt], is_ours: bool) -
     lines = [f"Message {message.pk}: {ending}." + (f" {message.error}" if message.error else "")]
     if is_ours:
         lines.append("No worker took it, so it was delivered from here. Start one with: manage.py worker")
+    if message.status == MessageStatus.SENDING and not attempts:
+        lines.append("No provider was asked. Those that speak SMPP need one: manage.py worker --connections")
     lines.append(
         aligned(
             (attempt.provider_name, f"{attempt.outcome} after {attempt.latency_ms} ms. {attempt.error}".strip())
