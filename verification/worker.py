@@ -135,7 +135,7 @@ class Tidying:
     """What the sweep does besides delivering, now and then, also while there is much to deliver."""
 
     def __init__(self) -> None:
-        self.expire_at = self.wipe_at = self.guard_at = self.budgets_at = 0.0
+        self.expire_at = self.wipe_at = self.budgets_at = 0.0
 
     def __call__(self) -> None:
         now = time.monotonic()
@@ -148,12 +148,22 @@ class Tidying:
         if now >= self.wipe_at:
             sweeping.wipe_codes()
             self.wipe_at = now + WIPE_SECONDS
-        if now >= self.guard_at:
-            began = time.monotonic()
-            guard.sweep()
-            took = time.monotonic() - began
-            self.guard_at = now + max(GUARD_SECONDS, took / GUARD_SHARE)
         fallback.send_fallbacks(limit=FALLBACK_BATCH)
+
+
+class Guarding:
+    """Lets the guard look over the last hour now and then, before the alerts that it may raise are told."""
+
+    def __init__(self) -> None:
+        self.look_at = 0.0
+
+    def __call__(self) -> None:
+        began = time.monotonic()
+        if began < self.look_at:
+            return
+        guard.sweep()
+        took = time.monotonic() - began
+        self.look_at = began + max(GUARD_SECONDS, took / GUARD_SHARE)
 
 
 class Purging:
@@ -192,6 +202,7 @@ def pollers(stopping: threading.Event) -> list[Poller]:
         stopping,
         claim=lambda room: alerts.claim_due(limit=room),
         work=alerts.deliver,
+        tidy=Guarding(),
         threads=ALERT_THREADS,
     )
     purge = Poller("the purge", stopping, claim=Purging(), work=lambda _: retention.purge(), threads=1)
