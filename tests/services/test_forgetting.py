@@ -12,6 +12,7 @@ from verification.models import (
     AuditEntry,
     Callback,
     DeliveryAttempt,
+    GuardedSend,
     Message,
     Recipient,
     Session,
@@ -95,6 +96,14 @@ def test_the_forgotten_leave_no_trace_and_others_stay(known, project):
     purge()
     assert list(Recipient.objects.values_list("address", flat=True)) == [OTHER]
     assert (Session.objects.count(), Message.objects.count()) == (1, 2)
+
+
+def test_what_the_guard_and_the_alarms_counted_goes_too(known, project):
+    forget(project=project.row, to=TO)
+    assert set(
+        WrongCode.objects.filter(recipient__address__startswith="forgotten:").values_list("network", "guess")
+    ) == {("", None)}
+    assert set(GuardedSend.objects.values_list("recipient__address", flat=True)) == {OTHER}
 
 
 def test_who_is_forgotten_after_the_day_leaves_nothing_at_all(known, project):

@@ -21,6 +21,7 @@ from verification.models import (
     BotChat,
     Callback,
     DeliveryAttempt,
+    GuardedSend,
     Message,
     Project,
     Recipient,
@@ -120,6 +121,8 @@ def _erase(recipient: Recipient) -> dict[str, int]:
         "kept": len(kept_messages) + len(kept_sessions),
     }
     strip(kept_messages, list(kept_sessions))
+    wrong_codes.update(network="", guess=None)
+    GuardedSend.objects.filter(message__in=kept_messages).delete()
     recipient.suppressions.exclude(lifted_at=None).delete()
     recipient.noaccount_set.all().delete()
     if not (kept_messages or kept_sessions or recipient.suppressions.exists()):
