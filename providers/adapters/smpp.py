@@ -64,7 +64,13 @@ class Adapter(base.Adapter):
     is_connected = True
     receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
     declared = (
-        Setting("host", "Message centre", SettingKind.HOST, required=True),
+        Setting(
+            "host",
+            "Message centre",
+            SettingKind.HOST,
+            required=True,
+            help="Connected to by a worker that was started with --connections.",
+        ),
         Setting("port", "Port", SettingKind.NUMBER, default=2775),
         Setting("tls", "TLS", SettingKind.BOOLEAN, default=True, help="Without it only in an allowed network."),
         Setting("system_id", "System id", required=True),
@@ -89,7 +95,7 @@ class Adapter(base.Adapter):
         Setting(
             "rate", "Messages a second", SettingKind.NUMBER, default=0, help="Over all binds of a worker; 0: no limit."
         ),
-        Setting("enquire_seconds", "Seconds of silence until the line is tested", SettingKind.NUMBER, default=30),
+        Setting("enquire_seconds", "Test a silent line after", SettingKind.NUMBER, default=30, help="Seconds."),
         Setting("receipts", "Ask for delivery receipts", SettingKind.BOOLEAN, default=True),
         Setting(
             "ids",
