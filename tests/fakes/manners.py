@@ -44,4 +44,4 @@ class HastyDoor(HttpDoor):
     """The door with little time, for tests of slow answers."""
 
     def request(self, method, url, **options):
-        return super().request(method, url, timeout=Timeouts(0.5, 0.5), **options)
+        return super().request(method, url, **{**options, "timeout": Timeouts(0.5, 0.5)})

@@ -1,0 +1,254 @@
+"""Eskiz (Uzbekistan): codes as SMS by its API, with a token that is shared by all processes.
+
+The token lives for about 30 days and is kept in the provider's memory. When Eskiz refuses it, one process logs in
+anew and the others take the token that it got; a token that is refused straight after counts as wrong settings.
+
+The gateway takes texts of approved templates only, and refuses others. Receipts are not signed: beside the secret in
+the webhook address, Eskiz is asked whether what the receipt says is so.
+
+All this is taken from two clients that agree. UNCONFIRMED: the words of a refused token, so every 401 means one; the
+words of a refused text, so a refusal that does not name the number is the owner's matter; the fields of a receipt, of
+which the usual names are tried; what ``country_code`` holds for other countries, which are therefore off at first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from providers import answers, base, gsm, hooks
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.deadline import Deadline
+from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http import HttpAnswer, Timeouts, classify_status
+
+TOTAL_SECONDS = 5.0
+CONNECT_SECONDS = 2.0
+ASK_BACK = Timeouts(1.0, 2.0)  # Eskiz waits for our answer meanwhile
+TOKEN_SECONDS = 25 * 24 * 3600  # of about 30 days
+TURN_SECONDS = 30  # as long as a refused token's successor is fetched by one alone
+WAIT_SECONDS, LOOK_SECONDS = 1.5, 0.1  # for another's log-in, before we make our own
+UZBEKISTAN = "998"
+
+_TOKEN = re.compile(r"[\x21-\x7e]{1,4000}")
+_QUEUED = frozenset({"WAITING", "NEW"})
+_STATUSES = {
+    "ACCEPTED": ReceiptStatus.SENT,
+    "ENROUTE": ReceiptStatus.SENT,
+    "PARTDELIVERED": ReceiptStatus.SENT,
+    "DELIVERED": ReceiptStatus.SUCCESS,
+    "DELIVRD": ReceiptStatus.SUCCESS,
+    "EXPIRED": ReceiptStatus.EXPIRED,
+    "REJECTED": ReceiptStatus.FAILED,
+    "REJECTD": ReceiptStatus.FAILED,
+    "UNDELIV": ReceiptStatus.FAILED,
+    "UNDELIVERABLE": ReceiptStatus.FAILED,
+    "DELETED": ReceiptStatus.FAILED,
+}
+_ID_FIELDS = ("request_id", "message_id", "id")
+
+
+class Adapter(base.Adapter):
+    type = "eskiz"
+    label = "Eskiz"
+    channels = ("sms",)
+    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    declared = (
+        Setting("email", "E-mail address of the account", required=True),
+        Setting("password", "Password", SettingKind.SECRET, required=True, help="That of the API, from the cabinet."),
+        Setting("sender", "Sender", default="4546", help="4546 until the account has a name of its own."),
+        Setting(
+            "is_international",
+            "Also to other countries than Uzbekistan",
+            SettingKind.BOOLEAN,
+            default=False,
+            help="By Eskiz' service for other countries, which has prices of its own.",
+        ),
+        Setting(
+            "confirms_receipts",
+            "Ask Eskiz whether a receipt is true",
+            SettingKind.BOOLEAN,
+            default=True,
+            help="Receipts are not signed. Off: the secret in the webhook address is all there is.",
+        ),
+        Setting("base_url", "Address of the API", SettingKind.URL, default="https://notify.eskiz.uz/api"),
+    )
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        if not message.text:
+            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        digits = message.to.removeprefix("+")
+        url = hooks.report_url(message, self.http.allowed_networks)
+        form = {"mobile_phone": digits, "message": message.text}
+        if digits.startswith(UZBEKISTAN):
+            path = "/message/sms/send"
+            form["from"] = message.sender or str(self.settings["sender"])
+            form |= {"callback_url": url} if url else {}
+        elif self.settings["is_international"]:
+            path, url = "/message/sms/send-global", ""
+            form |= {"country_code": message.country, "unicode": "0" if gsm.is_gsm7(message.text) else "1"}
+        else:
+            raise ProviderError("Eskiz is set up for numbers of Uzbekistan only", Outcome.NOT_APPLICABLE)
+        return _read(self._ask("POST", path, form=form), is_delivered=not url)
+
+    def check(self) -> base.Health:
+        answer = self._ask("GET", "/auth/user")
+        if answer.status != 200:
+            raise classify_status(answer)
+        data = answers.read_object(answer)
+        user = data.get("data") if isinstance(data.get("data"), dict) else data
+        return answers.balance_health("Eskiz", user.get("balance") if isinstance(user, dict) else None, "UZS")
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        """What the receipt says must be what Eskiz itself answers; if it does not answer, the receipt is not taken."""
+        if not self.settings["confirms_receipts"]:
+            return
+        identity, word = _told(request)
+        if _STATUSES.get(word) is None:
+            return  # changes nothing
+        try:
+            answer = self._ask("GET", f"/message/sms/status_by_id/{identity}", timeouts=ASK_BACK)
+        except ProviderError:
+            raise HookForged("Eskiz could not be asked whether the receipt is true") from None
+        data = answers.read_object(answer).get("data")
+        found = _word(data.get("status")) if answer.status == 200 and isinstance(data, dict) else ""
+        if _STATUSES.get(found) is not _STATUSES[word]:
+            raise HookForged("Eskiz does not say what the receipt says")
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        identity, word = _told(request)
+        status = _STATUSES.get(word)
+        if status is None:
+            return base.HookReply()
+        is_bad = status in (ReceiptStatus.FAILED, ReceiptStatus.EXPIRED)
+        error = f"Eskiz: it was not delivered ({word})" if is_bad else ""
+        return base.HookReply((base.Receipt(status, identity, error=error, provider_status=word),))
+
+    def _ask(self, method: str, path: str, *, timeouts: Timeouts | None = None, **content: Any) -> HttpAnswer:
+        """With the token that all share; if it is refused, once more with a new one."""
+        deadline = Deadline(timeouts.total if timeouts else TOTAL_SECONDS)
+        token = self._remembered() or self._renew("", deadline)
+        answer = self._request(method, path, deadline, token, **content)
+        if answer.status != 401:
+            return answer
+        answer = self._request(method, path, deadline, self._renew(token, deadline), **content)
+        if answer.status == 401:
+            raise ProviderError("Eskiz: a new token is refused", Outcome.MISCONFIGURED, provider_status="401")
+        return answer
+
+    def _request(self, method: str, path: str, deadline: Deadline, token: str, **content: Any) -> HttpAnswer:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        seconds = _left(deadline)
+        timeouts = Timeouts(min(CONNECT_SECONDS, seconds), seconds)
+        url = str(self.settings["base_url"]).rstrip("/") + path
+        return self.http.request(method, url, headers=headers, timeout=timeouts, **content)
+
+    def _renew(self, refused: str, deadline: Deadline) -> str:
+        """Another token than ``refused``. Whoever is first logs in; the others wait a moment for what it gets."""
+        ends_at = time.monotonic()
+        if not self._is_first(refused):
+            ends_at += min(WAIT_SECONDS, _left(deadline) / 2)
+        while True:
+            found = self._remembered()
+            if found and found != refused:
+                return found
+            if time.monotonic() >= ends_at:
+                break
+            time.sleep(LOOK_SECONDS)
+        token = self._log_in(deadline)
+        with suppress(Exception):  # any store may stand behind the memory; without it the next call logs in again
+            self.memory.set(f"token-{self._account()}", token, TOKEN_SECONDS)
+        return token
+
+    def _is_first(self, refused: str) -> bool:
+        """The first of a list that everybody puts itself on. Without a store everybody is the first."""
+        turn = f"turn-{self._account()}-{hashlib.sha256(refused.encode()).hexdigest()[:16]}"
+        mine = secrets.token_hex(8)
+        try:
+            self.memory.push(turn, mine, keep=1000, seconds=TURN_SECONDS)
+            return self.memory.list(turn)[-1:] == [mine]
+        except Exception:  # as above
+            return True
+
+    def _log_in(self, deadline: Deadline) -> str:
+        """A log-in that did not succeed has surely sent no message."""
+        form = {"email": self.settings["email"], "password": self.settings["password"]}
+        try:
+            answer = self._request("POST", "/auth/login", deadline, "", form=form)
+        except ProviderError as error:
+            is_open = error.outcome is Outcome.UNKNOWN
+            raise ProviderError(str(error), Outcome.TEMPORARY if is_open else error.outcome) from None
+        data = answers.read_object(answer).get("data")
+        token = data.get("token") if isinstance(data, dict) else None
+        if 200 <= answer.status < 300 and isinstance(token, str) and _TOKEN.fullmatch(token):
+            return token
+        failure = classify_status(answer)
+        if answer.status < 300:
+            text = "Eskiz: the log-in brought no token"
+            raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=failure.provider_status)
+        if failure.outcome is Outcome.REFUSED or answer.status == 401:
+            failure = ProviderError(
+                "Eskiz: e-mail address and password are not accepted",
+                Outcome.MISCONFIGURED,
+                provider_status=failure.provider_status,
+            )
+        raise failure
+
+    def _remembered(self) -> str:
+        """Empty where there is none; the memory may be away."""
+        try:
+            return self.memory.get(f"token-{self._account()}") or ""
+        except Exception:  # as above
+            return ""
+
+    def _account(self) -> str:
+        """A token belongs to what it was got with: with another password there is none yet."""
+        known = "\n".join(str(self.settings[name]) for name in ("base_url", "email", "password"))
+        return hashlib.sha256(known.encode()).hexdigest()[:16]
+
+
+def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
+    data = answers.read_object(answer)
+    identity, word = answers.identity(data.get("id")), _word(data.get("status"))
+    if answer.status in (400, 422) or (answer.status == 200 and word == "ERROR"):
+        raise _refusal(answer, data)
+    if not 200 <= answer.status < 300 or identity is None or not (word in _QUEUED or word in _STATUSES):
+        raise classify_status(answer)
+    return base.Result(Outcome.ACCEPTED, identity, provider_status=word, is_delivered=is_delivered)
+
+
+def _refusal(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
+    """By the name of the field alone, for Eskiz' sentences may quote the number."""
+    places = [data.get("errors"), data.get("message"), data.get("data")]
+    status = str(answer.status)
+    if any(isinstance(place, dict) and "mobile_phone" in place for place in places):
+        return ProviderError("Eskiz: the number is not valid", Outcome.REFUSED, provider_status=status)
+    text = "Eskiz: the text or the sender is not accepted; texts need an approved template"
+    return ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
+
+
+def _told(request: base.HookRequest) -> tuple[str, str]:
+    """The id and the status of a receipt. Raises :class:`HookUnreadable`."""
+    is_json = hooks.content_type(request) == "application/json"
+    fields: Mapping[str, Any] = hooks.json_object(request.body) if is_json else hooks.form_fields(request.body)
+    identity = next((found for name in _ID_FIELDS if (found := answers.identity(fields.get(name)))), None)
+    if identity is None or not re.fullmatch(r"[0-9A-Za-z-]{1,100}", identity):
+        raise HookUnreadable("the receipt names no message")
+    return identity, _word(fields.get("status"))
+
+
+def _word(value: object) -> str:
+    """One of Eskiz' statuses in capitals; empty for anything else."""
+    return value.upper() if isinstance(value, str) and re.fullmatch(r"[A-Za-z]{1,20}", value) else ""
+
+
+def _left(deadline: Deadline) -> float:
+    try:
+        return deadline.left()
+    except TimeoutError:
+        raise ProviderError("Eskiz did not answer in time; nothing was sent", Outcome.TEMPORARY) from None

@@ -1,0 +1,98 @@
+"""Play Mobile (Uzbekistan, smsxabar.uz): codes as SMS by its broker API.
+
+The host comes with the contract. The answer to a message that was taken is a sentence and no id: the id is ours. Two
+installations that share an account each need a prefix of their own.
+
+No receipts: acceptance is the last that is known. No balance either, so the check only tries the way to the host.
+
+UNCONFIRMED: the form of delivery reports; the exact meaning of some of the error numbers; the time zone of
+``timing``, which is therefore left out, so that a message is not dropped when its code has run out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from providers import answers, base
+from providers.base import Outcome, Setting, SettingKind
+from providers.errors import ProviderError
+from providers.http import HttpAnswer, classify_status
+
+ACCEPTED = "request is received"
+
+_REQUEST = (Outcome.MISCONFIGURED, "the request was not understood")
+_TIMING = (Outcome.MISCONFIGURED, "the time to send is not accepted")
+_CONTENT = (Outcome.MISCONFIGURED, "the text is not accepted")
+_ERRORS: dict[int, tuple[Outcome, str]] = {
+    100: (Outcome.TEMPORARY, "there is a fault on their side"),
+    101: _REQUEST,
+    102: (Outcome.MISCONFIGURED, "the account is locked"),
+    **dict.fromkeys((103, 104, 105), (Outcome.MISCONFIGURED, "the account is not accepted")),
+    202: (Outcome.REFUSED, "the recipient's number is not accepted"),
+    **dict.fromkeys((204, 205, 206), _REQUEST),
+    **dict.fromkeys(range(301, 307), _TIMING),
+    401: (Outcome.MISCONFIGURED, "the sender is missing"),
+    **dict.fromkeys((*range(402, 409), 410, 411), _CONTENT),
+}
+
+
+class Adapter(base.Adapter):
+    type = "playmobile"
+    label = "Play Mobile"
+    channels = ("sms",)
+    declared = (
+        Setting(
+            "base_url",
+            "Address of the API",
+            SettingKind.URL,
+            required=True,
+            help="As in the contract, up to the host: https://send.smsxabar.uz is often seen.",
+        ),
+        Setting("username", "User name", required=True),
+        Setting("password", "Password", SettingKind.SECRET, required=True),
+        Setting("sender", "Sender", required=True, help="The originator, such as 3700."),
+        Setting("id_prefix", "Start of our message ids", help="Where two services share an account."),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        if ":" in str(values["username"]):
+            errors["username"] = "a user name has no colon"
+        if not re.fullmatch(r"[0-9A-Za-z]{0,20}", str(values["id_prefix"])):
+            errors["id_prefix"] = "at most 20 letters and digits are expected"
+        if "?" in str(values["base_url"]):
+            errors["base_url"] = "the address is expected without a query"
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        if not message.text:
+            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        identity = f"{self.settings['id_prefix']}{message.id}"
+        sms = {
+            "originator": message.sender or str(self.settings["sender"]),
+            "content": {"text": message.text},
+        }
+        body = {"messages": [{"recipient": message.to.removeprefix("+"), "message-id": identity, "sms": sms}]}
+        auth = (str(self.settings["username"]), str(self.settings["password"]))
+        answer = self.http.request("POST", self._url(), json=body, auth=auth)
+        if answer.status != 200 or answer.text.strip().lower() != ACCEPTED:
+            raise _explain(answer)
+        return base.Result(Outcome.ACCEPTED, identity, provider_status="200", is_delivered=True)
+
+    def check(self) -> base.Health:
+        self.http.touch(self._url())
+        return base.Health(True, "Play Mobile's host can be reached; without sending nothing more can be asked.")
+
+    def _url(self) -> str:
+        return str(self.settings["base_url"]).rstrip("/") + "/broker-api/send"
+
+
+def _explain(answer: HttpAnswer) -> ProviderError:
+    """By the number in the body; their sentence may quote the recipient."""
+    code = answers.number(answers.read_object(answer).get("error-code"))
+    if answer.status != 400 or code not in _ERRORS:
+        return classify_status(answer)
+    outcome, words = _ERRORS[code]
+    return ProviderError(f"Play Mobile: {words} (error {code})", outcome, provider_status=str(code))
