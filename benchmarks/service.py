@@ -49,7 +49,7 @@ LIMITS_OFF = ("requests_per_second=0", "creates_per_address=0", "traffic_guard=o
 class Service:
     """Use as a context. ``api_key`` and ``secret_key`` are those of its one project, whose SMS go to the gateway."""
 
-    def __init__(self, *, gateway_port: int, statement_timeout_ms: int = 10_000) -> None:
+    def __init__(self, *, gateway_port: int, statement_timeout_ms: int = 10_000, trusted_proxies: int = 0) -> None:
         self.home = ROOT / "var" / "benchmarks" / str(os.getpid())
         self.servers = EmbeddedServers(self.home, durable=True)
         self.gateway_port = gateway_port
@@ -62,6 +62,7 @@ class Service:
             "ALLOWED_HOSTS": LOOPBACK,
             "WEB_THREADS": str(BLOCKING_THREADS),
             "DATABASE_STATEMENT_TIMEOUT": str(statement_timeout_ms),
+            "TRUSTED_PROXIES": str(trusted_proxies),
             "LOG_LEVEL": "WARNING",
         }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
@@ -130,6 +131,14 @@ class Service:
     def add_provider(self, name: str, url: str, *, priority: int = 100) -> int:
         """An HTTP gateway of the project's. Returns its id."""
         return self._add("http", name, {"url": url}, priority)
+
+    def add_project(self, name: str) -> str:
+        """A further project with its limits as they are by default, and the same gateway. Returns its API key."""
+        made = json.loads(self._manage("createproject", name, "--json"))
+        url = f"url=http://{LOOPBACK}:{self.gateway_port}/send"
+        self._manage("addprovider", name, "--channel", "sms", "--type", "http", "--name", "G", "--set", url)
+        key: str = made["api_key"]
+        return key
 
     def add_smpp_provider(self, settings: Mapping[str, object]) -> int:
         return self._add("smpp", "SMPP", settings, 10)

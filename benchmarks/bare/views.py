@@ -29,6 +29,7 @@ def create(request: HttpRequest) -> HttpResponse:
         "open_session",
         project=PROJECT,
         address=fields["to"],
+        forgotten="",
         session=session_id,
         code_digest=code_digest(CODE, session_id=session_id),
         code_encrypted=SEALED_CODE,
@@ -52,6 +53,7 @@ def create(request: HttpRequest) -> HttpResponse:
         wrong_limits=WRONG_LIMITS,
         budgets=sql.json({}),
         waits=sql.json({}),
+        guard=None,
     )
     return _answer({"session_id": row.session_id, "session_expired_at": str(row.expires_at), "sent_to": row.sent_to})
 
@@ -67,6 +69,8 @@ def check(request: HttpRequest) -> HttpResponse:
         token_digest=sha256(token),
         token_seconds=60,
         wrong_limits=WRONG_LIMITS,
+        network="",
+        guess=None,
     )
     return _answer({"verify_token": token, "is_test": row.is_test}, 200 if row.outcome == "verified" else 400)
 

@@ -1,0 +1,110 @@
+"""One attacker, in a process of its own: requests at a fixed rate whatever the answers, or bodies that never end.
+
+    python -m benchmarks.attacker KIND PORT KEY RATE SECONDS
+
+Prints the answers' statuses and their number as one JSON object.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import secrets
+import socket
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from selectors import EVENT_READ, DefaultSelector
+from typing import cast
+
+from benchmarks.driver import LOOPBACK, READ_BYTES, Request, post, take_message
+
+ADDRESS = "81.2.69.142"  # a public one, which the service is told of by its trusted proxy
+CONNECTIONS = 16
+SLOW_SOCKETS = 500
+WRONG_KEYS, PREFIX, SLOW = "wrong keys", "creates over a prefix", "slow bodies"
+KINDS = (WRONG_KEYS, PREFIX, SLOW)
+
+
+def main(kind: str, port: int, key: str, rate: float, seconds: float) -> None:
+    answers = hold_slowly(port, key, seconds) if kind == SLOW else ask(requests(kind, port, key), port, rate, seconds)
+    print(json.dumps(answers))
+
+
+def requests(kind: str, port: int, key: str) -> Iterator[bytes]:
+    for number in itertools.count():
+        if kind == WRONG_KEYS:
+            yield as_attacker(create(port, secrets.token_hex(21), "+4915112345678"))
+        else:
+            yield as_attacker(create(port, key, f"+4915112{number % 1_000_000:06d}"))
+
+
+def create(port: int, key: str, to: str) -> Request:
+    return post("create", "/session/create", {"to": to, "type": "sms"}, port=port, key=key)
+
+
+def as_attacker(request: Request) -> bytes:
+    return request.data.replace(b"\r\n\r\n", f"\r\nX-Forwarded-For: {ADDRESS}\r\n\r\n".encode(), 1)
+
+
+def ask(data: Iterator[bytes], port: int, rate: float, seconds: float) -> Counter[str]:
+    """A request whenever one is due and a connection is free. What found none free in time is counted as ``late``."""
+    answers: Counter[str] = Counter()
+    selector = DefaultSelector()
+    free: deque[socket.socket] = deque()
+    buffers: dict[socket.socket, bytes] = {}
+    for _ in range(CONNECTIONS):
+        connection = socket.create_connection((LOOPBACK, port))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        selector.register(connection, EVENT_READ)
+        free.append(connection)
+    began_at = time.perf_counter()
+    due = 0
+    while (now := time.perf_counter() - began_at) < seconds:
+        while due <= now * rate:
+            due += 1
+            if free:
+                connection = free.popleft()
+                buffers[connection] = b""
+                connection.sendall(next(data))
+            else:
+                answers["late"] += 1
+        for ready, _ in selector.select(max(0.0, due / rate - now)):
+            connection = cast(socket.socket, ready.fileobj)
+            buffers[connection] += connection.recv(READ_BYTES)
+            message = take_message(buffers[connection])
+            if message is not None:
+                answers[message[0][9:12].decode()] += 1
+                free.append(connection)
+    return answers
+
+
+def hold_slowly(port: int, key: str, seconds: float) -> Counter[str]:
+    """Requests with a good key whose last byte never comes; those that are given up are begun again."""
+    answers: Counter[str] = Counter()
+    selector = DefaultSelector()
+    data = as_attacker(create(port, key, "+4915112345678"))[:-1]
+
+    def begin() -> None:
+        connection = socket.create_connection((LOOPBACK, port))
+        connection.sendall(data)
+        selector.register(connection, EVENT_READ)
+
+    for _ in range(SLOW_SOCKETS):
+        begin()
+    deadline = time.perf_counter() + seconds
+    while time.perf_counter() < deadline:
+        for ready, _ in selector.select(0.2):
+            connection = cast(socket.socket, ready.fileobj)
+            answers[connection.recv(READ_BYTES)[9:12].decode() or "closed"] += 1
+            selector.unregister(connection)
+            connection.close()
+            begin()
+    answers["held"] = SLOW_SOCKETS
+    return answers
+
+
+if __name__ == "__main__":
+    name, *numbers = sys.argv[1:]
+    main(name, int(numbers[0]), numbers[1], float(numbers[2]), float(numbers[3]))
