@@ -182,14 +182,14 @@ def test_the_requests_really_reach_several_processes(service, shop):
 # --- the traffic guard ----------------------------------------------------------------------------------------------
 
 
-def test_an_attack_in_parallel_reaches_the_limit_and_those_in_flight(other_shop):
+def test_an_attack_in_parallel_reaches_the_limit_and_those_in_flight(shop):
     """Sequential numbers of one prefix, from several client addresses, eight calls at a time."""
     prefix, at_a_time = "+491601234", 8
     answers = []
     for wave in range(5):
         answers += at_once(
             at_a_time,
-            lambda n, wave=wave: other_shop.as_app(
+            lambda n, wave=wave: shop.as_app(
                 "POST",
                 "/session/create",
                 {"to": f"{prefix}{wave * at_a_time + n:04d}"},
@@ -199,8 +199,8 @@ def test_an_attack_in_parallel_reaches_the_limit_and_those_in_flight(other_shop)
     reached = statuses(answers)[200]
     assert 10 <= reached <= 10 + at_a_time
     assert {body["code"] for status, body, _ in answers if status != 200} == {"recipient_not_allowed"}
-    [(queued,)] = other_shop.service.query(
-        "SELECT count(*) FROM verification_guardedsend WHERE prefix = %s AND project_id = %s", prefix, other_shop.id
+    [(queued,)] = shop.service.query(
+        "SELECT count(*) FROM verification_guardedsend WHERE prefix = %s AND project_id = %s", prefix, shop.id
     )
     assert queued == reached
-    other_shop.open_session()  # a stranger of another prefix
+    shop.open_session()  # a stranger of another prefix
