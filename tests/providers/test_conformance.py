@@ -25,6 +25,7 @@ LOOPBACK = ("127.0.0.0/8",)
 SEND_SECONDS = 5.0  # what one offer may take, by HTTP
 
 SAMPLES = {
+    "aws_sns": {"region": "eu-central-1"},
     "eskiz": {"is_international": True},
     "http": {"message_id_path": "id"},
     "smtp": {"from_email": "codes@example.com", "security": "none"},

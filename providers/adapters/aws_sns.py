@@ -1,0 +1,152 @@
+"""Amazon SNS: codes as SMS by its ``Publish``, with Amazon's own library, which signs the requests.
+
+SNS reports to nobody's webhook: what became of a message stands in CloudWatch's logs alone, where they are switched
+on. So acceptance is the last that is known here.
+
+A sandboxed account writes to its verified numbers only. Amazon's spend limit of the month stops everything; it shows
+as acceptance without delivery, which is why the check tells the limit.
+
+UNCONFIRMED: the codes with which a number that opted out, or a spend limit that is reached, are refused; the names of
+the attributes for India's DLT ids are those of Amazon's guide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from providers import answers, base, sessions
+from providers.base import Outcome, Setting, SettingKind
+from providers.errors import ProviderError
+from providers.sessions import Conversation
+
+_REFUSED_REQUEST = (Outcome.MISCONFIGURED, "the request was not understood")
+_KEYS = (Outcome.MISCONFIGURED, "the access key is not accepted")
+_SLOW_DOWN = (Outcome.RATE_LIMITED, "messages are sent too fast")
+_FAULT = (Outcome.TEMPORARY, "there is a fault on their side")
+_ERRORS: dict[str, tuple[Outcome, str]] = {
+    "AccessDenied": (Outcome.MISCONFIGURED, "the access key may not do this"),
+    "AccessDeniedException": (Outcome.MISCONFIGURED, "the access key may not do this"),
+    "AuthorizationError": (Outcome.MISCONFIGURED, "the access key may not do this"),
+    "AuthorizationErrorException": (Outcome.MISCONFIGURED, "the access key may not do this"),
+    "EndpointDisabled": (Outcome.REFUSED, "the recipient cannot be reached"),
+    "ExpiredToken": _KEYS,
+    "IncompleteSignature": _KEYS,
+    "InternalError": _FAULT,
+    "InternalErrorException": _FAULT,
+    "InternalFailure": _FAULT,
+    "InvalidAction": _REFUSED_REQUEST,
+    "InvalidClientTokenId": _KEYS,
+    "InvalidParameter": (Outcome.REFUSED, "the number or the message is not accepted"),
+    "InvalidParameterValue": (Outcome.REFUSED, "the number or the message is not accepted"),
+    "MissingAuthenticationToken": _KEYS,
+    "OptInRequired": _KEYS,
+    "OptedOut": (Outcome.REFUSED, "the recipient wants no such messages"),
+    "OptedOutException": (Outcome.REFUSED, "the recipient wants no such messages"),
+    "ParameterValueInvalid": (Outcome.REFUSED, "the number or the message is not accepted"),
+    "RequestExpired": (Outcome.MISCONFIGURED, "the clock of this machine is wrong"),
+    "ServiceUnavailable": _FAULT,
+    "SignatureDoesNotMatch": _KEYS,
+    "Throttled": _SLOW_DOWN,
+    "ThrottledException": _SLOW_DOWN,
+    "Throttling": _SLOW_DOWN,
+    "ThrottlingException": _SLOW_DOWN,
+    "UserErrorException": _REFUSED_REQUEST,
+    "ValidationError": _REFUSED_REQUEST,
+    "ValidationException": _REFUSED_REQUEST,
+}
+_SENDER = re.compile(r"[0-9A-Za-z-]{1,11}")
+_NUMBER = re.compile(r"\+?[0-9]{5,15}")
+
+
+class Adapter(base.Adapter):
+    type = "aws_sns"
+    label = "Amazon SNS"
+    channels = ("sms",)
+    declared = (
+        Setting("region", "Region", required=True, help="Such as eu-central-1; it must offer SMS."),
+        Setting("access_key_id", "Access key id", required=True),
+        Setting("secret_access_key", "Secret access key", SettingKind.SECRET, required=True),
+        Setting("sender", "Sender", help="A name of up to 11 letters, or a number of the account. Empty: Amazon's."),
+        Setting("max_price", "Highest price of a message", help="In US dollars, as in 0.25. Empty: no limit."),
+        Setting("base_url", "Address of the API", SettingKind.URL, help="Empty: Amazon's own for the region."),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        if not re.fullmatch(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}", str(values["region"])):
+            errors["region"] = "a region such as eu-central-1 is expected"
+        if not re.fullmatch(r"[0-9A-Za-z]{5,128}", str(values["access_key_id"])):
+            errors["access_key_id"] = "letters and digits are expected"
+        sender = str(values["sender"])
+        if sender and not (_SENDER.fullmatch(sender) or _NUMBER.fullmatch(sender)):
+            errors["sender"] = "a name of up to 11 letters, digits and hyphens, or a number is expected"
+        if values["max_price"] and not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,5})?", str(values["max_price"])):
+            errors["max_price"] = "a price such as 0.25 is expected"
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        if not message.text:
+            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        answered = self._ask(
+            "publish", PhoneNumber=message.to, Message=message.text, MessageAttributes=self._attributes(message)
+        )
+        identity = answers.identity(answered.get("MessageId"))
+        if identity is None:
+            raise ProviderError("Amazon SNS accepted, but told no id", Outcome.UNKNOWN)
+        return base.Result(Outcome.ACCEPTED, identity, is_delivered=True)
+
+    def check(self) -> base.Health:
+        """The account's limit for a month is no balance, so it stands in the sentence."""
+        attributes = self._ask("get_sms_attributes", attributes=["MonthlySpendLimit"]).get("attributes")
+        limit = attributes.get("MonthlySpendLimit") if isinstance(attributes, dict) else None
+        try:
+            dollars = f"{Decimal(str(limit)):f}" if limit else ""
+        except InvalidOperation:
+            dollars = ""
+        told = f"its spend limit is {dollars} USD a month" if dollars else "it tells no spend limit"
+        return base.Health(True, f"Amazon SNS accepts the access key; {told}.")
+
+    def _attributes(self, message: base.OutgoingMessage) -> dict[str, dict[str, str]]:
+        sender = message.sender or str(self.settings["sender"])
+        is_number = bool(_NUMBER.fullmatch(sender))
+        texts = {
+            "AWS.SNS.SMS.SMSType": "Transactional",
+            "AWS.MM.SMS.OriginationNumber": f"+{sender.removeprefix('+')}" if is_number else "",
+            "AWS.SNS.SMS.SenderID": "" if is_number else sender,
+            "AWS.MM.SMS.EntityId": message.dlt_entity_id,
+            "AWS.MM.SMS.TemplateId": message.dlt_template_id,
+        }
+        found = {name: {"DataType": "String", "StringValue": value} for name, value in texts.items() if value}
+        if self.settings["max_price"]:
+            found["AWS.SNS.SMS.MaxPrice"] = {"DataType": "Number", "StringValue": str(self.settings["max_price"])}
+        return found
+
+    def _ask(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        from botocore.exceptions import ClientError
+
+        names = ("region", "access_key_id", "secret_access_key", "base_url")
+        client = sessions.amazon_client("sns", *(str(self.settings[name]) for name in names))
+        conversation = Conversation(self.http)
+        try:
+            with sessions.speaking_through(conversation):
+                answered = getattr(client, operation)(**parameters)
+        except ClientError as error:
+            raise _explain(str(error.response.get("Error", {}).get("Code", "")), conversation) from None
+        except ProviderError:
+            raise
+        except Exception:  # an answer that is no answer of Amazon's breaks the parser in many ways
+            raise conversation.explain() from None
+        return answered if isinstance(answered, dict) else {}
+
+
+def _explain(code: str, conversation: Conversation) -> ProviderError:
+    """By Amazon's code; its sentences may quote the number. One that we do not know is read by its HTTP status."""
+    usual = conversation.explain()
+    if code not in _ERRORS or conversation.answer is None or conversation.answer.status < 400:
+        return usual
+    outcome, words = _ERRORS[code]
+    return ProviderError(f"Amazon SNS: {words} ({code})", outcome, provider_status=code, retry_after=usual.retry_after)

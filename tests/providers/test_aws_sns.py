@@ -1,0 +1,180 @@
+"""Against moto, which answers as Amazon does; what it cannot do is answered byte for byte."""
+
+from __future__ import annotations
+
+import logging
+from urllib.parse import parse_qs
+
+import pytest
+
+from providers import registry
+from providers.base import Outcome
+from providers.errors import AddressBlocked, ProviderError, SettingsInvalid
+from providers.http import HttpDoor
+from tests.fakes import http_server as fake
+from tests.fakes.memory import FakeMemory
+from tests.fakes.messages import error_of, make_sms
+
+TYPE = "aws_sns"
+LOOPBACK = ("127.0.0.0/8",)
+SETTINGS = {"region": "eu-central-1", "access_key_id": "AKIA1234567890", "secret_access_key": "hush-hush"}
+
+
+@pytest.fixture(scope="module")
+def amazon():
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").disabled = True
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    yield "http://{}:{}".format(*server.get_host_and_port())
+    server.stop()
+
+
+@pytest.fixture
+def adapter(amazon):
+    """With the usual time, for moto takes its own for the first answer."""
+    settings = registry.clean_settings(TYPE, {**SETTINGS, "base_url": amazon}, LOOPBACK)
+    return registry.build(TYPE, settings, http=HttpDoor(LOOPBACK), memory=FakeMemory())
+
+
+def failure(status, code, text="about +4915112345678"):
+    body = f"<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{text}</Message></Error>"
+    return fake.answer(status, f"{body}<RequestId>1</RequestId></ErrorResponse>".encode(), {"Content-Type": "text/xml"})
+
+
+def taken(identity="5f4dcc3b"):
+    body = f"<PublishResponse><PublishResult><MessageId>{identity}</MessageId></PublishResult></PublishResponse>"
+    return fake.answer(200, body.encode(), {"Content-Type": "text/xml"})
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"region": ""}, "region"),
+        ({"region": "evil.example/"}, "region"),
+        ({"region": "eu-central-1.evil.example"}, "region"),
+        ({"access_key_id": "a b"}, "access_key_id"),
+        ({"secret_access_key": ""}, "secret_access_key"),
+        ({"sender": "a name that is too long"}, "sender"),
+        ({"max_price": "a lot"}, "max_price"),
+        ({"base_url": "http://127.0.0.1:5000"}, "base_url"),
+        ({"base_url": "https://169.254.169.254"}, "base_url"),
+    ],
+)
+def test_it_refuses_wrong_settings(changes, name):
+    with pytest.raises(SettingsInvalid) as caught:
+        registry.clean_settings(TYPE, {**SETTINGS, **changes})
+    assert list(caught.value.errors) == [name]
+
+
+# Against moto
+
+
+def test_it_sends_a_message(adapter):
+    from moto.core import DEFAULT_ACCOUNT_ID
+    from moto.sns import sns_backends
+
+    result = adapter.send(make_sms(text="Код 4711"))
+    [sent] = sns_backends[DEFAULT_ACCOUNT_ID]["eu-central-1"].sms_messages.values()
+    assert sent == ("+4915112345678", "Код 4711")
+    assert result.outcome is Outcome.ACCEPTED and len(result.provider_message_id) == 36
+    assert result.is_delivered  # nothing will be reported
+
+
+def test_check_asks_for_the_account_s_attributes(adapter):
+    health = adapter.check()
+    assert health.is_ok and health.balance is None
+
+
+# On the wire
+
+
+def test_it_signs_and_asks_once(build, server):
+    server.script(taken())
+    result = build(sender="Shop", max_price="0.25").send(make_sms(dlt_entity_id="11", dlt_template_id="22"))
+    [request] = server.requests
+    form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
+    entries = [
+        (form[f"MessageAttributes.entry.{index}.Name"], form[f"MessageAttributes.entry.{index}.Value.StringValue"])
+        for index in range(1, 6)
+    ]
+    assert (form["Action"], form["PhoneNumber"], form["Message"]) == ("Publish", "+4915112345678", "Your code is 4711")
+    assert entries == [
+        ("AWS.SNS.SMS.SMSType", "Transactional"),
+        ("AWS.SNS.SMS.SenderID", "Shop"),
+        ("AWS.MM.SMS.EntityId", "11"),
+        ("AWS.MM.SMS.TemplateId", "22"),
+        ("AWS.SNS.SMS.MaxPrice", "0.25"),
+    ]
+    assert form["MessageAttributes.entry.5.Value.DataType"] == "Number"
+    assert "AKIA1234567890" in request.headers["authorization"]
+    assert result.provider_message_id == "5f4dcc3b"
+
+
+def test_a_number_is_another_attribute_than_a_name(build, server):
+    server.script(taken())
+    build().send(make_sms(sender="4930123456"))
+    assert b"AWS.MM.SMS.OriginationNumber" in server.requests[0].body
+    assert b"%2B4930123456" in server.requests[0].body and b"SenderID" not in server.requests[0].body
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "outcome"),
+    [
+        (400, "InvalidParameter", Outcome.REFUSED),
+        (400, "ParameterValueInvalid", Outcome.REFUSED),
+        (400, "OptedOut", Outcome.REFUSED),
+        (403, "AuthorizationError", Outcome.MISCONFIGURED),
+        (403, "InvalidClientTokenId", Outcome.MISCONFIGURED),
+        (403, "SignatureDoesNotMatch", Outcome.MISCONFIGURED),
+        (400, "Throttling", Outcome.RATE_LIMITED),
+        (400, "ThrottledException", Outcome.RATE_LIMITED),
+        (500, "InternalError", Outcome.TEMPORARY),
+        (503, "ServiceUnavailable", Outcome.TEMPORARY),
+        (400, "SomethingNew", Outcome.REFUSED),
+        (500, "SomethingNew", Outcome.TEMPORARY),
+    ],
+)
+def test_it_reads_an_error_by_its_code_and_never_tries_again(build, server, status, code, outcome):
+    server.script(failure(status, code))
+    error = error_of(build())
+    assert (error.outcome, len(server.requests)) == (outcome, 1)
+    assert error.provider_status in (code, str(status))
+
+
+def test_check_tells_the_spend_limit(build, server):
+    entry = "<entry><key>MonthlySpendLimit</key><value>50</value></entry>"
+    body = f"<R><GetSMSAttributesResult><attributes>{entry}</attributes></GetSMSAttributesResult></R>"
+    server.script(fake.answer(200, body.encode(), {"Content-Type": "text/xml"}))
+    assert "50 USD a month" in build().check().detail
+    assert b"Action=GetSMSAttributes" in server.requests[0].body
+
+
+def test_check_tells_of_a_wrong_key(build, server):
+    server.script(failure(403, "InvalidClientTokenId"))
+    with pytest.raises(ProviderError, match="access key is not accepted"):
+        build().check()
+
+
+# The guard
+
+
+def test_the_environment_says_nothing(build, server, monkeypatch):
+    """Neither a proxy nor an endpoint nor a profile of the operator's is a tenant's."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SNS"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_PROFILE", "the-operator")
+    server.script(taken())
+    assert build(access_key_id="AKIAOTHER").send(make_sms()).outcome is Outcome.ACCEPTED
+
+
+def test_amazon_s_own_address_is_judged_when_it_is_connected_to(server):
+    """Its name is fixed; should it lead inside, nothing is connected to."""
+    door = HttpDoor(resolver=lambda *_: ["10.0.0.7"])
+    adapter = registry.build(TYPE, registry.clean_settings(TYPE, SETTINGS), http=door, memory=FakeMemory())
+    with pytest.raises(AddressBlocked, match=r"sns\.eu-central-1\.amazonaws\.com is not a public address"):
+        adapter.send(make_sms())
