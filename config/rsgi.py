@@ -21,6 +21,8 @@ BODY_SECONDS = float(os.environ.get("WEB_BODY_SECONDS", "10"))  # for the whole 
 MAX_BODY_BYTES = 256 * 1024  # the longest form of the panel takes less; the API's own limits are narrower
 THREADS = int(os.environ.get("WEB_THREADS", "4"))  # each has a database connection of its own
 
+SERVER = ("server", "web")  # in place of the product's name, which granian would tell
+
 Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
 
@@ -56,7 +58,7 @@ class Server:
         finally:
             if hasattr(chunks, "close"):
                 chunks.close()
-        protocol.response_bytes(status, headers, content)
+        protocol.response_bytes(status, [*headers, SERVER], content)
 
 
 async def read_body(scope: Any, protocol: Any) -> io.RawIOBase | io.BytesIO:

@@ -233,6 +233,14 @@ def test_nonsense_is_refused_or_hung_up_on(service, nonsense):
         assert 400 <= raw(service, nonsense + b"\r\n\r\n")[0][0] < 500
 
 
+def test_no_header_names_the_software(service):
+    answers = [service.call("GET", path)[2] for path in ("/session/settings", "/nowhere")]
+    answers.append(raw(service, b"GET / HTTP/1.1\r\n\r\n")[0][1])  # without a host
+    for headers in answers:
+        assert headers.get("server", "web") == "web"
+        assert not {"x-powered-by", "via", "x-served-by"} & {name.lower() for name in headers}
+
+
 SLOW_HEADS, SLOW_BODIES = 40, 150  # together fewer than the project's requests in a second
 
 

@@ -24,6 +24,9 @@ ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
 EXPOSED_HEADERS = "Retry-After, X-Request-Id"
 PREFLIGHT_SECONDS = 600  # how long a browser may remember that it is allowed
 
+# An answer is data. A browser that is brought to show one as a page shall run and load nothing of it.
+POLICY = "default-src 'none'; frame-ancestors 'none'"
+
 URLS = "verification.api.urls"
 _PREFIXES = ("/session/", "/manual/", "/hooks/")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -44,6 +47,7 @@ class ApiMiddleware:
         response["Cache-Control"] = "no-store"
         response["X-Request-Id"] = request.id  # type: ignore[attr-defined]
         response["X-Content-Type-Options"] = "nosniff"
+        response["Content-Security-Policy"] = POLICY
         if settings.SECURE_HSTS_SECONDS:
             response["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}; includeSubDomains"
         return response
