@@ -154,8 +154,11 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "username", "ip_address"]
 AXES_FAILURE_LIMIT = 1
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "verification.client.client_ip"
-AXES_SENSITIVE_PARAMETERS = ["username", "password", "code", "_confirm", "_held", "csrfmiddlewaretoken"]
+AXES_CLIENT_IP_CALLABLE = "verification.panel.throttle.client_network"
+AXES_SENSITIVE_PARAMETERS = [
+    *("username", "password", "code", "old_password", "new_password1", "new_password2"),
+    *("_confirm", "_held", "csrfmiddlewaretoken"),
+]
 AXES_DISABLE_ACCESS_LOG = True  # the audit log has it
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False

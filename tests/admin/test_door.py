@@ -5,17 +5,19 @@ import time
 
 import psycopg
 import pytest
+from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session as BrowserSession
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from django_otp.oath import totp
 
 from tests.admin.rows import ADDRESS, form_values
 from verification.models import ApiKey, AuditEntry, Membership, Recipient, RecoveryCode, SecondFactor
-from verification.panel import throttle
+from verification.panel import factor_views, throttle
 from verification.panel.session import CONFIRMED, FACTOR, FRESH_SECONDS, MAX_SECONDS, STARTED
 from verification.services import second_factor
 
@@ -37,8 +39,12 @@ def user(db, quick_hashes):
 @pytest.fixture
 def secret(user):
     """Of a factor that is set up; its first code is spent, so that the tests use the next."""
-    secret = second_factor.begin(user)
-    assert second_factor.confirm(user, app_code(secret, -1))
+    return set_up(user)
+
+
+def set_up(user):
+    factor, secret = second_factor.begin(user)
+    assert second_factor.confirm(user, factor, app_code(secret, -1))
     return secret
 
 
@@ -147,14 +153,55 @@ def test_where_it_is_required_no_other_way_of_logging_in_is_enough(user, setting
 def test_a_factor_that_is_set_up_ends_sessions_without_it(client, user):
     client.force_login(user)
     assert is_in(client)
-    second_factor.confirm(user, app_code(second_factor.begin(user)))
+    set_up(user)
     assert not is_in(client)
 
 
 def test_somebody_who_knows_the_password_cannot_put_their_own_app_in_its_place(client, user, secret):
     give_password(client)
     assert client.get(reverse(ENROL)).url == reverse(LOGIN)
-    assert second_factor.confirm(user, app_code(secret)) is None
+    assert second_factor.confirm(user, SecondFactor.objects.get().pk, app_code(secret)) is None
+
+
+@pytest.mark.parametrize("failed_first", [False, True])
+def test_a_secret_that_another_session_was_shown_is_never_the_one_set_up(client, user, settings, failed_first):
+    """Somebody who knows the password looks at the page first, and waits for its owner to scan the same code."""
+    settings.IS_SECOND_FACTOR_REQUIRED = True
+    thief = Client()
+    seen = {secret_on_page(thief, give_password_first=True)}
+    secret_on_page(client, give_password_first=True)
+    seen.add(secret_on_page(thief))
+    if failed_first:
+        client.post(reverse(ENROL), {"code": "000000"})
+    for secret in seen:
+        client.post(reverse(ENROL), {"code": app_code(secret)})
+    assert second_factor.factor_of(user) is None
+    SecondFactor.objects.update(failed_at=None)
+    client.post(reverse(ENROL), {"code": app_code(secret_on_page(client))})
+    assert is_in(client)
+    assert not any(second_factor.check(user, app_code(secret, 1)) for secret in seen)
+
+
+def secret_on_page(client, *, give_password_first=False):
+    if give_password_first:
+        give_password(client)
+    return client.get(reverse(ENROL)).context["secret"].replace(" ", "")
+
+
+def test_a_factor_that_is_confirmed_meanwhile_lets_nobody_in_who_gave_no_code(client, user, settings, monkeypatch):
+    settings.IS_SECOND_FACTOR_REQUIRED = True
+    give_password(client)
+    draw = factor_views.page
+
+    def drawn_late(*args, **more):
+        SecondFactor.objects.update(confirmed_at=timezone.now())
+        return draw(*args, **more)
+
+    monkeypatch.setattr(factor_views, "page", drawn_late)
+    client.post(reverse(ENROL), {"code": "000000"})
+    assert second_factor.factor_of(user)
+    assert "_auth_user_id" not in client.session
+    assert not is_in(client)
 
 
 def test_an_operator_resets_it(client, user, secret):
@@ -205,6 +252,32 @@ def test_an_address_that_the_client_made_up_does_not_help(client, user, settings
         give_password(client, "wrong", HTTP_X_FORWARDED_FOR=f"198.51.100.{number}, 192.0.2.1")
     assert give_password(client, HTTP_X_FORWARDED_FOR="203.0.113.5, 192.0.2.1").status_code == 200
     assert not is_in(client)
+
+
+def test_all_addresses_of_one_ipv6_network_count_as_one(client, user):
+    for number in range(throttle.PER_USER_AND_ADDRESS):
+        give_password(client, "wrong", REMOTE_ADDR=f"2001:db8:1:2::{number}")
+    assert give_password(client, REMOTE_ADDR="2001:db8:1:2:ffff::1").status_code == 200
+    assert give_password(client, REMOTE_ADDR="2001:db8:1:3::1").status_code == 302
+
+
+def test_a_password_cannot_be_guessed_where_it_is_changed(client, user):
+    client.force_login(user)
+    page, new = reverse("admin:password_change"), "another horse battery"
+    typed = {"new_password1": new, "new_password2": new}
+    for _ in range(throttle.PER_USER_AND_ADDRESS):
+        assert client.post(page, {**typed, "old_password": "wrong"}).context["form"].errors["old_password"]
+    locked = client.post(page, {**typed, "old_password": PASSWORD})
+    assert locked.context["form"].errors["old_password"] == [
+        "Your old password was entered incorrectly. Please enter it again."
+    ]
+    assert not is_right_password(user, new)
+    assert new not in str(AccessAttempt.objects.values())
+
+
+def is_right_password(user, password):
+    user.refresh_from_db()
+    return user.check_password(password)
 
 
 def test_wrong_second_factors_count_too(client, user, secret):
@@ -316,8 +389,7 @@ def test_keys_and_secrets_ask(panel, stale, page):
 
 def test_a_code_of_the_app_answers_too(panel, stale):
     owner = User.objects.get(username="owner")
-    secret = second_factor.begin(owner)
-    second_factor.confirm(owner, app_code(secret, -1))
+    secret = set_up(owner)
     set_session(stale, **{FACTOR: SecondFactor.objects.get().pk})
     page = reverse("admin:verification_project_issue_key", args=(panel.project.pk,))
     held = stale.post(page, {"kind": "api"}).context["held"]

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from tests.admin.rows import form_values
 from verification.models import ApiKey, Channel, Membership, Project, Provider, TestLogin
+from verification.services import killswitch
 
 pytestmark = pytest.mark.django_db
 
@@ -90,6 +91,16 @@ def test_a_superuser_adds_a_member(panel):
     values = form_values(client.get(page)) | {"memberships-TOTAL_FORMS": 2, "memberships-1-user": stranger.pk}
     assert client.post(page, values).status_code == 302
     assert Membership.objects.filter(project=panel.project, user=stranger).exists()
+
+
+def test_a_project_that_the_operator_stopped_stays_stopped_whatever_its_owner_posts(panel):
+    killswitch.stop(f"project:{panel.project.pk}")
+    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    client = panel.as_("owner")
+    forged = form_values(client.get(page)) | {"is_enabled": "on", "site_url": "https://kept.example"}
+    assert client.post(page, forged).status_code == 302
+    panel.project.refresh_from_db()
+    assert (panel.project.is_enabled, panel.project.site_url) == (False, "https://kept.example")
 
 
 def test_an_owner_creates_and_deletes_no_project(panel):

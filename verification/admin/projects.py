@@ -346,6 +346,10 @@ class ProjectAdmin(TestEventAdmin):
         ),
     )
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
+        """A project that the operator has stopped is not for its members to start again."""
+        return self.readonly_fields if request.user.is_superuser else (*self.readonly_fields, "is_enabled")
+
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
         return self.inlines if obj else ()
 

@@ -17,6 +17,8 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from verification.panel.session import FACTOR
 from verification.services import second_factor
 
+SHOWN = "second_factor_shown"  # the id of the factor whose secret this session was shown
+
 
 class CodeForm(forms.Form):
     code = forms.CharField(
@@ -39,15 +41,19 @@ def own(request: HttpRequest) -> HttpResponse:
 
 
 def set_up(request: HttpRequest, user: User, *, next_page: str) -> HttpResponse:
-    """Show the QR code; with its first code, switch it on and show the recovery codes, once."""
+    """Show the QR code; with its first code, switch it on and show the recovery codes, once.
+
+    Then, and only then, the session has the factor's id under ``FACTOR``.
+    """
     form = CodeForm(request.POST if request.method == "POST" else None)
+    shown: int = request.session.get(SHOWN, 0)
     if form.is_valid():
-        codes = second_factor.confirm(user, form.cleaned_data["code"])
+        codes = second_factor.confirm(user, shown, form.cleaned_data["code"])
         if codes is not None:
-            request.session[FACTOR] = second_factor.factor_of(user)
+            request.session[FACTOR] = request.session.pop(SHOWN)
             return show_codes(request, codes, next_page)
         form.add_error("code", "This is not the code that the app shows now. Wait for the next one and try again.")
-    secret = second_factor.begin(user)
+    request.session[SHOWN], secret = second_factor.begin(user, shown)
     picture = segno.make(second_factor.key_uri(user, secret), error="m").svg_inline(border=2, omitsize=True)
     return page(
         request,

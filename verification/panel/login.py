@@ -91,7 +91,7 @@ def enrol(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:login"))
     next_page = request.session[PENDING]["next"]
     response = set_up(request, user, next_page=next_page)
-    if factor := second_factor.factor_of(user):
+    if factor := request.session.get(FACTOR):
         request.session.pop(PENDING)
         _let_in(request, user, factor=factor)
     return response

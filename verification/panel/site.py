@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from django.contrib.auth import authenticate
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import PasswordChangeView
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
+from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.sites import UnfoldAdminSite
 
 from verification.panel import factor_views, login
 from verification.panel.confirmation import confirmed, without_asking
 from verification.panel.session import is_let_in
+
+
+class OwnPasswordForm(AdminOwnPasswordChangeForm):
+    """A wrong old password counts as a failed login, and is refused unread once they are too many."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        old: str = self.cleaned_data["old_password"]
+        if authenticate(self.request, username=self.user.get_username(), password=old) != self.user:
+            raise ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
+        return old
 
 
 class PanelSite(UnfoldAdminSite):
@@ -44,6 +63,10 @@ class PanelSite(UnfoldAdminSite):
         return response
 
     @without_asking  # it asks for the old one itself
-    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        response: HttpResponse = super().password_change(request, extra_context)
-        return response
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
+        view = PasswordChangeView.as_view(
+            form_class=partial(OwnPasswordForm, request=request),
+            success_url=reverse("admin:password_change_done"),
+            extra_context={**self.each_context(request), **(extra_context or {})},
+        )
+        return view(request)

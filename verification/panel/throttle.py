@@ -9,6 +9,9 @@ from axes.handlers.proxy import AxesProxyHandler
 from django.db.models import Sum
 from django.http import HttpRequest
 
+from verification.client import client_address
+from verification.services import limits
+
 # Failures within AXES_COOLOFF_TIME, by what they have in common, in the order of AXES_LOCKOUT_PARAMETERS.
 PER_USER_AND_ADDRESS = 5
 PER_USER = 30  # from many addresses; higher, as whoever knows a name could lock its owner out
@@ -24,6 +27,12 @@ class LoginThrottle(AxesDatabaseHandler):
             for rows in self.get_user_attempts(request, credentials)
         )
         return int(any(total >= limit for total, limit in zip(counted, limits, strict=True)))
+
+
+def client_network(request: HttpRequest) -> str | None:
+    """Whose failures count as one: an IPv4 address, of IPv6 a /64, which is one subscriber's. Given as an address."""
+    network = limits.network_of(client_address(request))
+    return None if network == limits.UNKNOWN_NETWORK else network.partition("/")[0]
 
 
 def is_locked(request: HttpRequest, username: str) -> bool:

@@ -28,6 +28,7 @@ ADDRESS_WINDOW_MINUTES = 10
 UNKNOWN_KEYS_PER_MINUTE = 30
 PUZZLES_PER_MINUTE = 300  # ten times the creates an address has before it is asked; thousands may share one
 IPV6_SITE_PREFIX = 64  # one subscriber's network
+UNKNOWN_NETWORK = "unknown"  # of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
 AWAY_SECONDS = 1.0  # how long the cache is left alone after it did not answer
 
@@ -91,7 +92,7 @@ def network_of(client_address: str) -> str:
     """What one caller is counted by: the address, for IPv6 its /64."""
     address = read_address(client_address)
     if address is None:
-        return "unknown"
+        return UNKNOWN_NETWORK
     if address.version == 4:
         return str(address)
     return str(ipaddress.ip_network((address, IPV6_SITE_PREFIX), strict=False))

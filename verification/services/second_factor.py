@@ -32,13 +32,20 @@ def factor_of(user: User) -> int | None:
     return SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).values_list("pk", flat=True).first()
 
 
-def begin(user: User) -> str:
-    """The secret in base32 for the user's app; the same until it is confirmed."""
-    text = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
-    factor, _ = SecondFactor.objects.get_or_create(
-        user=user, confirmed_at=None, defaults={"secret": encrypt(text, place=places.second_factor(user.pk))}
-    )
-    return decrypt(bytes(factor.secret), place=places.second_factor(user.pk))
+@transaction.atomic
+def begin(user: User, shown: int = 0) -> tuple[int, str]:
+    """A factor to be set up: its id, and the secret in base32 for the user's app.
+
+    It is the one with the id ``shown`` while that stands. Any other is replaced: whoever else saw its secret would have
+    the factor, too.
+    """
+    begun = SecondFactor.objects.filter(user=user, confirmed_at=None)
+    factor = begun.filter(pk=shown).first()
+    if factor is None:
+        begun.delete()
+        text = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
+        factor = SecondFactor.objects.create(user=user, secret=encrypt(text, place=places.second_factor(user.pk)))
+    return factor.pk, decrypt(bytes(factor.secret), place=places.second_factor(user.pk))
 
 
 def key_uri(user: User, secret: str) -> str:
@@ -47,9 +54,9 @@ def key_uri(user: User, secret: str) -> str:
 
 
 @transaction.atomic
-def confirm(user: User, code: str) -> list[str] | None:
+def confirm(user: User, factor_id: int, code: str) -> list[str] | None:
     """Switch the factor on by a first code of the app. Returns the recovery codes, None for a wrong code."""
-    factor = SecondFactor.objects.select_for_update().filter(user=user, confirmed_at=None).first()
+    factor = SecondFactor.objects.select_for_update().filter(pk=factor_id, user=user, confirmed_at=None).first()
     if factor is None or not _spend_try(factor, code):
         return None
     factor.confirmed_at = timezone.now()
