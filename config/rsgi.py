@@ -102,6 +102,8 @@ def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
         "wsgi.run_once": False,
     }
     for name, value in scope.headers.items():
+        if "_" in name:  # else it would read like one with a hyphen, which a proxy in front has set or taken away
+            continue
         key = name.upper().replace("-", "_")
         if key not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
             key = f"HTTP_{key}"

@@ -266,3 +266,9 @@ def test_a_body_that_does_not_come_is_given_up_and_does_nothing(service, shop):
     with Line(service) as line:
         line.socket.sendall(create(shop, CHUNKED[0])[:-1])
         assert_problem(line.read(), 400, "parse_error")
+
+
+def test_a_header_written_with_underscores_is_not_taken_for_the_one_with_hyphens(service):
+    """Else a client could add to what the proxy in front wrote, such as X_Forwarded_For to X-Forwarded-For."""
+    status, answer, _ = service.call("GET", "/session/settings", headers={"x_api_key": "ww_api_anything"})
+    assert (status, answer["code"]) == (401, "missing_api_key")
