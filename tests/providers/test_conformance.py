@@ -25,6 +25,7 @@ LOOPBACK = ("127.0.0.0/8",)
 SEND_SECONDS = 5.0  # what one offer may take, by HTTP
 
 SAMPLES = {
+    "apprise": {"url": "json://hush-user@127.0.0.1/{to}"},
     "anymail": {"service": "postmark", "from_email": "codes@example.com", "api_key": "hush-key", "has_webhook": True},
     "aws_sns": {"region": "eu-central-1"},
     "eskiz": {"is_international": True},
@@ -128,7 +129,7 @@ def test_a_slow_answer_leaves_the_outcome_unknown(server, behaviour):
 
     def ask(type):
         with fake.FakeHttpServer(default=behaviour) as slow:
-            adapter = make(type, slow, seconds=0.5)
+            adapter = make(type, slow, seconds=1.0)
             return type, offer(adapter)[0], len(slow.requests), adapter.http.allowed <= SEND_SECONDS
 
     with ThreadPoolExecutor(len(SPEAKS_HTTP)) as pool:

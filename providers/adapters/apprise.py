@@ -1,0 +1,253 @@
+"""More than a hundred services by Apprise, each named by a URL with everything in it.
+
+Apprise says yes or no, and nothing else: no id, no receipt, no reason. What a refusal was is told here by the answer
+that came over the wire. Where a service has an adapter of its own, that one knows more.
+
+The library makes its requests by itself; they go through our door (:mod:`providers.sessions`). So a URL that leads to
+a private address leads nowhere. Services that reach out in any other way (mail, sockets, the desktop, files, programs)
+are refused: a service may be used when its plugin imports nothing but what is listed here, and that is read from the
+plugin's own text, so that a new one of a later release is judged the same way.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from providers import base, sessions
+from providers.base import Outcome, Setting, SettingKind
+from providers.errors import ProviderError
+from providers.sessions import Conversation
+
+_PLACEHOLDER = re.compile(r"\{(to|to_digits|code|message_id|channel|language|project)\}")
+_SCHEME = re.compile(r"([a-z][a-z0-9.+-]*)://", re.IGNORECASE)
+
+# What a plugin may import: what computes, and requests, which goes through the door.
+_COMPUTES = frozenset(
+    [
+        "__future__",
+        "base64",
+        "binascii",
+        "calendar",
+        "collections",
+        "collections.abc",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "datetime",
+        "decimal",
+        "email.header",
+        "email.mime.application",
+        "email.mime.multipart",
+        "email.mime.text",
+        "email.utils",
+        "enum",
+        "functools",
+        "hashlib",
+        "hmac",
+        "html",
+        "itertools",
+        "json",
+        "json.decoder",
+        "logging",
+        "math",
+        "operator",
+        "random",
+        "re",
+        "requests",
+        "requests.auth",
+        "secrets",
+        "string",
+        "time",
+        "typing",
+        "unicodedata",
+        "urllib.parse",
+        "uuid",
+        "xml.sax.saxutils",
+    ]
+)
+_OF_APPRISE = frozenset(
+    [
+        "apprise.__title__",
+        "apprise.__version__",
+        "apprise.attachment.base",
+        "apprise.common",
+        "apprise.compat.py39",
+        "apprise.conversion",
+        "apprise.exception",
+        "apprise.locale",
+        "apprise.logger",
+        "apprise.plugins.base",
+        "apprise.url",
+        "apprise.utils.base64",
+        "apprise.utils.logic",
+        "apprise.utils.parse",
+        "apprise.utils.sanitize",
+        "apprise.utils.xml",
+    ]
+)
+
+
+class Adapter(base.Adapter):
+    type = "apprise"
+    label = "Apprise (many services)"
+    channels = base.CHANNELS
+    declared = (
+        Setting(
+            "url",
+            "Apprise URL",
+            SettingKind.SECRET,
+            required=True,
+            help="With {to} or {to_digits} where the recipient stands, as in voipms://password:mail@example.com/…"
+            " It may hold {code}, {message_id}, {channel}, {language} and {project} too.",
+        ),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        url = str(values["url"])
+        problem = _problem(url)
+        if not problem and not re.search(r"\{to(_digits)?\}", url):
+            problem = "{to} or {to_digits} is needed, or every code would go to the same place"
+        if not problem and _plugin(_fill(url, _SAMPLE)) is None:
+            problem = "Apprise cannot read this URL"
+        return {"url": problem} if problem else {}
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        if not message.text:
+            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        conversation = Conversation(self.http)
+        is_taken = self._notify(message, conversation)
+        if conversation.is_in_doubt and not is_taken:
+            raise ProviderError("no answer came from the service", Outcome.UNKNOWN)
+        if not is_taken or conversation.answer is None:
+            raise conversation.explain()
+        status = str(conversation.answer.status)
+        return base.Result(Outcome.ACCEPTED, provider_status=status, is_delivered=True)
+
+    def check(self) -> base.Health:
+        """Goes as far as the first request would, and hangs up."""
+        rehearsal = _Rehearsal(self.http)
+        self._notify(_SAMPLE, rehearsal)
+        if not rehearsal.is_reached:
+            raise rehearsal.explain()
+        return base.Health(True, "The service's host can be reached; without sending nothing more can be asked.")
+
+    def _notify(self, message: base.OutgoingMessage, conversation: Conversation) -> bool:
+        """Raises :class:`ProviderError` where nothing was asked of the service."""
+        url = str(self.settings["url"])
+        problem = _problem(url)
+        if problem:
+            raise ProviderError(problem, Outcome.MISCONFIGURED)
+        with sessions.speaking_through(conversation):
+            plugin = _plugin(_fill(url, message))
+            if plugin is None:
+                raise ProviderError("Apprise cannot make a message of this URL", Outcome.MISCONFIGURED)
+            plugin.retry = 0  # whatever the URL says
+            plugin.request_rate_per_sec = 0
+            try:
+                return bool(plugin.notify(body=message.text, title=message.subject, body_format="text"))
+            except Exception:  # of a plugin that met an answer it did not expect
+                return False
+
+
+class _Rehearsal(Conversation):
+    """Only sees whether the host of the first request is there."""
+
+    is_reached = False
+
+    def _ask(self, method: str, url: str, headers: Mapping[str, Any], body: object) -> Any:
+        self._door.touch(url)
+        self.is_reached = True
+        raise ProviderError("this was a rehearsal")
+
+
+_SAMPLE = base.OutgoingMessage(
+    id=1, to="+491700000000", channel="sms", code="0000", text="0000", language="en", expires_in=60
+)
+
+
+def _problem(url: str) -> str:
+    """Why we do not use this URL, whatever Apprise would make of it; empty if we do."""
+    match = _SCHEME.match(url)
+    if match is None or _PLACEHOLDER.search(url[: match.end()]):
+        return "a URL such as service://… is expected"
+    return _scheme_problem(match.group(1).lower())
+
+
+@cache
+def _scheme_problem(scheme: str) -> str:
+    from apprise.manager_plugins import NotificationManager
+
+    sessions.silence("apprise")
+    found: Any = NotificationManager()  # type: ignore[no-untyped-call]
+    if scheme not in found:
+        return f"Apprise knows no service {scheme}://"
+    # A package is one service, with all its files.
+    path = Path(inspect.getfile(found[scheme]))
+    files = [path] if path.parent.name == "plugins" else sorted(path.parent.rglob("*.py"))
+    if all(_only_asks(file) for file in files):
+        return ""
+    return f"{scheme}:// does more on this machine than ask by HTTP, and is not used"
+
+
+def _only_asks(path: Path) -> bool:
+    inside = f"apprise.plugins.{path.parent.name}"
+    for module in _imported(path):
+        is_sibling = path.parent.name != "plugins" and module.startswith(inside)
+        if module not in _COMPUTES and module not in _OF_APPRISE and not is_sibling:
+            return False
+    return True
+
+
+def _imported(path: Path) -> list[str]:
+    """The modules a plugin imports, anywhere in its text, by their full names."""
+    package = list(path.parent.parts)
+    package = package[package.index("apprise", -3) :]
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            names = [node.module] if node.module else [name.name for name in node.names]
+            found += [".".join([*above, name]) for name in names]
+        elif isinstance(node, ast.Name) and node.id in ("__import__", "eval", "exec"):
+            found.append(node.id)
+    return found
+
+
+def _plugin(url: str) -> Any:
+    """None if Apprise cannot read it. It keeps nothing on disk and names nobody but us."""
+    import apprise
+
+    sessions.silence("apprise")
+    asset = apprise.AppriseAsset(
+        storage_mode=apprise.PersistentStoreMode.MEMORY,
+        app_id="Watchword",
+        app_desc="Watchword",
+        app_url="",
+        image_url_mask="",
+        image_url_logo="",
+        async_mode=False,
+    )
+    return apprise.Apprise.instantiate(url, asset=asset)
+
+
+def _fill(url: str, message: base.OutgoingMessage) -> str:
+    values = {
+        "to": message.to,
+        "to_digits": re.sub(r"[^0-9]", "", message.to),
+        "code": message.code,
+        "message_id": str(message.id),
+        "channel": message.channel,
+        "language": message.language,
+        "project": message.project,
+    }
+    return _PLACEHOLDER.sub(lambda match: quote(values[match.group(1)], safe=""), url)
