@@ -136,6 +136,8 @@ CACHES = {
         "LOCATION": _redis_url,
         "KEY_PREFIX": "watchword",
         "OPTIONS": {
+            # By default it unpickles, so that whoever writes to the cache would run code here.
+            "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
             "SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT_SECONDS,
             "SOCKET_TIMEOUT": REDIS_TIMEOUT_SECONDS,
         },

@@ -417,6 +417,24 @@ def test_each_number_type_has_its_channels(number_type, sms, sms_with_voip, call
 
 
 @pytest.mark.parametrize(
+    "writings",
+    [
+        pytest.param(("+5491123456789", "+541123456789", "+54111523456789"), id="Argentina, with 9, without, with 15"),
+        pytest.param(("+525512345678", "+5215512345678", "+5204455512345678"), id="Mexico, as now, with 1, with 044"),
+    ],
+)
+def test_of_a_mobile_with_several_writings_one_recipient_alone_gets_sms(writings):
+    """Otherwise each writing would bring limits of its own to one phone."""
+    reached = set()
+    for writing in writings:
+        with contextlib.suppress(AddressInvalid):
+            address = parse_address(writing)
+            if is_reachable(address, "sms", allow_voip=True):
+                reached.add(address.text)
+    assert reached == {writings[0]}
+
+
+@pytest.mark.parametrize(
     "number_type",
     [
         NumberType.PREMIUM_RATE,

@@ -1,10 +1,16 @@
-"""The settings as production gets them, judged by Django's own deployment check and by ours."""
+"""The settings as production gets them, and what they rest on."""
 
 import base64
 import os
+import pickle
 import secrets
 import subprocess
 import sys
+
+import dramatiq
+import pytest
+from django.core.cache import caches
+from django_redis import get_redis_connection
 
 from tests.conftest import ROOT
 
@@ -29,3 +35,17 @@ def test_the_deployment_check_finds_nothing():
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("System check identified no issues")
+
+
+class Bomb:
+    def __reduce__(self):
+        return (os.mkdir, (str(ROOT / "var" / "a-bomb-went-off"),))
+
+
+def test_whoever_writes_to_valkey_runs_nothing_here():
+    cache, connection = caches["default"], get_redis_connection()
+    connection.set(cache.make_key("bomb"), pickle.dumps(Bomb()), ex=10)
+    with pytest.raises(ValueError):
+        cache.get("bomb")
+    assert not (ROOT / "var" / "a-bomb-went-off").exists()
+    assert type(dramatiq.get_encoder()) is dramatiq.JSONEncoder

@@ -40,6 +40,25 @@ def test_the_project_and_type_of_a_channel_stay_as_they_are(panel):
     assert (channel.project, channel.type, channel.name) == (panel.project, "sms", "Text message")
 
 
+@pytest.mark.parametrize("field", ["image_url", "link"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "data:image/svg+xml,<svg onload=alert(1)>",
+        "http://shop.example/a.png",
+    ],
+)
+def test_what_apps_load_and_open_is_an_https_address(panel, field, address):
+    channel = panel.rows[Channel]
+    page = reverse("admin:verification_channel_change", args=(channel.pk,))
+    client = panel.as_("owner")
+    response = client.post(page, form_values(client.get(page)) | {field: address})
+    assert field in response.context["adminform"].form.errors
+    assert client.post(page, form_values(client.get(page)) | {field: "https://shop.example/a"}).status_code == 302
+    assert getattr(Channel.objects.get(pk=channel.pk), field) == "https://shop.example/a"
+
+
 def test_a_test_login_cannot_be_put_into_another_project(panel):
     response = panel.as_("owner").post(
         reverse("admin:verification_testlogin_add"),

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
@@ -249,3 +250,7 @@ def test_secrets_that_no_key_opens_are_named_and_not_a_crash(panel):
     assert "Enter them again" in client.post(page, form_values(shown)).content.decode()
     check = client.post(page_of("provider_check_credentials", provider))
     assert "cannot be decrypted" in check.content.decode()
+
+
+def test_no_page_saves_a_copy_that_would_take_the_secrets_along():
+    assert [model for model, page in admin.site._registry.items() if page.save_as] == []

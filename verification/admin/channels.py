@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.core.validators import URLValidator
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
@@ -19,12 +20,28 @@ from verification.models import Channel, DailySpend, Provider
 from verification.services.lists import clean_country
 from verification.services.platform import require_budget_below_ceiling
 
+only_https = URLValidator(schemes=["https"], message="Enter an address that begins with https://.")
+
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     countries = LinesField(
         clean_item=clean_country,
         help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
     )
+
+    def clean_image_url(self) -> str:
+        """Apps load it into their pages."""
+        return self._clean_https("image_url")
+
+    def clean_link(self) -> str:
+        """Apps open it."""
+        return self._clean_https("link")
+
+    def _clean_https(self, name: str) -> str:
+        address: str = self.cleaned_data[name]
+        if address:
+            only_https(address)
+        return address
 
     def clean_daily_budget(self) -> int | None:
         budget: int | None = self.cleaned_data["daily_budget"]
