@@ -3,6 +3,7 @@
 import os
 import shutil
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ os.environ.update(
     ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
 )
 os.environ.pop("SENTRY_DSN", None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the many processes of a run compiles every module again
 
 
 def pytest_configure(config):
@@ -28,7 +30,31 @@ def pytest_configure(config):
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     from django.conf import settings
 
+    from tests.cluster import with_migrations
+
+    if not settings.DATABASE_URL:
+        with_migrations(settings.EMBEDDED)
+        settings.DATABASES["default"]["TEST"] = {"TEMPLATE": settings.DATABASES["default"]["NAME"]}
     settings.EMBEDDED.start()
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Whole files to one worker, and all files of one ``xdist_group``: they share a service that is slow to start."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class FilesAndGroups(LoadGroupScheduling):
+        def _split_scope(self, nodeid):
+            scope = super()._split_scope(nodeid)
+            return nodeid.split("::")[0] if scope == nodeid else scope
+
+    return FilesAndGroups(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    """The longest first, so that no worker waits at the end for the other's: groups, then files of many tests."""
+    if PROCESS != "main":
+        sizes = Counter(item.path for item in items)
+        items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, -sizes[item.path]))
 
 
 def is_controller(config):
@@ -85,20 +111,30 @@ def project(db):
     return factories.project(channels=("sms", "voice", "email"))
 
 
-@pytest.fixture(scope="session")
-def handler():
-    """One chain of middleware for all tests: making one lists every static file there is."""
-    from django.test import Client
+@pytest.fixture(scope="session", autouse=True)
+def static_files_are_listed_once():
+    """Every client makes a chain of middleware, and WhiteNoise lists every static file there is for it."""
+    from whitenoise.middleware import WhiteNoiseMiddleware
 
-    return Client().handler
+    listed = {}
+    list_files = WhiteNoiseMiddleware.add_files_from_finders
+
+    def list_once(self):
+        if not listed:
+            list_files(self)
+            listed.update(self.files)
+        self.files.update(listed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", list_once)
+        yield
 
 
 @pytest.fixture
-def api(client, handler, project):
+def api(client, project):
     """Calls the API as the project's app and as its server."""
     from tests.api.calls import Api
 
-    client.handler = handler
     return Api(client, project.api_key, project.secret_key)
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 import psycopg
 
 from config.embedded import EmbeddedServers
+from tests.cluster import with_migrations
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
@@ -41,7 +42,7 @@ class LiveService:
         self.home = home
         self.web_processes = web_processes
         self.port = free_port()
-        self.servers = EmbeddedServers(home, durable=False)
+        self.servers = with_migrations(EmbeddedServers(home, durable=False))
         self.environment = {
             **os.environ,
             "WATCHWORD_HOME": str(home),
@@ -57,7 +58,6 @@ class LiveService:
 
     def start(self, *, workers: int = 1) -> LiveService:
         self.servers.start()
-        self.manage("migrate", "--verbosity", "0")
         self.start_web()
         for number in range(workers):
             self.start_worker(f"worker{number}")

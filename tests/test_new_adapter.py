@@ -48,7 +48,7 @@ def loft():
 
 
 @pytest.mark.django_db
-def test_a_dropped_in_adapter_is_offered_stored_listed_checked_and_sends(drop, loft, client, handler, monkeypatch):
+def test_a_dropped_in_adapter_is_offered_stored_listed_checked_and_sends(drop, loft, client, monkeypatch):
     drop("pigeon", PIGEON)
     panel = make_panel()
     owner = panel.as_("owner")
@@ -64,7 +64,6 @@ def test_a_dropped_in_adapter_is_offered_stored_listed_checked_and_sends(drop, l
     assert (roof.settings, stored_secrets(roof)) == ({"url": loft.url}, {"ring": "FR-1871"})
 
     # The customer's server finds it among its channels.
-    client.handler = handler
     api = Api(client, "", issue_key(project=panel.project, kind="secret").text)
     listed = {channel["type"]: channel["providers"] for channel in api.manual_channels().data}
     assert listed["voice"] == [{"id": roof.pk, "name": "Roof", "type": "pigeon", "is_system": False}]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.live import ROOT, LiveService
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("schemathesis"), pytest.mark.timeout(300)]
 
 TEST_LOGINS, TEST_CODE = ["+46701740605", "+46701740606", "ada@example.com"], "493817"
 SETUP = f"""

@@ -94,8 +94,8 @@ def start(home):
 
 
 @pytest.fixture
-def production(tmp_path):
-    """Both URLs set, to the servers of this test run."""
+def production(tmp_path, django_db_setup):
+    """Both URLs set, to the servers of this test run. Its own test database is copied from this one: that is first."""
     return {
         "home": tmp_path / "var",
         "DATABASE_URL": settings.EMBEDDED.database_url,
