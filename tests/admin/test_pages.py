@@ -4,6 +4,7 @@ import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.admin.rows import ADDRESS
 from verification.admin.scoping import Who
@@ -13,6 +14,8 @@ from verification.models import (
     AuditEntry,
     Callback,
     Channel,
+    CircuitBreaker,
+    DailySpend,
     Decision,
     GuardBlock,
     KillSwitch,
@@ -112,7 +115,7 @@ def test_adding_is_for_those_whom_the_class_allows(panel, model):
 @pytest.mark.parametrize("model", OPERATOR_MODELS)
 def test_the_operators_pages_are_for_superusers(panel, model):
     address = url(model, "changelist")
-    assert panel.as_("root").get(address).status_code == 200
+    assert panel.as_("root").get(address, follow=True).status_code == 200
     assert panel.as_("owner").get(address).status_code == 403
     assert is_sent_away(panel.as_("anonymous").get(address))
 
@@ -135,6 +138,32 @@ def test_the_overview_counts_own_rows_only(panel):
     stranger = panel.as_("stranger").get(reverse("admin:index")).context["figures"]
     assert (owner["sessions"], owner["messages"], owner["failed"]) == (1, 1, 1)
     assert (stranger["sessions"], stranger["messages"], stranger["failed"], stranger["failures"]) == (0, 0, 0, [])
+
+
+def test_the_overview_says_what_keeps_codes_from_going_out(panel):
+    Channel.objects.filter(project__in=(panel.project, panel.other), type="sms").update(daily_budget=5)
+    for project in (panel.project, panel.other):
+        DailySpend.objects.create(project=project, channel="sms", day=timezone.now().date(), messages=5)
+        CircuitBreaker.objects.update_or_create(
+            provider=project.providers.first(), defaults={"open_until": timezone.now(), "reason": f"{project} is down"}
+        )
+    KillSwitch.objects.get_or_create(subject="voice", defaults={"reason": "Fraud"})
+    troubles = panel.as_("owner").get(reverse("admin:index")).context["troubles"]
+    shown = [f"{trouble.text} {trouble.detail}" for trouble in troubles]
+    assert any("stopped Voice call" in line for line in shown)
+    assert any("budget of SMS in Ours is used up" in line for line in shown)
+    assert any("Ours is down" in line for line in shown)
+    assert "Theirs" not in str(shown)
+
+
+def test_the_overview_sums_up_why_traffic_was_refused(panel):
+    owner, stranger = (panel.as_(who).get(reverse("admin:index")).context["figures"] for who in ("owner", "stranger"))
+    assert [(line["rule"], line["times"]) for line in owner["refusals"]] == [("country", owner["refused"])]
+    assert stranger["refusals"] == []
+
+
+def test_a_list_that_cannot_be_searched_opens_whatever_is_asked(panel):
+    assert panel.as_("owner").get(url(Alert, "changelist"), {"q": "anything"}).status_code == 200
 
 
 def test_the_overview_shows_only_what_the_user_did(panel):

@@ -189,7 +189,7 @@ def test_the_owner_is_alerted_once_at_each_part_of_a_budget(api, project):
         sweeping.raise_budget_alerts()
         seen[number] = len(alerted())
     assert seen == {1: 0, 2: 0, 3: 0, 4: 0, 5: 1, 6: 1, 7: 1, 8: 2, 9: 2, 10: 3}
-    assert alerted()[2] == "100 % of today's budget for sms is used"
+    assert alerted()[2] == "100 % of today's budget for SMS is used"
 
 
 def test_a_lowered_budget_alerts_too(api, project):

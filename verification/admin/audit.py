@@ -18,13 +18,14 @@ from verification.addresses import mask
 from verification.admin import display
 from verification.admin.display import text_of
 from verification.admin.scoping import ProjectFilter, ScopedAdmin
-from verification.models import AuditEntry
+from verification.models import ALL_SENDING, AuditEntry, ChannelType
 from verification.models.audit import WATCHED
 
 CHANGES = {"Created": "success", "Changed": "info", "Deleted": "danger"}
 KINDS = {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}
 MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch.masked}
 IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
+WIRE_NAMES = {ALL_SENDING: "all sending", **{value: str(name) for value, name in ChannelType.choices}}
 FIELDS_SHOWN = 3  # in a list
 SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
@@ -93,7 +94,7 @@ class AuditAdmin(ScopedAdmin):
             return "–"
         kind = KINDS.get(entry.object_type, entry.object_type)
         name = mask(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
-        return f"{kind.capitalize()} {name}"
+        return f"{kind.capitalize()} {WIRE_NAMES.get(name, name)}"
 
     @admin.display(description="Fields")
     def fields_changed(self, entry: AuditEntry) -> str:

@@ -1,4 +1,4 @@
-"""The overview: the last 24 hours of the user's projects, and what to do next."""
+"""The overview: whether codes go out, the last 24 hours of the user's projects, and what to do next."""
 
 from __future__ import annotations
 
@@ -7,14 +7,25 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Max, Q, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from verification.admin.decisions import title_of
 from verification.admin.display import ago, channel_icon
 from verification.admin.scoping import own_projects
-from verification.models import ApiKey, ChannelType, GuardBlock, Message, MessageStatus, Provider, Session
+from verification.admin.troubles import budgets_of, troubles_of
+from verification.models import (
+    ApiKey,
+    ChannelType,
+    Decision,
+    GuardBlock,
+    Message,
+    MessageStatus,
+    Provider,
+    Session,
+)
 from verification.services import guard
 from verification.services.alerts import unread_count
 
@@ -22,6 +33,9 @@ DAY = timedelta(hours=24)
 PATIENCE_MS = 2000  # a page that is looked at all day must not load the database for longer
 FAILURES_SHOWN = 5
 COUNTRIES_SHOWN = 8
+RULES_SHOWN = 6
+BUDGETS_SHOWN = 6
+WAITS_TOO_LONG = timedelta(seconds=60)  # a worker takes a message within one
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +70,11 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Unfold's callback for the index page."""
     projects = own_projects(request.user)
     steps = _steps(request, projects)
+    budgets = budgets_of(projects)
     context |= {
         "title": "Overview",
+        "troubles": troubles_of(request, projects, budgets),
+        "budgets": budgets[:BUDGETS_SHOWN],
         "steps": steps if not all(step.is_done for step in steps) else [],
         "figures": _figures(projects),
         "unread_alerts": unread_count(projects),
@@ -127,6 +144,24 @@ def _count(projects: Any) -> dict[str, Any]:
     by_status = {
         status: sum(number for (_, found), number in numbers.items() if found == status) for status in MessageStatus
     }
+    moving = Message.objects.filter(**scope).aggregate(
+        last_sent=Max("sent_at"),
+        stuck=Count(
+            "pk",
+            filter=Q(
+                status__in=(MessageStatus.QUEUED, MessageStatus.SENDING),
+                created_at__lt=now - WAITS_TOO_LONG,
+                expires_at__gt=now,
+            ),
+        ),
+    )
+    refusals = (
+        Decision.objects.filter(project__in=projects, last_at__gte=now - DAY)
+        .order_by()
+        .values_list("rule")
+        .annotate(times=Sum("count"))
+        .order_by("-times")
+    )
     failures = Message.objects.filter(**scope, status=MessageStatus.FAILED).select_related("project", "provider")
     return {
         "sessions": sessions["total"],
@@ -134,6 +169,10 @@ def _count(projects: Any) -> dict[str, Any]:
         "rate": round(100 * sessions["verified"] / sessions["total"]) if sessions["total"] else None,
         "messages": sum(by_status.values()),
         "delivered": by_status[MessageStatus.SUCCESS],
+        "last_sent": ago(moving["last_sent"]) if moving["last_sent"] else "",
+        "stuck": moving["stuck"],
+        "refusals": [{"rule": rule, "title": title_of(rule), "times": times} for rule, times in refusals[:RULES_SHOWN]],
+        "refused": sum(times for _, times in refusals),
         "failed": by_status[MessageStatus.FAILED] + by_status[MessageStatus.EXPIRED],
         "rows": [row for row in (_row(channel, numbers) for channel in ChannelType.values) if row.total],
         "countries": [

@@ -8,6 +8,10 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
 
+_NOW = (
+    ("Overview", "space_dashboard", "admin:index"),
+    ("Alerts", "notifications", "admin:verification_alert_changelist"),
+)
 _SET_UP = (
     ("Projects", "folder_open", "admin:verification_project_changelist"),
     ("Channels", "alt_route", "admin:verification_channel_changelist"),
@@ -17,15 +21,14 @@ _SET_UP = (
     ("Test logins", "science", "admin:verification_testlogin_changelist"),
 )
 _PROTECTION = (
-    ("Alerts", "notifications", "admin:verification_alert_changelist"),
     ("Traffic guard", "shield", "admin:verification_guardblock_changelist"),
     ("Block & safe lists", "block", "admin:verification_listentry_changelist"),
-    ("Decision log", "gavel", "admin:verification_decision_changelist"),
+    ("Decisions", "gavel", "admin:verification_decision_changelist"),
     ("Audit log", "history", "admin:verification_auditentry_changelist"),
 )
 _TRAFFIC = (
-    ("Sessions", "verified_user", "admin:verification_session_changelist"),
     ("Messages", "send", "admin:verification_message_changelist"),
+    ("Sessions", "verified_user", "admin:verification_session_changelist"),
     ("Recipients", "contacts", "admin:verification_recipient_changelist"),
     ("Suppressions", "do_not_disturb_on", "admin:verification_suppression_changelist"),
     ("Callbacks", "webhook", "admin:verification_callback_changelist"),
@@ -40,10 +43,10 @@ _OPERATION = (
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     groups: list[dict[str, Any]] = [
-        {"title": None, "items": _items(request, (("Overview", "space_dashboard", "admin:index"),))},
-        {"title": "Set up", "separator": True, "items": _items(request, _SET_UP)},
+        {"title": None, "items": _items(request, _NOW)},
         {"title": "Traffic", "separator": True, "items": _items(request, _TRAFFIC)},
         {"title": "Protection", "separator": True, "items": _items(request, _PROTECTION)},
+        {"title": "Set up", "separator": True, "items": _items(request, _SET_UP)},
     ]
     if request.user.is_superuser:
         groups.append({"title": "Operation", "separator": True, "items": _items(request, _OPERATION)})

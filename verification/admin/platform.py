@@ -6,9 +6,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
-from verification.admin.display import label, recent, text_of, time_of
+from verification.admin.display import label, recent, time_of
 from verification.admin.scoping import ScopedAdmin, Who
 from verification.models import KillSwitch, Platform
 from verification.services.killswitch import stopped
@@ -91,9 +92,10 @@ class PlatformAdmin(ScopedAdmin):
             },
         ),
     )
-    list_display = ("__str__", "sms", "budget", "sends", "requests", "creates")
-    sms = text_of("sms_per_recipient_a_day", "SMS to one number a day")
-    budget = text_of("max_daily_budget", "Daily budget")
-    sends = text_of("max_sends_per_day", "Sends a day")
-    requests = text_of("max_requests_per_second", "Requests a second")
-    creates = text_of("max_creates_per_address", "Creates per client address")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """There is one row, so its page stands in for the list."""
+        only = self.get_queryset(request).first()
+        if only is None:
+            return super().changelist_view(request, extra_context)
+        return HttpResponseRedirect(reverse("admin:verification_platform_change", args=(only.pk,)))

@@ -93,7 +93,7 @@ class TrafficAdmin(ScopedAdmin):
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         term = search_term.strip()
-        return (self.look_up(request, queryset, term) if term else queryset), False
+        return (self.look_up(request, queryset, term) if term and self.search_fields else queryset), False
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         raise NotImplementedError

@@ -10,7 +10,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import PasswordChangeView
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
@@ -51,6 +51,10 @@ class PanelSite(UnfoldAdminSite):
             path("login/enrol/", login.enrol, name="enrol"),
             path("second-factor/", self.admin_view(factor_views.own), name="second_factor"),
         ]
+
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
+        """Where every page's first crumb leads: to the overview, not to a bare list of tables."""
+        return HttpResponseRedirect(reverse("admin:index"))
 
     @method_decorator(never_cache)
     @login_not_required

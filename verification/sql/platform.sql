@@ -42,7 +42,11 @@ DECLARE
 BEGIN
     FOR v_crossed IN
         SELECT spend.project_id, spend.channel, spend.messages, budget.messages AS budget, threshold.percent,
-               format('%s:%s:%s', spend.channel, v_today, threshold.percent) AS key
+               format('%s:%s:%s', spend.channel, v_today, threshold.percent) AS key,
+               coalesce(nullif(channel.name, ''),
+                        CASE spend.channel WHEN 'sms' THEN 'SMS' WHEN 'email' THEN 'e-mail'
+                            WHEN 'messenger_a' THEN 'Telegram' WHEN 'messenger_b' THEN 'WhatsApp'
+                            ELSE 'voice calls' END) AS name
         FROM verification_dailyspend AS spend
         JOIN verification_channel AS channel ON channel.project_id = spend.project_id AND channel.type = spend.channel
         CROSS JOIN LATERAL (
@@ -59,9 +63,9 @@ BEGIN
         );
         v_raised := v_raised + raise_alert(
             v_crossed.project_id, 'daily_budget', v_crossed.key,
-            format('%s %% of today''s budget for %s is used', v_crossed.percent, v_crossed.channel),
+            format('%s %% of today''s budget for %s is used', v_crossed.percent, v_crossed.name),
             format('%s of %s messages of the day (UTC) went over the channel %s.', v_crossed.messages, v_crossed.budget,
-                   v_crossed.channel)
+                   v_crossed.name)
             || CASE WHEN v_crossed.percent = 100 THEN ' Nothing more goes over it until midnight UTC.'
                     ELSE ' At the whole of it, nothing more goes over it until midnight UTC.' END
             || ' If this is your own traffic, raise the budget on the channel''s page.'
