@@ -16,7 +16,7 @@ from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.test_altcha import solve
 from verification import sql
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
-from verification.services import retention
+from verification.services import limits, retention
 from verification.services.projects import seal_challenge_secret
 
 pytestmark = pytest.mark.django_db
@@ -305,6 +305,20 @@ def test_a_hosted_answer_works_once(api, vendor):
     assert api.create(challenge_token="good").status_code == 200
     assert problem(api.create("+4915112345679", challenge_token="good")) == (403, "challenge_failed")
     assert Message.objects.count() == 1
+
+
+def test_an_address_that_brings_wrong_answers_soon_costs_the_vendor_and_us_nothing_more(api, vendor, monkeypatch):
+    monkeypatch.setattr(limits, "FAILED_CHALLENGES_PER_MINUTE", 2)
+    api.client.defaults["REMOTE_ADDR"] = STRANGER
+    session_id = api.create(challenge_token="good one").data["session_id"]
+    for answer in (api.create(challenge_token="wrong"), api.send(session_id, "voice", challenge_token="wrong")):
+        assert problem(answer) == (403, "challenge_failed")
+    asked = len(vendor.asked)
+    for answer in (api.create(challenge_token="good"), api.send(session_id, "voice", challenge_token="good")):
+        assert problem(answer) == (429, "rate_limited")
+    assert len(vendor.asked) == asked
+    api.client.defaults["REMOTE_ADDR"] = "198.41.0.5"
+    assert api.create(challenge_token="good two").status_code == 200
 
 
 @pytest.mark.parametrize("vendor", ["turnstile", "hcaptcha", "recaptcha"], indirect=True)

@@ -39,11 +39,12 @@ def ask(project: ProjectConfig) -> None:
         _require(project.challenge)
 
 
-def verify(project: ProjectConfig, token: str | None, *, is_asked: bool) -> bytes | None:
+def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_address: str = "") -> bytes | None:
     """The digest by which a right answer is to be used up; None where none was needed or none could be judged.
 
     A token that was not asked for is judged too: it frees the session from what others' wrong codes impose. Raises
-    ``challenge_required``, ``challenge_failed`` and ``challenge_unavailable``.
+    ``challenge_required``, ``challenge_failed``, ``challenge_unavailable`` and, for an address whose answers were wrong
+    too often for a vendor to be asked, ``rate_limited``.
     """
     challenge = project.challenge
     if challenge is None:
@@ -57,11 +58,13 @@ def verify(project: ProjectConfig, token: str | None, *, is_asked: bool) -> byte
         if solved is None:
             _fail(project, "the answer is wrong, too old or not for this project")
         return sha256(solved.puzzle)
+    limits.require_honest_challenges(project, client_address)
     judgement = _ask_vendor(project, challenge, token)
     match judgement.verdict:
         case Verdict.PASSED:
             return sha256(token)
         case Verdict.FAILED:
+            limits.count_failed_challenge(project, client_address)
             _fail(project, judgement.reason)
     is_let_in = challenge.fails_open or not is_asked
     level = logging.ERROR if judgement.verdict is Verdict.MISCONFIGURED else logging.WARNING

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 ADDRESS_WINDOW_MINUTES = 10
 UNKNOWN_KEYS_PER_MINUTE = 30
 PUZZLES_PER_MINUTE = 300  # ten times the creates an address has before it is asked; thousands may share one
+FAILED_CHALLENGES_PER_MINUTE = 60  # a person fails a few; each costs a call to the vendor, for which a thread waits
 IPV6_SITE_PREFIX = 64  # one subscriber's network
 UNKNOWN_NETWORK = "unknown"  # of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
@@ -88,6 +89,26 @@ def count_puzzle(client_address: str) -> None:
         _hit(item, f"puzzle:{network_of(client_address)}", "Too many puzzles were asked for from this client address.")
 
 
+def require_honest_challenges(project: ProjectConfig, client_address: str) -> None:
+    """Raises ``rate_limited`` for an address that failed too many challenges. Counts nothing."""
+    if _is_exempt(project, client_address):
+        return
+    item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
+    window = _ask(lambda limiter: limiter.get_window_stats(item, NAMESPACE, _failer(client_address)))
+    if not window.remaining:
+        raise Refusal(
+            "rate_limited",
+            "Too many challenges were failed from this client address.",
+            retry_after=_seconds_until(window.reset_time),
+        )
+
+
+def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
+    if not _is_exempt(project, client_address):
+        item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
+        _ask(lambda limiter: limiter.hit(item, NAMESPACE, _failer(client_address)))
+
+
 def network_of(client_address: str) -> str:
     """What one caller is counted by: the address, for IPv6 its /64."""
     address = read_address(client_address)
@@ -107,6 +128,10 @@ def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | Non
 
 def _creator(project: ProjectConfig, client_address: str) -> str:
     return f"create:{project.id}:{network_of(client_address)}"
+
+
+def _failer(client_address: str) -> str:
+    return f"challenge:{network_of(client_address)}"
 
 
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
@@ -156,8 +181,11 @@ def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int
     """Count once; 0, or the seconds until the window is over."""
     if limiter.hit(item, NAMESPACE, who):
         return 0
-    reset_at = limiter.get_window_stats(item, NAMESPACE, who).reset_time
-    return max(1, math.ceil(reset_at - time.time()))
+    return _seconds_until(limiter.get_window_stats(item, NAMESPACE, who).reset_time)
+
+
+def _seconds_until(moment: float) -> int:
+    return max(1, math.ceil(moment - time.time()))
 
 
 def _shared_counter() -> _Counter:

@@ -97,7 +97,9 @@ def create_session(
         require_sending(project)
     passed = None
     if not is_test:
-        passed = challenges.verify(project, challenge_token, is_asked=is_asked or too_many is not None)
+        passed = challenges.verify(
+            project, challenge_token, is_asked=is_asked or too_many is not None, client_address=client_address
+        )
     if too_many and passed is None:
         raise too_many
     row = _open(project, address, channel_type, channels, passed, send=send, accept_language=accept_language)
@@ -181,7 +183,7 @@ def resend_code(
     passed = None
     if not session.is_test:
         is_asked = challenges.is_asked(project, session.to, client_address)
-        passed = challenges.verify(project, challenge_token, is_asked=is_asked)
+        passed = challenges.verify(project, challenge_token, is_asked=is_asked, client_address=client_address)
     row = _send(project, session, channel, passed=passed, may_ask=not session.is_test and challenge_token is None)
     return SentCode(
         session_id=session.id,
