@@ -8,7 +8,7 @@ from tests.api.calls import problem
 from tests.commands.running import run, run_json
 from verification.errors import Misuse
 from verification.models import Alert, Channel, Decision, ListEntry, Message, Platform, Recipient
-from verification.services import dispatch, killswitch, platform, projects, sweeping
+from verification.services import dispatch, killswitch, lists, platform, projects, sweeping
 
 pytestmark = pytest.mark.django_db
 PHONE = "+4915112345678"
@@ -122,6 +122,14 @@ def test_the_lower_of_limit_and_ceiling_holds(limit, ceiling, holds):
 def test_ceilings_hold_whatever_was_set_before(api, project):
     ceilings(max_sends_per_day=1)
     assert [api.manual_send(PHONE).status_code for _ in range(2)] == [200, 429]
+
+
+def test_an_owners_safe_list_lifts_no_ceiling(api, project):
+    ceilings(max_sends_per_day=1)
+    lists.add_entry(project=project.row, kind="safe", subject="prefix", value="+4")
+    factories.forget()
+    assert api.manual_send(PHONE).status_code == 200
+    assert problem(api.manual_send(PHONE)) == (429, "too_many_sends")
 
 
 def test_a_channel_without_a_budget_goes_by_the_ceiling(api, project):

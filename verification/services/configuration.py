@@ -19,7 +19,6 @@ from verification.services.lists import Lists
 from verification.services.platform import NO_CEILINGS, bounded
 
 MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
-NO_LIMITS = [0, 0, 0]
 PUZZLE_PATH = "/session/challenge"
 CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
 
@@ -122,6 +121,8 @@ class ProjectConfig:
             row["sends_per_hour"],
             bounded(row["sends_per_day"], platform["max_sends_per_day"]),
         ]
+        # Safe lists are the owner's, the ceiling is not.
+        self._safe_send_limits = [0, 0, platform["max_sends_per_day"]]
         self.wrong_limits: list[int] = [row["wrong_codes_per_15_minutes"], row["wrong_codes_per_day"]]
         self.creates_per_address = bounded(row["creates_per_address"], platform["max_creates_per_address"])
         self.requests_per_second = bounded(row["requests_per_second"], platform["max_requests_per_second"])
@@ -157,8 +158,8 @@ class ProjectConfig:
         }
 
     def send_limits_for(self, to: str) -> list[int]:
-        """None for those on a safe list."""
-        return NO_LIMITS if self.lists.is_safe(to) else self.send_limits
+        """For those on a safe list only the operator's ceiling."""
+        return self._safe_send_limits if self.lists.is_safe(to) else self.send_limits
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:
         """The channels for this kind of recipient in the project's order."""
