@@ -106,6 +106,14 @@ def test_setproject_refuses_and_then_changes_nothing(project, value, complaint):
     assert Project.objects.get(pk=project.id).language == "en"
 
 
+@pytest.mark.parametrize("name", ["Shop\r\nBcc: all@example.com", "Shop\x1b[2J", "Shop\u202egnp"])
+def test_a_name_is_one_line_without_control_characters(project, name):
+    with pytest.raises(CommandError, match="control characters"):
+        run("setproject", str(project.id), f"name={name}")
+    with pytest.raises(CommandError, match="control characters"):
+        run("createproject", name)
+
+
 def test_setproject_help_lists_every_name(capsys):
     with pytest.raises(SystemExit):
         run("setproject", "--help")

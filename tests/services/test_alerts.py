@@ -10,7 +10,7 @@ from standardwebhooks import Webhook
 
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.errors import Misuse
-from verification.models import Alert, Membership
+from verification.models import Alert, Membership, Project
 from verification.services import alerts, projects
 from verification.services.alerts import raise_alert
 
@@ -145,3 +145,14 @@ def test_one_worker_has_an_alert_at_a_time(project):
 def test_the_alert_address_is_judged_when_it_is_set(project, url):
     with pytest.raises(Misuse):
         projects.set_project(project=project.row, values={"alert_url": url})
+
+
+def test_a_mail_that_cannot_be_written_is_given_up_like_one_that_cannot_be_sent(project, owner):
+    Project.objects.filter(pk=project.id).update(name="Shop\nBcc: all@example.com")  # by hand, past the checks
+    raised(project)
+    run()
+    alert = Alert.objects.get()
+    assert (mail.outbox, alert.error) == ([], "mail: BadHeaderError")
+    Alert.objects.update(tries=50, due_at=timezone.now())
+    run()
+    assert Alert.objects.get().due_at is None

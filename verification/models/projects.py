@@ -1,9 +1,11 @@
 """A customer: its project with every default and limit, its members, its keys, its test logins."""
 
+import re
 import uuid
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
@@ -11,6 +13,8 @@ from django.db.models.functions import Now
 
 from verification.models.channels import ChannelType
 
+# Controls, ends of lines, and marks that turn the direction of what follows.
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 CODE_LENGTHS = ((4, "4"), (6, "6"))
 ORIGIN_MAX_LENGTH = 255
 URL_MAX_LENGTH = 2048
@@ -236,6 +240,11 @@ class Project(models.Model):
                 | (~Q(challenge_site_key="") & Q(challenge_secret__isnull=False)),
             ),
         )
+
+    def clean(self) -> None:
+        """The name goes into subjects and texts, and so is one line of what can be read."""
+        if _INVISIBLE.search(self.name):
+            raise ValidationError({"name": "The name may hold no control characters."})
 
     def __str__(self) -> str:
         return self.name

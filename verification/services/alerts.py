@@ -91,7 +91,7 @@ def _mail(alert: Alert) -> str:
     )
     try:
         message.send()
-    except (smtplib.SMTPException, OSError) as error:
+    except (smtplib.SMTPException, OSError, ValueError) as error:  # the last for what no header can hold
         return f"mail: {type(error).__name__}"
     alert.mailed_at = timezone.now()
     return ""
