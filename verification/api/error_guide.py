@@ -180,8 +180,8 @@ GUIDE: dict[str, Advice] = {
     ),
     "rate_limited": Advice(
         "More requests than the limit allows: per client address, per project and second, per unknown key, or the "
-        "channel's budget for the day is used up; or too many wrong codes or failed challenges came from this client address. "
-        "`detail` says which.",
+        "channel's budget for the day is used up; or too many wrong codes or failed challenges came from this client "
+        "address. `detail` says which.",
         "Wait for `retry_after` where it is given. A server that calls for many users should be listed among the "
         "project's server addresses.",
         "The project's limit of requests in a second is reached.",
