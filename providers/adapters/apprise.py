@@ -23,6 +23,7 @@ from urllib.parse import quote
 from providers import base, sessions
 from providers.base import Outcome, Setting, SettingKind
 from providers.errors import ProviderError
+from providers.http import HttpDoor
 from providers.sessions import Conversation
 
 _PLACEHOLDER = re.compile(r"\{(to|to_digits|code|message_id|channel|language|project)\}")
@@ -115,8 +116,9 @@ class Adapter(base.Adapter):
         problem = _problem(url)
         if not problem and not re.search(r"\{to(_digits)?\}", url):
             problem = "{to} or {to_digits} is needed, or every code would go to the same place"
-        if not problem and _plugin(_fill(url, _SAMPLE)) is None:
-            problem = "Apprise cannot read this URL"
+        if not problem:
+            with sessions.speaking_through(Conversation(HttpDoor(), seconds=0)):  # nothing is asked here
+                problem = "" if _plugin(_fill(url, _SAMPLE)) is not None else "Apprise cannot read this URL"
         return {"url": problem} if problem else {}
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
@@ -150,11 +152,15 @@ class Adapter(base.Adapter):
             if plugin is None:
                 raise ProviderError("Apprise cannot make a message of this URL", Outcome.MISCONFIGURED)
             plugin.retry = 0  # whatever the URL says
-            plugin.request_rate_per_sec = 0
+            plugin.throttle = _hurry
             try:
                 return bool(plugin.notify(body=message.text, title=message.subject, body_format="text"))
             except Exception:  # of a plugin that met an answer it did not expect
                 return False
+
+
+def _hurry(*_: object, **__: object) -> None:
+    """Instead of sleeping for as long as a service wishes."""
 
 
 class _Rehearsal(Conversation):
@@ -183,18 +189,23 @@ def _problem(url: str) -> str:
 
 @cache
 def _scheme_problem(scheme: str) -> str:
-    from apprise.manager_plugins import NotificationManager
-
-    sessions.silence("apprise")
-    found: Any = NotificationManager()  # type: ignore[no-untyped-call]
-    if scheme not in found:
+    found = _class_of(scheme)
+    if found is None:
         return f"Apprise knows no service {scheme}://"
     # A package is one service, with all its files.
-    path = Path(inspect.getfile(found[scheme]))
+    path = Path(inspect.getfile(found))
     files = [path] if path.parent.name == "plugins" else sorted(path.parent.rglob("*.py"))
     if all(_only_asks(file) for file in files):
         return ""
     return f"{scheme}:// does more on this machine than ask by HTTP, and is not used"
+
+
+def _class_of(scheme: str) -> Any:
+    from apprise.manager_plugins import NotificationManager
+
+    sessions.silence("apprise")
+    known: Any = NotificationManager()  # type: ignore[no-untyped-call]
+    return known[scheme] if scheme in known else None  # noqa: SIM401  # it is no dict
 
 
 def _only_asks(path: Path) -> bool:
@@ -236,8 +247,11 @@ def _plugin(url: str) -> Any:
         image_url_mask="",
         image_url_logo="",
         async_mode=False,
+        allow_templates=False,
     )
-    return apprise.Apprise.instantiate(url, asset=asset)
+    plugin = apprise.Apprise.instantiate(url, asset=asset)
+    # Whatever a URL turns into must be what its scheme was judged for.
+    return plugin if type(plugin) is _class_of(url.partition("://")[0].lower()) else None
 
 
 def _fill(url: str, message: base.OutgoingMessage) -> str:

@@ -105,6 +105,23 @@ def test_most_services_may_be_used():
     assert len(allowed) > 180 and {"json", "twilio", "clicksend", "mailgun", "voipms", "ses"} <= set(allowed)
 
 
+def test_a_url_is_read_without_asking_anybody(monkeypatch):
+    """A plugin that asks while it is made gets no further than one that sends."""
+    from apprise.plugins.custom_json import NotifyJSON
+
+    make_plugin, met = NotifyJSON.__init__, []
+
+    def asking(self, *arguments, **options):
+        make_plugin(self, *arguments, **options)
+        with pytest.raises(requests.ConnectionError) as caught:
+            requests.get("https://example.com", timeout=1)
+        met.append(str(caught.value))
+
+    monkeypatch.setattr(NotifyJSON, "__init__", asking)
+    make("json://example.com/{to}")
+    assert met == ["there was no time left to ask the provider"]
+
+
 def test_the_url_is_secret():
     settings = registry.clean_settings(TYPE, {"url": "json://example.com/{to}"})
     assert registry.split_secrets(TYPE, settings) == ({}, settings)
@@ -149,6 +166,13 @@ def test_a_url_cannot_ask_for_retries(server):
     server.script(fake.answer(500))
     assert error_of(make(f"json://127.0.0.1:{server.port}/{{to}}?retry=5&wait=60")).outcome is Outcome.TEMPORARY
     assert len(server.requests) == 1
+
+
+def test_no_service_makes_us_wait(adapter, server, monkeypatch):
+    """Plugins sleep as long as a service's Retry-After says; here none of them does."""
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail(f"slept {seconds} s"))
+    server.script(fake.answer(429, b"x", {"Retry-After": "3600"}))
+    assert error_of(adapter).retry_after == 3600
 
 
 @pytest.mark.parametrize("behaviour", SLOW_ANSWERS)
