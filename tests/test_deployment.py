@@ -12,6 +12,7 @@ import pytest
 from django.core.cache import caches
 from django_redis import get_redis_connection
 
+from config import sentry
 from tests.conftest import ROOT
 
 
@@ -35,6 +36,25 @@ def test_the_deployment_check_finds_nothing():
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("System check identified no issues")
+
+
+def test_a_report_to_sentry_tells_the_place_and_nothing_that_was_there():
+    secret = "+4915112345678"
+    frame = {"function": "open_session", "lineno": 40}
+    event = {
+        "level": "error",
+        "exception": {"values": [{"type": "IntegrityError", "value": secret, "stacktrace": {"frames": [frame]}}]},
+        "request": {"method": "POST", "url": f"https://codes.example.com/hooks/1/{secret}", "headers": {"a": secret}},
+        "transaction": f"/hooks/1/{secret}",
+        "breadcrumbs": {"values": [{"message": f"SELECT '{secret}'"}]},
+        "extra": {"sys.argv": [secret]},
+        "user": {"username": secret},
+    }
+    sent = sentry.scrub(event)
+    assert secret not in str(sent)
+    assert sent["exception"]["values"][0]["type"] == "IntegrityError"
+    assert sent["exception"]["values"][0]["stacktrace"]["frames"] == [frame]
+    assert sent["request"] == {"method": "POST"}
 
 
 class Bomb:
