@@ -9,7 +9,7 @@ from tests import clock, factories
 from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
 from verification.crypto import sha256
-from verification.models import ApiKey, Decision, KeyKind, Message, Session
+from verification.models import Alert, ApiKey, Decision, KeyKind, Message, Session
 from verification.services.decisions import RULES
 from verification.services.keys import issue_key, revoke_key
 
@@ -299,6 +299,22 @@ def test_the_owner_reads_from_where_a_secret_key_was_refused(api, project):
     noted = Decision.objects.get(project=project.row)
     assert (noted.rule, noted.subject) == ("secret_key_network", STRANGER)
     assert noted.rule in RULES
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/manual/channels"), ("GET", "/session/settings")])
+def test_a_secret_key_in_a_browser_alerts_its_owner_once(api, project, method, path):
+    for _ in range(2):
+        api.call(method, path, key=api.secret_key, headers={"origin": "https://shop.example"})
+    alert = Alert.objects.get(project=project.row)
+    assert alert.kind == "secret_key_in_browser"
+    assert "'https://shop.example'" in alert.detail
+    assert api.secret_key not in alert.detail
+
+
+def test_an_api_key_in_a_browser_and_a_secret_key_on_a_server_alert_nobody(api):
+    api.call("GET", "/session/settings", key=api.api_key, headers={"origin": "https://shop.example"})
+    api.call("GET", "/manual/channels", key=api.secret_key)
+    assert not Alert.objects.exists()
 
 
 def test_that_a_key_was_refused_for_its_network_is_logged_without_the_key(api, project, caplog):

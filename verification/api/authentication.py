@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from verification.client import client_address
 from verification.errors import Refusal
 from verification.models import KeyKind
-from verification.services import keys, limits
+from verification.services import keys, leaked_keys, limits
 
 HEADER = "HTTP_X_API_KEY"
 
@@ -44,6 +44,8 @@ def identify(request: HttpRequest, kind: KeyKind) -> keys.Caller:
     except Refusal:
         limits.count_unknown_key(address)
         raise
+    if caller.kind == KeyKind.SECRET and "HTTP_ORIGIN" in request.META:
+        leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
     request.origins = caller.project.origins  # type: ignore[attr-defined]
     if caller.kind != kind:
         raise Refusal("wrong_key_kind", f"This endpoint takes {_NAMES[kind]}.")
