@@ -21,7 +21,10 @@ import json
 from verification.models import Channel, ChannelType
 from verification.services import projects, providers
 new = projects.create_project(name="Fuzzed")
-limits = [name for name in projects.SETTABLE if name.endswith(("_minutes", "_hour", "_day", "_second", "_address"))]
+windows = ("_minutes", "_hour", "_day", "_second", "_address")
+limits = [name for name in projects.SETTABLE if name.endswith(windows) and not name.startswith(("guard_", "guess_"))]
+limits += ["guard_prefix_numbers", "guard_country_sends"]
+limits += ["guess_wrong_checks", "guess_network_recipients", "guess_same_value_sessions"]
 projects.set_project(project=new.project, values=dict.fromkeys(limits, "0"))
 for to in {TEST_LOGINS}:
     projects.add_test_login(project=new.project, to=to, code="{TEST_CODE}")
