@@ -262,7 +262,18 @@ def test_a_text_is_added_and_shown_as_it_arrives(panel):
     assert "471836 pour Ours,\n3 minutes." in shown and "1 SMS" in shown
 
 
-@pytest.mark.parametrize("text", ["Your code", "{code} {name}", "{code} https://evil.example", "{code}" + "x" * 400])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your code",
+        "{code} {name}",
+        "{code} https://evil.example",
+        "{code}" + "x" * 400,
+        "{code} \u202eeurt si sihT",
+        "{code}\x1b[2J",
+        "{code.__class__}",
+    ],
+)
 def test_a_text_that_cannot_arrive_as_meant_is_refused(panel, text):
     response = panel.as_("owner").post(page(ADD), text_of(panel, text=text))
     assert list(errors(response)) == ["text"]
