@@ -1,6 +1,7 @@
 """Where providers report to: receipts, suppression, and who may report."""
 
 import json
+import threading
 
 import pytest
 from django.utils import timezone
@@ -8,6 +9,7 @@ from django.utils import timezone
 from providers.base import Result
 from tests import factories
 from verification.models import Callback, Message, Provider, Suppression
+from verification.services import receipts
 
 pytestmark = pytest.mark.django_db
 
@@ -74,6 +76,16 @@ def test_the_same_receipt_twice_makes_one_callback(client, provider, sent):
     for _ in range(2):
         report(client, provider, id="id-1", status="success")
     assert Callback.objects.get().message_id == sent.pk
+
+
+def test_receipts_for_strangers_hold_only_some_of_the_threads(client, provider, sent, monkeypatch):
+    monkeypatch.setattr(receipts, "_places_to_wait", threading.BoundedSemaphore(1))
+    with receipts._places_to_wait:
+        refused = report(client, provider, id="id-unknown", status="success")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
+        assert report(client, provider, id="id-1", status="success").status_code == 200
+    assert status(sent) == "success"
+    assert report(client, provider, id="id-unknown", status="success").status_code == 200
 
 
 def test_an_unknown_id_is_answered_and_nothing_grows(client, provider, sent):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Iterable
@@ -20,6 +21,8 @@ from verification.services.providers import adapter_of
 log = logging.getLogger(__name__)
 
 OVERTAKEN_SECONDS = 0.5  # a receipt may overtake our own note of the acceptance; then it is looked at once more
+# How many of a process' few threads may wait for that at once: a provider may report on strangers without end.
+_places_to_wait = threading.BoundedSemaphore(2)
 
 
 def find_provider(provider_uuid: str, secret: str) -> Provider:
@@ -65,7 +68,10 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
 
 
 def act_on(provider: Provider, events: Iterable[HookEvent]) -> None:
-    """Act on what a verified call told us. A receipt for a message that we do not know changes nothing."""
+    """Act on what a verified call told us. A receipt for a message that we do not know changes nothing.
+
+    Raises ``service_unavailable`` where too many such receipts come at once: the provider then reports again.
+    """
     unknown = []
     for event in events:
         if not isinstance(event, Receipt):
@@ -73,10 +79,19 @@ def act_on(provider: Provider, events: Iterable[HookEvent]) -> None:
         elif not record_receipt(provider, event):
             unknown.append(event)
     if unknown:
-        time.sleep(OVERTAKEN_SECONDS)
+        _wait_for_our_note()
         strangers = sum(not record_receipt(provider, receipt) for receipt in unknown)
         if strangers:
             log.info("%s receipts of %s are for no message of ours.", strangers, provider.name)
+
+
+def _wait_for_our_note() -> None:
+    if not _places_to_wait.acquire(blocking=False):
+        raise Refusal("service_unavailable", "Too many receipts are for messages that are not known.", retry_after=1)
+    try:
+        time.sleep(OVERTAKEN_SECONDS)
+    finally:
+        _places_to_wait.release()
 
 
 def record_receipt(provider: Provider, receipt: Receipt) -> bool:
