@@ -254,3 +254,22 @@ def test_secrets_that_no_key_opens_are_named_and_not_a_crash(panel):
 
 def test_no_page_saves_a_copy_that_would_take_the_secrets_along():
     assert [model for model, page in admin.site._registry.items() if page.save_as] == []
+
+
+@pytest.mark.parametrize(
+    ("url", "goes"),
+    [("http://127.0.0.1:9/other", True), ("http://127.0.0.1:10/send", False), ("http://127.0.0.2:9/send", False)],
+)
+def test_a_stored_secret_does_not_follow_an_address_to_another_server(panel, url, goes):
+    """A member who cannot read it could else have it sent to a server of their own."""
+    provider, client = panel.rows[Provider], panel.as_("owner")
+    page = page_of("provider_change", provider)
+    values = form_values(client.get(page)) | {"setting_url": url}
+    response = client.post(page, values)
+    assert (response.status_code == 302) is goes
+    if not goes:
+        assert "another server" in str(response.context["adminform"].form.errors["setting_headers"])
+        assert client.post(page, values | {"setting_headers": "X-Key: typed again"}).status_code == 302
+    provider.refresh_from_db()
+    assert provider.settings["url"] == url
+    assert stored_secrets(provider)["headers"] == (PROVIDER_SECRET if goes else "X-Key: typed again")

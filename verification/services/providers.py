@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 
 from providers import registry
-from providers.base import Adapter, Health
+from providers.base import Adapter, Health, SettingKind
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http import HttpDoor
 from verification import places, sql
@@ -118,14 +119,31 @@ def add_provider(
 def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     """Check the settings and put them on the (unsaved) row, the secret ones encrypted.
 
-    A secret that is left empty keeps its stored value. Raises :class:`providers.errors.SettingsInvalid`.
+    A secret that is left empty keeps its stored value, but not for another server: whoever may change the address would
+    else have the secret sent to one of their own. Raises :class:`providers.errors.SettingsInvalid`.
     """
     stored = stored_secrets(provider)
     given = {name: value for name, value in values.items() if not (value == "" and name in stored)}
     cleaned = registry.clean_settings(provider.type, {**stored, **given}, settings.OUTBOUND_ALLOWED_NETWORKS)
     plain, secret = registry.split_secrets(provider.type, cleaned)
+    kept = [name for name, value in stored.items() if value and name not in given]
+    if kept and _servers(provider.type, plain) != _servers(provider.type, provider.settings):
+        raise SettingsInvalid(dict.fromkeys(kept, "enter it again, as it would go to another server"))
     provider.settings = plain
     provider.secrets = encrypt(json.dumps(secret), place=places.provider_secrets(provider.uuid)) if secret else None
+
+
+def _servers(provider_type: str, values: Mapping[str, Any]) -> list[str]:
+    """Where an account's secrets go."""
+    servers = []
+    for setting in registry.adapter_class(provider_type).declared:
+        value = str(values.get(setting.name, setting.default))
+        if setting.kind is SettingKind.URL:
+            parts = urlsplit(value)
+            servers.append(f"{parts.scheme}://{parts.netloc}".lower())
+        elif setting.kind is SettingKind.HOST:
+            servers.append(value.lower())
+    return servers
 
 
 def stored_secrets(provider: Provider) -> dict[str, Any]:
