@@ -114,6 +114,18 @@ def test_a_name_is_one_line_without_control_characters(project, name):
         run("createproject", name)
 
 
+def test_no_project_is_named_like_the_id_of_another(project):
+    """Its owner could else keep the operator from stopping the other one by its id."""
+    with pytest.raises(CommandError, match="taken for the id"):
+        run("setproject", project.row.name, f"name={project.id + 1}")
+
+
+def test_alerts_are_mailed_to_a_handful(project):
+    addresses = ",".join(f"a{number}@example.com" for number in range(21))
+    with pytest.raises(CommandError, match="at most 20"):
+        run("setproject", project.row.name, f"alert_emails={addresses}")
+
+
 def test_setproject_help_lists_every_name(capsys):
     with pytest.raises(SystemExit):
         run("setproject", "--help")

@@ -16,6 +16,7 @@ from verification.models.channels import ChannelType
 # Controls, ends of lines, and marks that turn the direction of what follows.
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 CODE_LENGTHS = ((4, "4"), (6, "6"))
+MAX_ALERT_EMAILS = 20  # the operator's mail server sends to whatever the owner names
 ORIGIN_MAX_LENGTH = 255
 URL_MAX_LENGTH = 2048
 NETWORK_MAX_LENGTH = 43  # the longest writing of an IPv6 network
@@ -242,9 +243,13 @@ class Project(models.Model):
         )
 
     def clean(self) -> None:
-        """The name goes into subjects and texts, and so is one line of what can be read."""
+        """The name goes into subjects and texts, and so is one line of what can be read; commands take it or the id."""
         if _INVISIBLE.search(self.name):
             raise ValidationError({"name": "The name may hold no control characters."})
+        if self.name.isdigit():
+            raise ValidationError({"name": "A name of digits alone would be taken for the id of a project."})
+        if len(self.alert_emails) > MAX_ALERT_EMAILS:
+            raise ValidationError({"alert_emails": f"Alerts are mailed to at most {MAX_ALERT_EMAILS} addresses."})
 
     def __str__(self) -> str:
         return self.name
