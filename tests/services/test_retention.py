@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.models import Session as PanelSession
 from django.utils import timezone
 
 from tests import clock, factories
@@ -287,3 +288,13 @@ def test_what_a_restored_backup_brings_back_is_judged_by_the_clock(api, outbox):
     assert problem(api.check(session_id, WRONG)) == (410, "session_expired")
     assert problem(api.verify(token)) == (410, "verify_token_expired")
     assert api.create().data["session_id"] != session_id
+
+
+def test_sessions_of_the_panel_go_once_they_are_over(db):
+    for days in (-1, 1):
+        store = PanelSession.get_session_store_class()()
+        store.set_expiry(timezone.now() + timedelta(days=days))
+        store.save()
+    live = PanelSession.objects.get(expire_date__gt=timezone.now())
+    assert purge()["panel_sessions"] == 1
+    assert list(PanelSession.objects.all()) == [live]

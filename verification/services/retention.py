@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.sessions.models import Session as PanelSession
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -75,6 +76,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
     counts["used_challenges"] = _delete(UsedChallenge.objects.filter(expires_at__lt=now))
     counts["seen_hooks"] = _delete(SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN))
     counts["list_entries"] += _delete(ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES))
+    counts["panel_sessions"] = _delete(PanelSession.objects.filter(expire_date__lt=now))
     counts["audit_entries"] = sql.call("purge_audit", before=now - AUDIT_KEPT).deleted
     counts["forgotten"] = _end_forgotten(now - FORGOTTEN_FOR)
     Upkeep.objects.filter(pk=started.pk).update(finished_at=timezone.now())
