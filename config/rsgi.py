@@ -79,6 +79,9 @@ async def read_body(scope: Any, protocol: Any) -> io.RawIOBase | io.BytesIO:
     return io.BytesIO(bytes(body[: MAX_BODY_BYTES + 1]))
 
 
+UNREAD = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # in place of a header's value that no one can read
+
+
 def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
     """The request as PEP 3333 wants it."""
     client, _, port = scope.client.rpartition(":")
@@ -101,7 +104,10 @@ def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
     }
-    for name, value in scope.headers.items():
+    headers = scope.headers.items()
+    # Granian leaves out a value with bytes beyond ASCII: it is there, and wrong, and not the same as none.
+    unread = set(scope.headers.keys()) - {name for name, _ in headers}
+    for name, value in [*headers, *((name, UNREAD) for name in unread)]:
         if "_" in name:  # else it would read like one with a hyphen, which a proxy in front has set or taken away
             continue
         key = name.upper().replace("-", "_")

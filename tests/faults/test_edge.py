@@ -272,3 +272,9 @@ def test_a_header_written_with_underscores_is_not_taken_for_the_one_with_hyphens
     """Else a client could add to what the proxy in front wrote, such as X_Forwarded_For to X-Forwarded-For."""
     status, answer, _ = service.call("GET", "/session/settings", headers={"x_api_key": "ww_api_anything"})
     assert (status, answer["code"]) == (401, "missing_api_key")
+
+
+def test_a_header_that_no_one_can_read_is_wrong_and_not_absent(shop):
+    """Its bytes are beyond ASCII, and the server leaves them out: the message would go out twice on a retry."""
+    status, answer, _ = shop.send("+4915112345678", headers={"idempotency-key": "×ø"})
+    assert (status, [field["field"] for field in answer["errors"]]) == (400, ["Idempotency-Key"])
