@@ -26,6 +26,6 @@ def note_browser(caller: Caller, origin: str) -> None:
         title="A secret key is used in a browser",
         detail=f"The secret key with the id {caller.key_id} came with the origin {origin[:ORIGIN_SHOWN_CHARACTERS]!r}, "
         "as browsers send it. Whoever opens that page can read the key. Take it out of the page, where an API key is "
-        "enough, and rotate it.",
+        "enough, and rotate it. If it is your server that passes the header on, let it leave that out.",
     )
     _told_of.add((caller.key_id, today))
