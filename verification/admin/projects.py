@@ -26,6 +26,8 @@ from verification.services.lists import clean_country
 from verification.services.networks import clean_network
 from verification.services.platform import CEILINGS, require_below_ceiling
 from verification.services.projects import (
+    SECRETS,
+    SETTABLE_GROUPS,
     clean_alert_url,
     clean_android_hash,
     clean_challenge_host,
@@ -41,8 +43,10 @@ from verification.services.projects import (
 SHORT_CODE = 4
 
 
-def _tab(name: str, description: str, *fields: str) -> Any:
-    return name, {"fields": fields, "description": description, "classes": ["tab"]}
+def _tab(name: str, description: str, *more: str) -> Any:
+    """The settings of one group, each secret as the field that takes a new one, and what else stands with them."""
+    fields = tuple(f"new_{field}" if field in SECRETS else field for field in SETTABLE_GROUPS[name])
+    return name, {"fields": (*fields, *more), "description": description, "classes": ["tab"]}
 
 
 class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -163,7 +167,6 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             "guess_same_value_sessions": "Sessions with one guess",
         }
         help_texts = {
-            "code_length": "6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
             "web_otp_domain": "Such as shop.example. SMS then end with @shop.example #123456, which browsers and iOS"
             " fill in by themselves.",
             "android_hash": "The 11 characters by which Android hands SMS to your app, such as FA+9qCX9VSu.",
@@ -266,63 +269,47 @@ class ProjectAdmin(TestEventAdmin):
         _tab(
             "Basics",
             "What the project is called, and whether anything of it works.",
-            *("name", "is_enabled", "site_url", "public_id", "created"),
+            *("public_id", "created"),
         ),
         _tab(
             "Codes & texts",
             "How a code looks, in which languages it is sent, and how devices fill it in. Your own wording is under"
             " Message texts.",
-            *("code_length", "code_digits", "code_letters", "new_code_on_send"),
-            *("language", "languages", "code_in_subject", "web_otp_domain", "android_hash"),
         ),
         _tab(
             "Channels & countries",
             "What a code goes out over where the caller names no channel, and which numbers get one.",
-            *("default_phone_channel", "default_email_channel", "countries", "allow_voip"),
         ),
         _tab(
             "Limits",
             "Requests beyond a limit are refused with 429 and told when to come back.",
-            *("sends_per_10_minutes", "sends_per_hour", "sends_per_day"),
-            *("wrong_codes_per_15_minutes", "wrong_codes_per_day"),
-            *("creates_per_address", "server_addresses", "requests_per_second"),
         ),
         _tab(
             "Traffic guard",
             "Refuses SMS and calls that somebody only asks for to earn from them. What it found is under Traffic guard"
             " in the menu.",
-            *("traffic_guard", "traffic_guard_manual", "guard_prefix_numbers", "guard_prefix_minutes"),
-            *("guard_country_sends", "guard_country_percent", "guard_country_minutes"),
-            *("guard_block_minutes", "guard_block_max_minutes", "guard_quiet_hours"),
         ),
         _tab(
             "Guessing",
             "Raises an alarm when many codes are guessed at once, across recipients. The limits on wrong codes of one"
             " recipient hold besides.",
-            *("guess_minutes", "guess_wrong_checks", "guess_wrong_percent"),
-            *("guess_network_recipients", "guess_same_value_sessions"),
         ),
         _tab(
             "Challenges",
             "Callers prove that they are no bots before a session is created or a code is sent. On suspicion only those"
             " are asked who look like one, such as an address from which very many come.",
-            *("challenge_mode", "challenge_provider", "challenge_site_key", "new_challenge_secret", "challenge_hosts"),
-            *("challenge_min_score", "challenge_fails_open"),
         ),
         _tab(
             "Access",
             "Who may call the API with this project's keys.",
-            *("origins", "secret_key_networks", "test_logins_enabled"),
         ),
         _tab(
             "Alerts",
             "Who is told of spent budgets, blocks and the like. They also stand under Alerts in the menu.",
-            *("alert_emails", "alert_url"),
         ),
         _tab(
             "Retention",
             "How long what went through is kept.",
-            *("retention_days", "retention_mode"),
         ),
     )
 

@@ -71,6 +71,8 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         super().__init__(*args, **kwargs)
         for name, value in self.fixed.items():
             setattr(self.instance, name, value)
+        if self.fixed:
+            self.initial.setdefault("name", registry.adapter_class(self.instance.type).label.partition(" (")[0])
         for name, value in self.instance.settings.items():
             if PREFIX + name in self.fields:
                 self.initial.setdefault(PREFIX + name, value)

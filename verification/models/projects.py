@@ -62,7 +62,7 @@ class Project(models.Model):
     """One tenant. Its fields are the defaults and limits that the panel and ``setproject`` set."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100, unique=True, help_text="Messages carry it.")
     is_enabled = models.BooleanField(
         default=True, help_text="A disabled project's keys answer 401 and nothing of it is sent."
     )
@@ -83,19 +83,31 @@ class Project(models.Model):
         max_length=LANGUAGE_MAX_LENGTH, default="en", help_text="The language where nothing else is known."
     )
 
-    code_length = models.PositiveSmallIntegerField(choices=CODE_LENGTHS, default=6)
-    code_digits = models.BooleanField(default=True)
-    code_letters = models.BooleanField(default=False)
+    code_length = models.PositiveSmallIntegerField(
+        choices=CODE_LENGTHS,
+        default=6,
+        help_text="6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
+    )
+    code_digits = models.BooleanField(default=True, help_text="Codes have digits.")
+    code_letters = models.BooleanField(
+        default=False, help_text="Codes have letters, without look-alikes. At least one of the two must be on."
+    )
     new_code_on_send = models.BooleanField(
         default=False,
         help_text="Draw a new code for every send of a session instead of sending the same one.",
     )
 
     default_phone_channel = models.CharField(
-        max_length=20, choices=ChannelType.phone_choices(), default=ChannelType.SMS
+        max_length=20,
+        choices=ChannelType.phone_choices(),
+        default=ChannelType.SMS,
+        help_text="What a code for a phone number goes out over where the caller names no channel.",
     )
     default_email_channel = models.CharField(
-        max_length=20, choices=ChannelType.email_choices(), default=ChannelType.EMAIL
+        max_length=20,
+        choices=ChannelType.email_choices(),
+        default=ChannelType.EMAIL,
+        help_text="The same for an e-mail address.",
     )
     allow_voip = models.BooleanField(
         default=False,
@@ -199,7 +211,10 @@ class Project(models.Model):
         help_text="Whether a caller has to prove that they are no bot before a session is created or a code sent.",
     )
     challenge_provider = models.CharField(
-        max_length=9, choices=ChallengeProvider.choices, default=ChallengeProvider.ALTCHA
+        max_length=9,
+        choices=ChallengeProvider.choices,
+        default=ChallengeProvider.ALTCHA,
+        help_text="Who makes and judges it. ALTCHA is ours and needs no account.",
     )
     challenge_site_key = models.CharField(
         max_length=200, blank=True, help_text="The public key of the account at the provider. ALTCHA needs none."

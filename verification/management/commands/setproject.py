@@ -11,7 +11,7 @@ from django.db import models
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned, read_value
 from verification.models import Project
-from verification.services.projects import SECRETS, SETTABLE, find_project, set_project
+from verification.services.projects import SECRETS, SETTABLE_GROUPS, find_project, set_project
 
 
 class Command(WatchwordCommand):
@@ -21,7 +21,7 @@ class Command(WatchwordCommand):
         parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
         parser.add_argument("values", metavar="NAME=VALUE", nargs="+", help="One or more of the names below.")
         parser.epilog = (
-            f"names, with the kind of value and its default:\n{aligned(describe(name) for name in SETTABLE)}\n\n"
+            f"names, each with the kind of its value:\n\n{names_by_group()}\n\n"
             "Lists are written with commas; an empty value empties them. A secret on a command line stays in the\n"
             "shell's history: challenge_secret=@FILE reads it from a file, challenge_secret=- from standard input.\n\n"
             "examples:\n"
@@ -50,6 +50,10 @@ def split(text: str) -> tuple[str, str]:
     return name, value
 
 
+def names_by_group() -> str:
+    return "\n\n".join(f"{title}\n{aligned(map(describe, names))}" for title, names in SETTABLE_GROUPS.items())
+
+
 def describe(name: str) -> tuple[str, str]:
     """How one name stands in the help: kind, default, and what it does."""
     field = Project._meta.get_field(name)
@@ -70,4 +74,4 @@ def _kind(field: models.Field[Any, Any]) -> str:
 def _default(field: models.Field[Any, Any]) -> str:
     if not field.has_default() or field.default is list:
         return ""
-    return f", {str(field.default).lower() if isinstance(field.default, bool) else field.default}"
+    return f", default {str(field.default).lower() if isinstance(field.default, bool) else field.default}"
