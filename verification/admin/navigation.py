@@ -23,7 +23,7 @@ _SET_UP = (
 _PROTECTION = (
     ("Traffic guard", "shield", "admin:verification_guardblock_changelist"),
     ("Block & safe lists", "block", "admin:verification_listentry_changelist"),
-    ("Decisions", "gavel", "admin:verification_decision_changelist"),
+    ("Decision log", "gavel", "admin:verification_decision_changelist"),
     ("Audit log", "history", "admin:verification_auditentry_changelist"),
 )
 _TRAFFIC = (
