@@ -169,3 +169,11 @@ def test_an_action_on_the_row_of_another_is_refused(panel, name, model):
     assert ApiKey.objects.count() == before
     assert panel.project.webhook_secrets.count() == 1
     assert not ApiKey.objects.filter(revoked_at__isnull=False).exists()
+
+
+@pytest.mark.parametrize("key", ["%00", "\u00b2", "9" * 30, "x"])
+def test_a_row_by_an_impossible_key_is_not_there(panel, key):
+    client = panel.as_("owner")
+    for name in ("session", "alert", "recipient"):
+        page = reverse(f"admin:verification_{name}_change", args=("KEY",)).replace("KEY", key)
+        assert client.get(page).url == reverse("admin:index")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -53,7 +54,9 @@ class AlertAdmin(TrafficAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        mark_read(self.get_queryset(request).filter(pk=object_id) if object_id.isdigit() else Alert.objects.none())
+        alert = self.get_object(request, unquote(object_id))
+        if alert is not None:
+            mark_read(Alert.objects.filter(pk=alert.pk))
         response: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
         return response
 
