@@ -93,8 +93,9 @@ def fresh_memory(request):
         yield
         return
     from verification.api import middleware
-    from verification.services import dispatch, keys, limits, providers
+    from verification.services import challenges, dispatch, keys, limits, providers
 
+    challenges._failures.clear()
     keys._callers.clear()
     dispatch.recent_projects.clear()
     providers._live.clear()

@@ -2,7 +2,9 @@
 
 import logging
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError, connections
@@ -16,7 +18,7 @@ from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.test_altcha import solve
 from verification import sql
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
-from verification.services import limits, retention
+from verification.services import challenges, limits, retention
 from verification.services.projects import seal_challenge_secret
 
 pytestmark = pytest.mark.django_db
@@ -333,6 +335,16 @@ def test_a_vendor_that_is_away_closes_the_door(api, vendor):
     vendor.script(fake.answer(500, b""))
     assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
     assert not Session.objects.exists()
+    assert api.create(challenge_token="good").status_code == 200
+
+
+def test_a_vendor_that_stays_away_is_left_alone_for_a_while(api, vendor, monkeypatch):
+    """Each question to it would hold a web thread for seconds; a right answer is asked for again once it is back."""
+    vendor.script(*[fake.answer(500, b"")] * challenges.FAILURES_IN_A_ROW)
+    for _ in range(challenges.FAILURES_IN_A_ROW + 2):
+        assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
+    assert len(vendor.server.requests) == challenges.FAILURES_IN_A_ROW
+    monkeypatch.setattr(challenges, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + 6))
     assert api.create(challenge_token="good").status_code == 200
 
 

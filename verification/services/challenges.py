@@ -7,6 +7,7 @@ transaction that it pays for: so it works once under any parallelism, and a faul
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -25,6 +26,11 @@ from verification.services.providers import http_door
 from verification.services.suspicion import is_suspected
 
 log = logging.getLogger(__name__)
+
+FAILURES_IN_A_ROW = 3  # of a vendor, after which it is taken to be away; one alone may be a hiccup
+AWAY_SECONDS = 5.0  # for which it is then not asked: each question would hold a thread of ours for three
+
+_failures: dict[tuple[int, str], tuple[int, float]] = {}  # by project and vendor: in a row, and not to be asked until
 
 
 def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
@@ -105,8 +111,25 @@ def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) 
     if not settings.IS_EMBEDDED and is_dummy_secret(challenge.provider, secret):
         return Judgement(Verdict.MISCONFIGURED, "its secret is one for tests, which lets everybody pass")
     site = Site(challenge.api_key, secret, challenge.hosts, challenge.min_score)
-    url = settings.CHALLENGE_VERIFY_URLS.get(challenge.provider, "")
-    return VENDORS[challenge.provider].verify(site, token, http=http_door(), url=url)
+    return _ask_unless_away((project.id, challenge.provider), site, token)
+
+
+def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgement:
+    """A vendor that is away is asked by one caller at a time, every few seconds, and for the others counts as away."""
+    failures, until = _failures.get(vendor, (0, 0.0))
+    now = time.monotonic()
+    if failures >= FAILURES_IN_A_ROW:
+        if now < until:
+            return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
+        _failures[vendor] = failures, now + AWAY_SECONDS
+    _, provider = vendor
+    url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
+    judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
+    if judgement.verdict is Verdict.UNAVAILABLE:
+        _failures[vendor] = failures + 1, time.monotonic() + AWAY_SECONDS
+    else:
+        _failures.pop(vendor, None)
+    return judgement
 
 
 def _require(challenge: ChallengeConfig) -> NoReturn:

@@ -28,6 +28,7 @@ from verification.models import (
     Session,
     Subscription,
     Suppression,
+    VerifyToken,
     WrongCode,
 )
 from verification.services import audit, pseudonyms
@@ -80,7 +81,8 @@ def forget(*, project: Project, to: str) -> dict[str, int]:
     """
     address, recipients = _find(project, to)
     counts: Counter[str] = Counter()
-    # Messages before the recipient, as a worker that finishes one locks them.
+    # Tokens first, as who redeems one locks it; then messages before the recipient, as a worker that finishes one does.
+    list(VerifyToken.objects.filter(session__recipient__in=recipients).select_for_update(of=("self",)).only("pk"))
     list(Message.objects.filter(recipient__in=recipients, finished_at=None).select_for_update(of=("self",)).only("pk"))
     for recipient in recipients.select_for_update(of=("self",)).order_by("pk"):
         if recipient.address == address:
