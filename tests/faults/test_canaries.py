@@ -5,6 +5,7 @@ holds, and a dump of every table.
 """
 
 import base64
+import contextlib
 import json
 import re
 import subprocess
@@ -53,29 +54,30 @@ def seen(service, gateway):
 class Monitor:
     """Reads along with Valkey, so that nothing escapes by living shortly."""
 
+    END = "the end of the day"
+
     def __init__(self, url):
         self.client = redis.Redis.from_url(url)
         self.lines = []
 
     def __enter__(self):
-        self.reader = self.client.monitor().__enter__()
+        self.connection = self.client.connection_pool.get_connection()
+        self.connection.send_command("MONITOR")
         threading.Thread(target=self._read, daemon=True).start()
         return self
 
     def _read(self):
-        try:
-            for command in self.reader.listen():
-                self.lines.append(command["command"])
-        except (redis.RedisError, OSError, ValueError):
-            pass
+        with contextlib.suppress(redis.RedisError, OSError, ValueError):  # at its end the connection is closed
+            while True:
+                self.lines.append(self.connection.read_response(timeout=None).decode())
 
     def __exit__(self, *_):
-        self.reader.connection.disconnect()
+        self.connection.disconnect()
         self.client.close()
 
     def text(self):
-        self.client.echo("the end of the day")
-        wait_until(lambda: "ECHO the end of the day" in self.lines[-20:], "the last command was read")
+        self.client.echo(self.END)
+        wait_until(lambda: any(self.END in line for line in list(self.lines)), "the last command was read")
         return "\n".join(self.lines)
 
 
