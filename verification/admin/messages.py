@@ -1,0 +1,156 @@
+"""Messages: what became of each, and every attempt to hand it to a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+
+from verification.admin import display
+from verification.admin.display import text_of, time_of
+from verification.admin.inbox import inbox_view
+from verification.admin.scoping import ProjectFilter, ScopedInline
+from verification.admin.traffic import CreatedFilter, TestFilter, TrafficAdmin
+from verification.codes import is_session_id
+from verification.models import DeliveryAttempt, Message
+
+OUTCOME_VARIANTS = {
+    "accepted": "success",
+    "temporary": "warning",
+    "rate_limited": "warning",
+    "unknown": "warning",
+    "not_applicable": "neutral",
+}
+
+
+class AttemptInline(ScopedInline):
+    model = DeliveryAttempt
+    project_path = "message__project"
+    fields = readonly_fields = (
+        "name",
+        "shown_outcome",
+        "answer",
+        "reference",
+        "error",
+        "latency",
+        "created_when",
+    )
+    verbose_name_plural = "delivery attempts"
+    name = text_of("provider_name", "Provider")
+    answer = text_of("provider_status", "Answer")
+    reference = text_of("provider_message_id", "The provider's id")
+    created_when = time_of("created_at", "At")
+
+    @admin.display(description="Outcome")
+    def shown_outcome(self, attempt: DeliveryAttempt) -> str:
+        words = attempt.outcome.replace("_", " ").capitalize()
+        return display.label(words, OUTCOME_VARIANTS.get(attempt.outcome, "danger"))
+
+    @admin.display(description="Took")
+    def latency(self, attempt: DeliveryAttempt) -> str:
+        return f"{attempt.latency_ms:,} ms"
+
+
+@admin.register(Message)
+class MessageAdmin(TrafficAdmin):
+    list_display = (
+        "short_id",
+        "masked",
+        "shown_channel",
+        "shown_status",
+        "kind",
+        "shown_provider",
+        "shown_error",
+        "project",
+        "created",
+    )
+    list_filter = (ProjectFilter, "status", "channel", CreatedFilter, TestFilter)
+    list_select_related = ("project", "recipient", "provider")
+    search_fields = ("id",)
+    search_help_text = "Whole address, message or session id"
+    ordering = ("-created_at",)
+    inlines = (AttemptInline,)
+    fieldsets = (
+        (
+            None,
+            {"fields": ("number", "project", "recipient_link", "shown_channel", "language", "kind", "session_link")},
+        ),
+        (
+            "Delivery",
+            {"fields": ("shown_status", "error", "shown_provider", "reference", "pinned", "callback_to")},
+        ),
+        ("Times", {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
+    )
+    readonly_fields = (
+        "recipient_link",
+        "shown_channel",
+        "kind",
+        "session_link",
+        "shown_status",
+        "shown_provider",
+        "number",
+        "reference",
+        "pinned",
+        "callback_to",
+        "created_when",
+        "sent_when",
+        "finished_when",
+        "expires_when",
+        "took",
+    )
+    number = text_of("pk", "Message")
+    reference = text_of("provider_message_id", "The provider's id for it")
+    callback_to = text_of("callback_url", "Callback address")
+    created_when = time_of("created_at", "Created")
+    sent_when = time_of("sent_at", "Sent")
+    finished_when = time_of("finished_at", "Final")
+    expires_when = time_of("expires_at", "Expires")
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (("inbox/", "verification_inbox", inbox_view),)
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        if term.isascii() and term.isdigit() and len(term) <= 16:
+            return rows.filter(pk=int(term))
+        if is_session_id(term.upper()):
+            return rows.filter(session_id=term.upper())
+        return rows.filter(recipient__in=self.recipients(request, term))
+
+    @admin.display(description="Message", ordering="id")
+    def short_id(self, message: Message) -> str:
+        return display.code(message.pk)
+
+    @admin.display(description="Channel", ordering="channel")
+    def shown_channel(self, message: Message) -> str:
+        return display.channel(message.channel)
+
+    @admin.display(description="Status", ordering="status")
+    def shown_status(self, message: Message) -> str:
+        return display.status(message.status)
+
+    @admin.display(description="Kind")
+    def kind(self, message: Message) -> str:
+        return f"{'Session' if message.session_id else 'Manual send'}{', test login' if message.is_test else ''}"
+
+    @admin.display(description="Provider", ordering="provider__name")
+    def shown_provider(self, message: Message) -> str:
+        """By name only: a system provider's page is not the member's."""
+        return message.provider.name if message.provider else "–"
+
+    @admin.display(description="Pinned provider")
+    def pinned(self, message: Message) -> str:
+        return message.pinned_provider.name if message.pinned_provider else "–"
+
+    @admin.display(description="Error")
+    def shown_error(self, message: Message) -> str:
+        return display.short(message.error, 40)
+
+    @admin.display(description="Session")
+    def session_link(self, message: Message) -> str:
+        return display.page_link(display.code(message.session_id), message.session) if message.session else "–"
+
+    @admin.display(description="Accepted by a provider after")
+    def took(self, message: Message) -> str:
+        return display.lasted(message.created_at, message.sent_at)

@@ -1,0 +1,150 @@
+"""Sessions: where each stands, and the messages that its code went out by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import F, Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from verification.admin import display
+from verification.admin.display import flag_of, text_of, time_of
+from verification.admin.scoping import ProjectFilter, ScopedInline
+from verification.admin.traffic import CreatedFilter, TestFilter, TrafficAdmin
+from verification.codes import is_session_id
+from verification.models import Message, Session
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name.capitalize()) for name in ("open", "verified", "locked", "expired", "replaced")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> QuerySet[Session]:
+        unlocked, now = Q(attempts__lt=F("attempts_max")), timezone.now()
+        states = {
+            "verified": Q(verified_at__isnull=False),
+            "locked": Q(~unlocked, verified_at=None),
+            "expired": Q(unlocked, verified_at=None, expires_at__lte=now),
+            "replaced": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=False),
+            "open": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=True),
+        }
+        chosen = states.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen)
+
+
+class SessionMessageInline(ScopedInline):
+    model = Message
+    fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "error", "created_when")
+    verbose_name_plural = "messages"
+    created_when = time_of("created_at", "Created")
+    ordering = ("created_at",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("provider")
+
+    @admin.display(description="Message")
+    def link(self, message: Message) -> str:
+        return display.page_link(display.code(message.pk), message)
+
+    @admin.display(description="Channel")
+    def shown_channel(self, message: Message) -> str:
+        return display.channel(message.channel)
+
+    @admin.display(description="Status")
+    def shown_status(self, message: Message) -> str:
+        return display.status(message.status)
+
+    @admin.display(description="Provider")
+    def provider_name(self, message: Message) -> str:
+        return message.provider.name if message.provider else "–"
+
+
+@admin.register(Session)
+class SessionAdmin(TrafficAdmin):
+    list_display = ("short_id", "masked", "shown_channel", "state", "tries", "project", "created")
+    list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, TestFilter)
+    list_select_related = ("project", "recipient")
+    search_fields = ("id",)
+    search_help_text = "Whole address or session id"
+    ordering = ("-id",)  # ULIDs stand in the order of their time, and the key has the index
+    inlines = (SessionMessageInline,)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "number",
+                    "project",
+                    "recipient_link",
+                    "state",
+                    "shown_channel",
+                    "awaited",
+                    "tries",
+                    "language",
+                )
+            },
+        ),
+        ("Code", {"fields": ("alphabet", "challenged", "test")}),
+        ("Times", {"fields": ("created_when", "expires_when", "verified_when")}),
+    )
+    number = text_of("pk", "Session")
+    challenged = flag_of("is_challenged", "Challenge passed")
+    test = flag_of("is_test", "Test login")
+    readonly_fields = (
+        "number",
+        "recipient_link",
+        "state",
+        "shown_channel",
+        "awaited",
+        "tries",
+        "alphabet",
+        "challenged",
+        "test",
+        "created_when",
+        "expires_when",
+        "verified_when",
+    )
+    created_when = time_of("created_at", "Created")
+    expires_when = time_of("expires_at", "Expires")
+    verified_when = time_of("verified_at", "Verified")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        if is_session_id(term.upper()):
+            return rows.filter(pk=term.upper())
+        return rows.filter(recipient__in=self.recipients(request, term))
+
+    @admin.display(description="Session", ordering="id")
+    def short_id(self, session: Session) -> str:
+        return display.code(session.pk)
+
+    @admin.display(description="Last sent over", ordering="channel")
+    def shown_channel(self, session: Session) -> str:
+        return display.channel(session.channel)
+
+    @admin.display(description="Waits for a start of")
+    def awaited(self, session: Session) -> str:
+        return display.channel(session.awaited_channel)
+
+    @admin.display(description="State")
+    def state(self, session: Session) -> str:
+        if session.verified_at:
+            return display.label("Verified", "success")
+        if session.attempts >= session.attempts_max:
+            return display.label("Locked", "danger")
+        if session.expires_at <= timezone.now():
+            return display.label("Expired", "warning")
+        return display.label("Open", "info") if session.is_open else display.label("Replaced")
+
+    @admin.display(description="Wrong codes")
+    def tries(self, session: Session) -> str:
+        return f"{max(0, session.attempts - bool(session.verified_at))} of {session.attempts_max}"
+
+    @admin.display(description="Kind")
+    def alphabet(self, session: Session) -> str:
+        kinds = [word for word, is_on in (("digits", session.code_digits), ("letters", session.code_letters)) if is_on]
+        return f"{session.code_length} {' and '.join(kinds)}"
