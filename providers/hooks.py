@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 import time
@@ -16,6 +17,7 @@ from providers.errors import AddressBlocked, HookForged, HookUnreadable
 FORM = "application/x-www-form-urlencoded"
 FRESH_SECONDS = 300  # either way; no vendor gives a number
 MAX_FIELDS = 200
+MAX_QUERY_FIELDS = 20  # ours are few, and an operator adds hardly any
 
 _OUR_ID = re.compile(r"[0-9]{1,18}")
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
@@ -52,6 +54,17 @@ def form_fields(text: bytes | str) -> dict[str, str]:
     return {name: values[-1] for name, values in form_lists(text).items()}
 
 
+def query_fields(query: str) -> dict[str, str]:
+    """The fields of a query that carries what we wrote into our own address: of a name that stands there twice the
+    first value counts, since ours come first. One that cannot be read has none.
+    """
+    try:
+        found = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_QUERY_FIELDS)
+    except ValueError:
+        return {}
+    return {name: values[0] for name, values in found.items()}
+
+
 def json_object(body: bytes) -> dict[str, Any]:
     """Raises :class:`HookUnreadable`."""
     try:
@@ -65,6 +78,17 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 def content_type(request: HookRequest) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def is_same(given: str, expected: str) -> bool:
+    """Whether a secret or a signature is the one we expect, compared in constant time."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+
+
+def require_same(given: str, expected: str) -> None:
+    """Raises :class:`HookForged` unless the signature that was given is the one we expect."""
+    if not is_same(given, expected):
+        raise HookForged("the signature does not hold")
 
 
 def require_fresh(timestamp: str) -> None:

@@ -10,14 +10,13 @@ told apart by the gateway's id where its answer gave one, else by our own.
 
 from __future__ import annotations
 
-import hmac
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-from providers import answers, base
+from providers import answers, base, hooks
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import HttpAnswer, classify_status, header_error
@@ -32,7 +31,6 @@ _CONTENT_TYPES = {
 MAX_ID_LENGTH = 200
 MAX_WORD_LENGTH = 50
 MAX_FIELDS = 200
-_OUR_ID = re.compile(r"[0-9]{1,18}")
 
 # The settings that list the gateway's words, by what each means. Other words tell nothing and are passed over.
 _WORD_SETTINGS = {
@@ -191,9 +189,9 @@ class Adapter(base.Adapter):
     def verify_hook(self, request: base.HookRequest) -> None:
         if not self.settings["has_receipts"] or request.method not in ("GET", "POST"):
             raise HookForged("no receipts are set up")
-        expected = str(self.settings["receipt_secret"]).encode()
-        given = request.headers.get(str(self.settings["receipt_secret_header"]).lower(), "").encode()
-        if expected and not hmac.compare_digest(given, expected):
+        expected = str(self.settings["receipt_secret"])
+        given = request.headers.get(str(self.settings["receipt_secret_header"]).lower(), "")
+        if expected and not hooks.is_same(given, expected):
             raise HookForged("the receipt does not carry the secret")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
@@ -206,12 +204,13 @@ class Adapter(base.Adapter):
         if status is None:
             return base.HookReply()
         is_theirs = bool(self.settings["message_id_path"])
-        if not is_theirs and not _OUR_ID.fullmatch(identity):
+        ours = None if is_theirs else hooks.our_id(identity)
+        if not is_theirs and ours is None:
             raise HookUnreadable("the receipt's id is not one of ours")
         receipt = base.Receipt(
             status,
             provider_message_id=identity if is_theirs else None,
-            message_id=None if is_theirs else int(identity),
+            message_id=ours,
             error="The gateway reports that it was not delivered." if status is ReceiptStatus.FAILED else "",
             provider_status=word[:MAX_WORD_LENGTH],
         )
@@ -349,7 +348,7 @@ def _body_of(request: base.HookRequest) -> object:
     """The JSON or the form of a POST; nothing for a GET."""
     if request.method != "POST":
         return {}
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = hooks.content_type(request)
     try:
         if kind == "application/json" or kind.endswith("+json"):
             return json.loads(request.body)

@@ -23,9 +23,9 @@ import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
-from providers import base, gsm
+from providers import base, gsm, hooks
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import HttpAnswer, classify_status, header_error
@@ -43,7 +43,6 @@ _REPORTS = {
 }
 _ERRORS = {"2": "The operator could not deliver it.", "16": "The operator refused it."}
 _ACCEPTED = re.compile(r"([03]): ")  # accepted; queued, as no SMSC is connected
-_OUR_ID = re.compile(r"[0-9]{1,18}")
 _REASON = re.compile(r"\b(?:stat:([A-Z]{1,10})|err:([0-9A-Za-z]{1,8})|NACK/([0-9A-Fa-fx]{1,10}))")
 
 
@@ -113,21 +112,21 @@ class Adapter(base.Adapter):
         return _read_status(answer.text, str(self.settings["smsc"]))
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        query = _query(request)
+        query = hooks.query_fields(request.query)
         identity, mark = query.get("id", ""), query.get("m", "")
-        is_ours = _OUR_ID.fullmatch(identity) and hmac.compare_digest(mark.encode(), self._mark(identity).encode())
+        is_ours = hooks.our_id(identity) is not None and hooks.is_same(mark, self._mark(identity))
         if request.method != "GET" or not is_ours:
             raise HookForged("the report does not carry our mark")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        query = _query(request)
-        kind, identity = query.get("t", ""), query.get("id", "")
-        if kind not in _REPORTS or not _OUR_ID.fullmatch(identity):
+        query = hooks.query_fields(request.query)
+        kind, identity = query.get("t", ""), hooks.our_id(query.get("id"))
+        if kind not in _REPORTS or identity is None:
             raise HookUnreadable("the report names no message or no known kind")
         reasons = ["".join(found) for found in _REASON.findall(query.get("a", ""))]
         receipt = base.Receipt(
             _REPORTS[kind],
-            message_id=int(identity),
+            message_id=identity,
             error=_ERRORS.get(kind, ""),
             provider_status=" ".join([kind, *reasons[:3]]),
         )
@@ -198,12 +197,3 @@ def _read_status(text: str, smsc: str) -> base.Health:
     if smsc and not mine:
         return base.Health(False, "Kannel runs, but has no SMSC of this name and would not say so when sending.")
     return base.Health("online" in mine, f"Kannel runs; {mine.count('online')} of {len(mine)} SMSC links are online.")
-
-
-def _query(request: base.HookRequest) -> dict[str, str]:
-    """Of a name that stands there twice the first value counts; ours come before what the operator wrote."""
-    try:
-        found = parse_qs(request.query, keep_blank_values=True, max_num_fields=20)
-    except ValueError:
-        return {}
-    return {name: values[0] for name, values in found.items()}

@@ -133,8 +133,7 @@ class Adapter(base.Adapter):
         given = request.headers.get("x-sinch-webhook-signature", "")
         signed = request.body + f".{nonce}.{timestamp}".encode("utf-8", "replace")
         expected = base64.b64encode(hmac.digest(secret.encode(), signed, "sha256"))
-        if not hmac.compare_digest(given.encode("utf-8", "replace"), expected):
-            raise HookForged("the signature does not hold")
+        hooks.require_same(given, expected.decode())
         hooks.require_fresh(timestamp)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:

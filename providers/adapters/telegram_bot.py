@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeGuard
 
-from providers import base
+from providers import base, hooks
 from providers.base import Outcome, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, NoAnswer, ProviderError
 from providers.http import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
@@ -131,7 +131,7 @@ class Adapter(base.Adapter):
         from acting twice by its ``dedup_key`` alone.
         """
         given = request.headers.get("x-telegram-bot-api-secret-token", "")
-        if not hmac.compare_digest(self._hook_secret().encode(), given.encode("utf-8", "replace")):
+        if not hooks.is_same(given, self._hook_secret()):
             raise HookForged("the secret token does not match")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:

@@ -15,7 +15,7 @@ from typing import Any
 
 from providers import answers, base, hooks
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.errors import HookUnreadable, ProviderError
 from providers.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
 
 MIN_TTL_SECONDS = 30
@@ -125,8 +125,7 @@ class Adapter(base.Adapter):
         key = hashlib.sha256(str(self.settings["token"]).encode()).digest()
         signed = timestamp.encode("utf-8", "replace") + b"\n" + request.body
         expected = hmac.new(key, signed, hashlib.sha256).hexdigest()
-        if not hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
-            raise HookForged("the signature does not hold")
+        hooks.require_same(given, expected)
         hooks.require_fresh(timestamp)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:

@@ -158,12 +158,11 @@ class Adapter(base.Adapter):
             fields = _fields(request)
         except HookUnreadable as error:
             raise HookForged(str(error)) from None
-        given = str(fields.pop("sig", "")).lower().encode("utf-8", "replace")
+        given = str(fields.pop("sig", "")).lower()
         signed = "".join(f"&{name}={_signed(fields[name])}" for name in sorted(fields))
         method = str(self.settings["signature_method"])
         expected = hmac.new(secret.encode(), signed.encode("utf-8", "replace"), method).hexdigest()
-        if not hmac.compare_digest(given, expected.encode()):
-            raise HookForged("the signature does not hold")
+        hooks.require_same(given, expected)
         hooks.require_fresh(str(fields.get("timestamp", "")))
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:

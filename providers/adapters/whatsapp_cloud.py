@@ -20,7 +20,6 @@ import hmac
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qs
 
 from providers import answers, base, hooks, languages
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
@@ -197,19 +196,18 @@ class Adapter(base.Adapter):
     def verify_hook(self, request: base.HookRequest) -> None:
         """A GET is the hand-shake and shows the verify token; everything else is signed over the raw body."""
         if request.method == "GET":
-            self._verify_handshake(_query(request))
+            self._verify_handshake(hooks.query_fields(request.query))
             return
         secret = str(self.settings["app_secret"])
         if not secret:
             raise HookForged("no app secret is set")
         given = request.headers.get("x-hub-signature-256", "").removeprefix("sha256=")
         expected = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
-        if not hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode()):
-            raise HookForged("the signature does not hold")
+        hooks.require_same(given, expected)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         if request.method == "GET":
-            challenge = _query(request).get("hub.challenge", "")
+            challenge = hooks.query_fields(request.query).get("hub.challenge", "")
             if not _CHALLENGE.fullmatch(challenge):
                 raise HookUnreadable("the hand-shake has no challenge")
             return base.HookReply(body=challenge.encode())
@@ -219,7 +217,7 @@ class Adapter(base.Adapter):
 
     def _verify_handshake(self, query: Mapping[str, str]) -> None:
         token = str(self.settings["verify_token"])
-        is_right = hmac.compare_digest(query.get("hub.verify_token", "").encode(), token.encode())
+        is_right = hooks.is_same(query.get("hub.verify_token", ""), token)
         if not token or not is_right or query.get("hub.mode") != "subscribe":
             raise HookForged("the hand-shake does not show the verify token")
 
@@ -329,11 +327,3 @@ def _failure(code: int | None, error: Mapping[str, Any]) -> str:
 
 def _first(value: object) -> dict[str, Any]:
     return next(iter(answers.objects(value)), {})
-
-
-def _query(request: base.HookRequest) -> dict[str, str]:
-    try:
-        found = parse_qs(request.query, keep_blank_values=True, max_num_fields=20)
-    except ValueError:
-        return {}
-    return {name: values[0] for name, values in found.items()}
