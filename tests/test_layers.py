@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GROUND = {"addresses", "codes", "crypto", "errors", "places"}
+GROUND = {"addresses", "codes", "crypto", "errors", "moments", "places"}
 MODELS = GROUND | {"models"}
 SERVICES = MODELS | {"services", "sql", "providers"}
 

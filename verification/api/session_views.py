@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from verification import moments
 from verification.addresses import AddressKind
 from verification.api import operations
 from verification.api.base import ApiKeyView, KeylessView, SecretKeyView, body_fields, query_fields
@@ -44,7 +44,7 @@ class SessionCreateView(ApiKeyView):
         return json_response(
             {
                 "session_id": session.session_id,
-                "session_expired_at": moment(session.expires_at),
+                "session_expired_at": moments.iso(session.expires_at),
                 "sent_to": session.sent_to,
                 "channels": [channel_data(channel) for channel in session.channels],
             }
@@ -70,7 +70,7 @@ class SessionSendView(ApiKeyView):
         return json_response(
             {
                 "session_id": sent.session_id,
-                "session_expired_at": moment(sent.expires_at),
+                "session_expired_at": moments.iso(sent.expires_at),
                 "channel": channel_data(sent.channel),
             }
         )
@@ -172,8 +172,3 @@ def challenge_data(challenge: ChallengeConfig | None) -> dict[str, Any]:
     if challenge is None:
         return {"enabled": False, "api_key": None}
     return {"enabled": True, "api_key": challenge.api_key, "provider": challenge.provider}
-
-
-def moment(value: datetime) -> str:
-    """ISO 8601 in UTC with a Z, to the millisecond."""
-    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import smtplib
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
-from verification import sql
+from verification import moments, sql
 from verification.models import Alert, Project
 from verification.services import callbacks
 
@@ -83,9 +83,10 @@ def _mail(alert: Alert) -> str:
     if alert.mailed_at or not addresses:
         return ""
     page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
+    at = moments.iso(alert.created_at, "seconds")
     message = EmailMessage(
         subject=f"[{alert.project.name}] {alert.title}",
-        body=f"{alert.detail}\n\nProject: {alert.project.name}\nAt: {_moment(alert.created_at)}\n{page}\n",
+        body=f"{alert.detail}\n\nProject: {alert.project.name}\nAt: {at}\n{page}\n",
         to=addresses,
         headers={"Auto-Submitted": "auto-generated"},  # RFC 3834, so that no vacation notice answers
     )
@@ -109,14 +110,10 @@ def _post(alert: Alert) -> str:
         "kind": alert.kind,
         "title": alert.title,
         "detail": alert.detail,
-        "created_at": _moment(alert.created_at),
+        "created_at": moments.iso(alert.created_at, "seconds"),
     }
     tried = callbacks.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
     if not tried.is_delivered:
         return f"{tried.error}, from the alert address"
     alert.posted_at = timezone.now()
     return ""
-
-
-def _moment(value: datetime) -> str:
-    return value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -18,7 +18,7 @@ from standardwebhooks import Webhook
 
 from providers.errors import ProviderError
 from providers.http import HttpAnswer, Timeouts, retry_after_seconds
-from verification import sql
+from verification import moments, sql
 from verification.errors import Misuse
 from verification.models import Callback, CallbackAttempt, MessageStatus, Project
 from verification.services.projects import live_webhook_secrets
@@ -65,7 +65,7 @@ def deliver(row: Any) -> None:
             "channel": row.channel,
             "status": row.status,
             "error": row.error,
-            "finished_at": _moment(row.finished_at),
+            "finished_at": moments.iso(row.finished_at),
         },
     )
     CallbackAttempt.objects.create(
@@ -127,7 +127,7 @@ def send_test_event(*, project: Project, url: str) -> Try:
         "channel": "sms",
         "status": MessageStatus.SUCCESS.value,
         "error": None,
-        "finished_at": _moment(timezone.now()),
+        "finished_at": moments.iso(timezone.now()),
     }
     return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body)
 
@@ -139,7 +139,3 @@ def _reason(answer: HttpAnswer) -> str:
 def _asked_for(answer: HttpAnswer) -> float | None:
     asked = retry_after_seconds(answer)
     return None if asked is None else min(asked, MAX_RETRY_AFTER_SECONDS)
-
-
-def _moment(value: datetime) -> str:
-    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
