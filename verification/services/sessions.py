@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import string
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from verification import codes, places, sql
-from verification.addresses import Address, AddressKind, kind_of, parse_address
-from verification.crypto import code_digest, encrypt
-from verification.errors import Refusal, refusal
+from verification import codes, sql
+from verification.addresses import Address
+from verification.errors import Refusal
 from verification.services import challenges, guard, limits, outbox, pseudonyms
 from verification.services.admission import refused, require_sending
 from verification.services.channels import (
@@ -22,7 +20,9 @@ from verification.services.channels import (
     usable_channels,
 )
 from verification.services.configuration import ChallengeConfig, ChannelConfig, ProjectConfig
+from verification.services.found_sessions import FoundSession, find_live, find_open
 from verification.services.rendering import best_language
+from verification.services.session_codes import CodeSettings, draw_again, draw_code
 
 SESSION_SECONDS = 180
 ATTEMPTS = {4: 3, 6: 5}  # wrong codes that lock a session, by the code's length
@@ -43,13 +43,6 @@ class SentCode:
     session_id: str
     expires_at: datetime
     channel: SessionChannel
-
-
-@dataclass(frozen=True, slots=True)
-class CodeSettings:
-    length: int
-    digits: bool
-    letters: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +98,7 @@ def create_session(
     row = _open(project, address, channel_type, channels, passed, send=send, accept_language=accept_language)
     if row.outcome == "renew":
         with contextlib.suppress(ChannelBlocked):
-            _send(project, _find_open(project, row.session_id), project.channels[row.sent_to])
+            _send(project, find_open(project, row.session_id), project.channels[row.sent_to])
         row = _open(project, address, channel_type, channels, None, send=False, accept_language=accept_language)
     if row.outcome == "too_many_attempts" and not is_test and challenge_token is None:
         challenges.ask(project)
@@ -136,7 +129,7 @@ def _open(
     send: bool,
     accept_language: str,
 ) -> Any:
-    new = _draw_code(project, address)
+    new = draw_code(project, address)
     return sql.call(
         "open_session",
         project=project.id,
@@ -178,7 +171,7 @@ def resend_code(
     ``challenge_unavailable``, ``channel_not_available``, ``recipient_not_allowed``, ``channel_not_active`` (with
     ``link``), ``too_many_attempts``, ``channel_timeout`` and ``too_many_sends``.
     """
-    session = _find_open(project, session_id)
+    session = find_open(project, session_id)
     channel = _channel_for(session, project, channel_type, client_address)
     passed = None
     if not session.is_test:
@@ -194,7 +187,7 @@ def resend_code(
 
 def send_unasked(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
     """As :func:`resend_code`, of our own accord: there is no caller to be asked for a challenge."""
-    session = _find_open(project, session_id)
+    session = find_open(project, session_id)
     _send(project, session, _channel_for(session, project, channel_type))
 
 
@@ -209,7 +202,7 @@ def _channel_for(
 
 def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
     """The channels as this session sees them. A locked session is described too."""
-    session = _find_live(project, session_id)
+    session = find_live(project, session_id)
     channels = project.channels_for(session.kind)
     view = sql.call(
         "view_channels",
@@ -234,7 +227,7 @@ def describe_settings(
             code=CodeSettings(project.code_length, project.code_digits, project.code_letters),
             challenge=project.challenge if is_asked else None,
         )
-    session = _find_live(project, session_id)
+    session = find_live(project, session_id)
     is_asked = not session.is_test and challenges.is_asked(project, session.to, client_address)
     return SessionSettings(
         language=session.language,
@@ -242,99 +235,6 @@ def describe_settings(
         code=session.code,
         challenge=project.challenge if is_asked else None,
     )
-
-
-# --- a code for a session ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnCode:
-    """A code bound to the session it was drawn for, as it is stored."""
-
-    session_id: str
-    digest: bytes
-    encrypted: bytes
-    settings: CodeSettings
-    is_test: bool
-
-
-def _draw_code(project: ProjectConfig, address: Address) -> DrawnCode:
-    session_id = codes.generate_session_id()
-    fixed = project.test_logins.get(address.text)
-    if fixed is not None:
-        settings = CodeSettings(
-            len(fixed),
-            any(c in string.digits for c in fixed),
-            any(c in string.ascii_uppercase for c in fixed),
-        )
-        return _seal_code(fixed, session_id, settings, is_test=True)
-    settings = CodeSettings(project.code_length, project.code_digits, project.code_letters)
-    return _seal_code(_generate(settings), session_id, settings, is_test=False)
-
-
-def _generate(settings: CodeSettings) -> str:
-    return codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)
-
-
-def _seal_code(code: str, session_id: str, settings: CodeSettings, *, is_test: bool) -> DrawnCode:
-    return DrawnCode(
-        session_id=session_id,
-        digest=code_digest(code, session_id=session_id),
-        encrypted=encrypt(code, place=places.session_code(session_id)),
-        settings=settings,
-        is_test=is_test,
-    )
-
-
-# --- a session that is there -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class FoundSession:
-    """A session of the project as it was read. ``state`` is ``open`` or the reason why it is not."""
-
-    id: str
-    recipient_id: int
-    address: str
-    state: str
-    language: str
-    code: CodeSettings
-    is_test: bool
-    link_payload: str
-
-    @property
-    def kind(self) -> AddressKind:
-        return kind_of(self.address)
-
-    @property
-    def to(self) -> Address:
-        """An address that was accepted once is read again, whatever a newer numbering plan says of it."""
-        return parse_address(self.address, test_addresses=(self.address,))
-
-
-def _find(project: ProjectConfig, session_id: str) -> FoundSession:
-    row = sql.call("find_session", project=project.id, session=session_id)
-    if row is None:
-        raise refusal("session_not_found")
-    code = CodeSettings(row.code_length, row.code_digits, row.code_letters)
-    return FoundSession(
-        row.id, row.recipient_id, row.address, row.state, row.language, code, row.is_test, row.link_payload
-    )
-
-
-def _find_open(project: ProjectConfig, session_id: str) -> FoundSession:
-    session = _find(project, session_id)
-    if session.state != "open":
-        raise refusal(session.state)
-    return session
-
-
-def _find_live(project: ProjectConfig, session_id: str) -> FoundSession:
-    """A session that can be described: open, or locked by wrong codes but not over."""
-    session = _find(project, session_id)
-    if session.state not in ("open", "session_locked"):
-        raise refusal(session.state)
-    return session
 
 
 def _send(
@@ -351,7 +251,7 @@ def _send(
     """
     new = None
     if project.new_code_on_send and not session.is_test:
-        new = _seal_code(_generate(session.code), session.id, session.code, is_test=False)
+        new = draw_again(session.id, session.code)
     row = sql.call(
         "send_code",
         project=project.id,
