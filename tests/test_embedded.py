@@ -18,6 +18,8 @@ import redis
 from config import embedded
 from config.embedded import EmbeddedServers, EmbeddedUnavailable
 
+pytestmark = pytest.mark.xdist_group("embedded")  # groups run first, so that nobody waits for these at the end
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 HOLDER = """
 import sys

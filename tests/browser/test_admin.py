@@ -9,7 +9,11 @@ from django.urls import reverse
 from tests import factories
 from verification.models import Membership
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+]
 PASSWORD = "correct horse battery"
 
 

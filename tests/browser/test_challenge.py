@@ -13,7 +13,11 @@ import pytest
 from tests import factories
 from verification.models import Session
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+]
 
 WIDGET = Path(__file__).parents[2] / "var/npm/node_modules/altcha/dist/main/altcha.min.js"
 POLICY = (
