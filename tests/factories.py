@@ -5,7 +5,7 @@ from unittest import mock
 
 from tests.fakes import collector
 from verification.models import Channel, Project, Provider, Recipient, Subscription
-from verification.services import projects, providers
+from verification.services import projects, providers, testlogins
 
 
 @dataclass
@@ -42,7 +42,7 @@ class MadeProject:
         forget()
 
     def test_login(self, to, code, **fields):
-        made = projects.add_test_login(project=self.row, to=to, code=code, **fields)
+        made = testlogins.add_test_login(project=self.row, to=to, code=code, **fields)
         forget()
         return made
 

@@ -31,7 +31,7 @@ from verification.models import (
     Suppression,
     TestLogin,
 )
-from verification.services import projects, providers
+from verification.services import providers, testlogins
 
 ADDRESS = "+4915112345678"
 CALLBACK_URL = "https://shop.example/watchword"
@@ -81,7 +81,7 @@ def rows_of(project):
             values={"url": "http://127.0.0.1:9/send", "headers": PROVIDER_SECRET},
         ),
         ApiKey: project.keys.filter(kind=KeyKind.SECRET).get(),
-        TestLogin: projects.add_test_login(project=project, to="reviewer@example.com", code="123456"),
+        TestLogin: testlogins.add_test_login(project=project, to="reviewer@example.com", code="123456"),
         Session: session,
         Message: message,
         Recipient: recipient,

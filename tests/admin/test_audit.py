@@ -21,7 +21,7 @@ from verification.models import (
     WebhookSecret,
 )
 from verification.models.audit import WATCHED
-from verification.services import audit, keys, projects, providers, retention
+from verification.services import audit, keys, providers, retention, testlogins, webhook_secrets
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ def test_a_saved_form_is_on_record_with_user_address_and_values(panel):
 def test_a_change_in_bulk_is_on_record(panel):
     with audit.acting("somebody", "2001:db8::1"):
         keys.revoke_key(panel.rows[ApiKey].pk)
-        projects.rotate_webhook_secret(panel.project)
+        webhook_secrets.rotate_webhook_secret(panel.project)
         Channel.objects.filter(project=panel.project).update(is_active=False)
     revoked = last(object_type="verification.apikey")
     assert (revoked.who, revoked.address, list(revoked.changes)) == ("somebody", "2001:db8::1", ["revoked_at"])
@@ -182,7 +182,7 @@ def test_a_member_reads_the_lines_of_their_projects_only(panel):
 
 
 def test_an_address_in_the_log_is_shown_masked(panel):
-    projects.add_test_login(project=panel.project, to=ADDRESS, code="123456")
+    testlogins.add_test_login(project=panel.project, to=ADDRESS, code="123456")
     entry = last(object_type="verification.testlogin")
     for page in ("changelist", "change"):
         address = reverse(f"admin:verification_auditentry_{page}", args=() if page == "changelist" else (entry.pk,))

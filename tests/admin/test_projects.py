@@ -6,7 +6,8 @@ from django.urls import reverse
 from tests.admin.rows import form_values
 from verification.admin.projects import ProjectAdmin
 from verification.models import Project
-from verification.services.projects import SECRETS, SETTABLE, challenge_secret_of, live_webhook_secrets
+from verification.services.projects import SECRETS, SETTABLE, challenge_secret_of
+from verification.services.webhook_secrets import live_webhook_secrets
 
 pytestmark = pytest.mark.django_db
 

@@ -16,8 +16,8 @@ from tests.admin.rows import PROVIDER_SECRET, form_values
 from verification.errors import Refusal
 from verification.models import ApiKey, Provider
 from verification.services.keys import authenticate
-from verification.services.projects import live_webhook_secrets
 from verification.services.providers import stored_secrets
+from verification.services.webhook_secrets import live_webhook_secrets
 
 pytestmark = pytest.mark.django_db
 

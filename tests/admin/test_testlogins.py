@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from tests.admin.rows import form_values
 from verification.models import TestLogin
-from verification.services.projects import MAX_TEST_LOGINS
+from verification.services.testlogins import MAX_TEST_LOGINS
 
 pytestmark = pytest.mark.django_db
 

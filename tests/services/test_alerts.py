@@ -11,7 +11,7 @@ from standardwebhooks import Webhook
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.errors import Misuse
 from verification.models import Alert, Membership, Project
-from verification.services import alerts, projects
+from verification.services import alerts, projects, webhook_secrets
 from verification.services.alerts import raise_alert
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +83,7 @@ def test_the_alert_address_is_called_signed(project, receiver):
     raised(project)
     run()
     (request,) = receiver.requests
-    ((secret, _),) = projects.live_webhook_secrets(project.row)
+    ((secret, _),) = webhook_secrets.live_webhook_secrets(project.row)
     told = Webhook(secret).verify(request.body, request.headers)
     assert {name: told[name] for name in ("type", "kind", "title", "project")} == {
         "type": "alert",

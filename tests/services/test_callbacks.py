@@ -8,7 +8,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.models import Callback, CallbackAttempt, WebhookSecret
-from verification.services import callbacks, projects
+from verification.services import callbacks, webhook_secrets
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def run():
 
 
 def verified(project, request):
-    ((secret, _),) = projects.live_webhook_secrets(project.row)
+    ((secret, _),) = webhook_secrets.live_webhook_secrets(project.row)
     return Webhook(secret).verify(request.body, request.headers)
 
 
@@ -56,7 +56,7 @@ def test_it_posts_the_finished_message_signed(project, receiver, finished):
 def test_a_changed_body_does_not_verify(project, receiver, finished):
     run()
     (request,) = receiver.requests
-    ((secret, _),) = projects.live_webhook_secrets(project.row)
+    ((secret, _),) = webhook_secrets.live_webhook_secrets(project.row)
     with pytest.raises(WebhookVerificationError):
         Webhook(secret).verify(request.body.replace(b"success", b"failed!"), request.headers)
 
@@ -70,10 +70,10 @@ def test_success_is_delivered_once(receiver, finished):
 
 
 def test_both_secrets_sign_during_a_rotation(project, receiver, finished):
-    projects.rotate_webhook_secret(project.row)
+    webhook_secrets.rotate_webhook_secret(project.row)
     run()
     (request,) = receiver.requests
-    for secret, _ in projects.live_webhook_secrets(project.row):
+    for secret, _ in webhook_secrets.live_webhook_secrets(project.row):
         Webhook(secret).verify(request.body, request.headers)
     assert len(request.headers["webhook-signature"].split(" ")) == WebhookSecret.objects.count() == 2
 

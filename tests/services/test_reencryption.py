@@ -13,13 +13,9 @@ from tests.commands.running import run, run_json
 from verification import crypto
 from verification.models import Message, Project, Provider, Session, WebhookSecret
 from verification.services import reencryption, second_factor
-from verification.services.projects import (
-    challenge_secret_of,
-    issue_webhook_secret,
-    live_webhook_secrets,
-    seal_challenge_secret,
-)
+from verification.services.projects import challenge_secret_of, seal_challenge_secret
 from verification.services.providers import add_provider, stored_secrets
+from verification.services.webhook_secrets import issue_webhook_secret, live_webhook_secrets
 
 pytestmark = pytest.mark.django_db
 

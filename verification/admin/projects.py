@@ -21,13 +21,8 @@ from verification.admin.scoping import ScopedInline, Who
 from verification.admin.testevents import TestEventAdmin
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.services.keys import issue_key
-from verification.services.projects import (
-    SECRETS,
-    SETTABLE_GROUPS,
-    issue_webhook_secret,
-    live_webhook_secrets,
-    rotate_webhook_secret,
-)
+from verification.services.projects import SECRETS, SETTABLE_GROUPS
+from verification.services.webhook_secrets import issue_webhook_secret, live_webhook_secrets, rotate_webhook_secret
 
 SHORT_CODE = 4
 

@@ -14,7 +14,7 @@ from verification.admin.display import code, label, when
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who
 from verification.errors import Misuse
 from verification.models import TestLogin
-from verification.services.projects import add_test_login, clean_test_code
+from verification.services.testlogins import add_test_login, clean_test_code
 
 
 class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time

@@ -12,6 +12,7 @@ from verification.models.channels import (
     SenderRule,
 )
 from verification.models.guard import GuardBlock, GuardedSend, GuardRule
+from verification.models.keys import ApiKey, KeyKind, WebhookSecret
 from verification.models.lists import ListEntry, ListKind, ListSubject
 from verification.models.messages import (
     Callback,
@@ -25,19 +26,16 @@ from verification.models.messages import (
 from verification.models.oversight import Alert, Decision
 from verification.models.platform import ALL_SENDING, KillSwitch, Platform
 from verification.models.projects import (
-    ApiKey,
     ChallengeMode,
     ChallengeProvider,
     GuardMode,
-    KeyKind,
     Membership,
     Project,
     RetentionMode,
-    TestLogin,
-    WebhookSecret,
 )
 from verification.models.recipients import BotChat, NoAccount, Recipient, SeenHook, Subscription, Suppression
 from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
+from verification.models.testlogins import TestLogin
 from verification.models.upkeep import Upkeep
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A customer: its project with every default and limit, its members, its keys, its test logins."""
+"""A customer: its project with every default and limit, and its members."""
 
 import re
 import uuid
@@ -8,7 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from verification.models.channels import ChannelType
@@ -284,72 +284,3 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.project}"
-
-
-class KeyKind(models.TextChoices):
-    API = "api", "API key"
-    SECRET = "secret", "Secret key"
-
-
-class ApiKey(models.Model):
-    """A key of a project. The text is shown once; only its SHA-256 and a prefix to know it by are kept."""
-
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
-    kind = models.CharField(max_length=6, choices=KeyKind.choices)
-    prefix = models.CharField(max_length=20, editable=False)
-    digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, editable=False
-    )
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
-    last_used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="To the minute.")
-
-    class Meta:
-        ordering = ("-created_at",)
-        verbose_name = "key"
-        constraints = (
-            models.CheckConstraint(name="key_kind", condition=Q(kind__in=KeyKind.values)),
-            models.CheckConstraint(name="key_expires_later", condition=Q(expires_at__gt=F("created_at"))),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.prefix}…"
-
-
-class TestLogin(models.Model):
-    """A recipient with a fixed code, to whom nothing is ever sent: for app reviewers and automated tests."""
-
-    __test__ = False  # not a test class, whatever its name says
-
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="test_logins")
-    to = models.CharField(max_length=254, help_text="The phone number (E.164) or e-mail address.")
-    code = models.CharField(max_length=6, help_text="4 or 6 characters.")
-    expires_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-
-    class Meta:
-        ordering = ("to",)
-        constraints = (
-            models.UniqueConstraint(name="test_login_once", fields=("project", "to")),
-            models.CheckConstraint(name="test_login_code", condition=Q(code__regex=r"^([0-9A-Z]{4}|[0-9A-Z]{6})$")),
-        )
-
-    def __str__(self) -> str:
-        return self.to
-
-
-class WebhookSecret(models.Model):
-    """A secret that callbacks are signed with. During a rotation two are live and both sign."""
-
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="webhook_secrets")
-    secret = models.BinaryField(editable=False, help_text="Encrypted.")
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    expires_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ("-created_at",)
-
-    def __str__(self) -> str:
-        return f"webhook secret {self.pk}"

@@ -21,8 +21,8 @@ from providers.http import HttpAnswer, Timeouts, retry_after_seconds
 from verification import moments, sql
 from verification.errors import Misuse
 from verification.models import Callback, CallbackAttempt, MessageStatus, Project
-from verification.services.projects import live_webhook_secrets
 from verification.services.providers import http_door
+from verification.services.webhook_secrets import live_webhook_secrets
 
 log = logging.getLogger(__name__)
 

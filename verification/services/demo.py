@@ -21,8 +21,9 @@ from django.utils import timezone
 from verification.crypto import sha256
 from verification.models import ApiKey, ChannelType, KeyKind, Membership, Project
 from verification.services.keys import issue_key
-from verification.services.projects import NewProject, create_project, issue_webhook_secret
+from verification.services.projects import NewProject, create_project
 from verification.services.providers import add_provider
+from verification.services.webhook_secrets import issue_webhook_secret
 
 PROJECT_NAME = "Demo"
 USER_NAME = "admin"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -15,24 +12,20 @@ from django.contrib.auth.models import User
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
-from django.utils import timezone
 
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.errors import AddressBlocked
 from providers.guard import judge_url
 from verification import places
-from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
-from verification.models import ChallengeMode, ChallengeProvider, KeyKind, Membership, Project, TestLogin, WebhookSecret
+from verification.models import ChallengeMode, ChallengeProvider, KeyKind, Membership, Project
 from verification.services.keys import issue_key
 from verification.services.lists import clean_country
 from verification.services.networks import clean_network
 from verification.services.platform import CEILINGS, require_below_ceiling
+from verification.services.webhook_secrets import issue_webhook_secret
 
-WEBHOOK_SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
-WEBHOOK_OVERLAP = timedelta(hours=24)  # how long the old secret goes on signing after a rotation
-MAX_TEST_LOGINS = 50
 # Grouped as people read them: the tabs of the panel's page and the headings of `setproject --help`.
 SETTABLE_GROUPS = {
     "Basics": (
@@ -112,7 +105,6 @@ SETTABLE_GROUPS = {
 SETTABLE = tuple(name for names in SETTABLE_GROUPS.values() for name in names)
 SECRETS = ("challenge_secret",)  # of those, what is stored encrypted and never shown
 
-_TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
 _ANDROID_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
 _HOST_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST_NAME = re.compile(rf"(?:{_HOST_LABEL}\.)*(?![0-9]+$){_HOST_LABEL}")  # no address: its last part is a number
@@ -157,33 +149,6 @@ def create_project(*, name: str, owner: User | None = None) -> NewProject:
         secret_key=issue_key(project=project, kind=KeyKind.SECRET, created_by=owner).text,
         webhook_secret=issue_webhook_secret(project=project),
     )
-
-
-def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None) -> str:
-    """A further secret that signs the project's callbacks, in the writing of Standard Webhooks."""
-    text = "whsec_" + base64.b64encode(secrets.token_bytes(WEBHOOK_SECRET_BYTES)).decode()
-    WebhookSecret.objects.create(
-        project=project,
-        secret=encrypt(text, place=places.webhook_secret(project.public_id)),
-        expires_at=expires_at,
-    )
-    return text
-
-
-def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
-    """The secrets that sign now, the newest first, each with the time at which it stops."""
-    live = models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now())
-    place = places.webhook_secret(project.public_id)
-    return [(decrypt(bytes(row.secret), place=place), row.expires_at) for row in project.webhook_secrets.filter(live)]
-
-
-@transaction.atomic
-def rotate_webhook_secret(project: Project) -> str:
-    """A new secret beside the present ones, which go on signing for a day, so that no receiver misses a callback."""
-    end = timezone.now() + WEBHOOK_OVERLAP
-    endless = models.Q(expires_at=None) | models.Q(expires_at__gt=end)
-    project.webhook_secrets.filter(endless).update(expires_at=end)
-    return issue_webhook_secret(project=project)
 
 
 def find_project(id_or_name: str) -> Project:
@@ -282,31 +247,6 @@ def challenge_secret_of(project: Project) -> str:
     """The stored secret, empty where there is none. Raises :class:`verification.crypto.DecryptionFailed`."""
     sealed = project.challenge_secret
     return decrypt(bytes(sealed), place=places.challenge_secret(project.public_id)) if sealed else ""
-
-
-def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
-    """Give a recipient a fixed code. An existing row for it is replaced. Raises :class:`Misuse`."""
-    try:
-        address = parse_test_address(to)
-    except AddressInvalid as error:
-        raise Misuse(str(error)) from None
-    code = clean_test_code(code)
-    with transaction.atomic():
-        Project.objects.select_for_update().get(pk=project.pk)  # so that two additions do not both take the last place
-        others = TestLogin.objects.filter(project=project).exclude(to=address.text)
-        if others.count() >= MAX_TEST_LOGINS:
-            raise Misuse(f"A project has at most {MAX_TEST_LOGINS} test logins.")
-        login, _ = TestLogin.objects.update_or_create(
-            project=project, to=address.text, defaults={"code": code, "expires_at": expires_at}
-        )
-    return login
-
-
-def clean_test_code(code: str) -> str:
-    """Raises :class:`Misuse` unless it is 4 or 6 ASCII letters and digits; letters become capitals."""
-    if not code.isascii() or not _TEST_CODE.fullmatch(code.upper()):
-        raise Misuse("The code of a test login has 4 or 6 letters and digits.")
-    return code.upper()
 
 
 def _read(name: str, text: str) -> Any:

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand
-from verification.services.projects import add_test_login, find_project
+from verification.services.projects import find_project
+from verification.services.testlogins import add_test_login
 
 
 class Command(WatchwordCommand):

@@ -1,0 +1,55 @@
+"""Keys that callers show, and secrets that callbacks are signed with."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from verification.models.projects import Project
+
+
+class KeyKind(models.TextChoices):
+    API = "api", "API key"
+    SECRET = "secret", "Secret key"
+
+
+class ApiKey(models.Model):
+    """A key of a project. The text is shown once; only its SHA-256 and a prefix to know it by are kept."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
+    kind = models.CharField(max_length=6, choices=KeyKind.choices)
+    prefix = models.CharField(max_length=20, editable=False)
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, editable=False
+    )
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="To the minute.")
+
+    class Meta:
+        ordering = ("-created_at",)
+        verbose_name = "key"
+        constraints = (
+            models.CheckConstraint(name="key_kind", condition=Q(kind__in=KeyKind.values)),
+            models.CheckConstraint(name="key_expires_later", condition=Q(expires_at__gt=F("created_at"))),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+
+class WebhookSecret(models.Model):
+    """A secret that callbacks are signed with. During a rotation two are live and both sign."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="webhook_secrets")
+    secret = models.BinaryField(editable=False, help_text="Encrypted.")
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"webhook secret {self.pk}"

@@ -1,0 +1,40 @@
+"""Test logins: what may be one, and giving a recipient a fixed code."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from django.db import transaction
+
+from verification.addresses import AddressInvalid, parse_test_address
+from verification.errors import Misuse
+from verification.models import Project, TestLogin
+
+MAX_TEST_LOGINS = 50
+_TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
+
+
+def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
+    """Give a recipient a fixed code. An existing row for it is replaced. Raises :class:`Misuse`."""
+    try:
+        address = parse_test_address(to)
+    except AddressInvalid as error:
+        raise Misuse(str(error)) from None
+    code = clean_test_code(code)
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)  # so that two additions do not both take the last place
+        others = TestLogin.objects.filter(project=project).exclude(to=address.text)
+        if others.count() >= MAX_TEST_LOGINS:
+            raise Misuse(f"A project has at most {MAX_TEST_LOGINS} test logins.")
+        login, _ = TestLogin.objects.update_or_create(
+            project=project, to=address.text, defaults={"code": code, "expires_at": expires_at}
+        )
+    return login
+
+
+def clean_test_code(code: str) -> str:
+    """Raises :class:`Misuse` unless it is 4 or 6 ASCII letters and digits; letters become capitals."""
+    if not code.isascii() or not _TEST_CODE.fullmatch(code.upper()):
+        raise Misuse("The code of a test login has 4 or 6 letters and digits.")
+    return code.upper()
