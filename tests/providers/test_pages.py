@@ -24,4 +24,5 @@ def test_an_adapter_has_its_page(type):
 
 
 def test_a_page_has_its_adapter():
-    assert {page.stem for page in FOLDER.glob("*.md")} == GUIDES | set(registry.all_types())
+    ours = {type for type in registry.all_types() if registry.adapter_class(type).__module__.startswith("providers.")}
+    assert {page.stem for page in FOLDER.glob("*.md")} == GUIDES | ours  # other tests add stand-ins
