@@ -23,6 +23,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from verification import addresses, sql
 from verification.services import alerts, callbacks, connected, dispatch, fallback, guard, retention, sweeping
 from verification.services.rendering import languages
+from verification.services.shares import Neighbours, Shares
 from verification.tasks import CONNECTIONS, MESSAGES, broker
 
 log = logging.getLogger(__name__)
@@ -51,8 +52,10 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     addresses.warm()
     languages()
     queues = {MESSAGES, CONNECTIONS} if holds_connections else {MESSAGES}
+    neighbours = Neighbours()
+    dispatch.share_threads(Shares(threads, neighbours))
     worker = dramatiq.Worker(broker, queues=queues, worker_threads=threads, worker_timeout=1000)
-    polling = pollers(stopping)
+    polling = pollers(stopping, neighbours)
     if holds_connections:
         polling.append(keeper(stopping))
         with suppress(DatabaseError):  # the keeper tries again
@@ -180,13 +183,14 @@ class Purging:
         return retention.claim_run()
 
 
-def pollers(stopping: threading.Event) -> list[Poller]:
+def pollers(stopping: threading.Event, neighbours: Neighbours) -> list[Poller]:
     """The sweep; callbacks and alerts have threads of their own, so that they cannot slow down a message."""
+    shares = Shares(SWEEP_THREADS, neighbours)
     sweep = Poller(
         "the sweep",
         stopping,
-        claim=lambda room: dispatch.claim_due(limit=room, idle_seconds=IDLE_SECONDS),
-        work=dispatch.deliver_claimed,
+        claim=lambda room: dispatch.claim_due(limit=room, idle_seconds=IDLE_SECONDS, shares=shares),
+        work=lambda message: dispatch.deliver_claimed(message, shares),
         tidy=Tidying(),
         threads=SWEEP_THREADS,
     )

@@ -26,6 +26,7 @@ from verification.services.fresh import Remembered
 from verification.services.providers import LiveProvider, forget_providers
 from verification.services.rendering import Style, render_message
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
+from verification.services.shares import Shares
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ ABOUT_THE_RECIPIENT = frozenset({Outcome.REFUSED, Outcome.NO_ACCOUNT})
 
 recent_projects: Remembered[int, ProjectConfig | None] = Remembered()
 _stopping = threading.Event()
+_woken = Shares()
 
 
 def stop_offering() -> None:
@@ -53,39 +55,69 @@ def stop_offering() -> None:
     _stopping.set()
 
 
+def share_threads(shares: Shares) -> None:
+    """The threads of this process that are woken to :func:`deliver` are shared by projects from here on."""
+    global _woken
+    _woken = shares
+
+
 def deliver(message_id: int, *, is_connected: bool = False) -> bool:
-    """Deliver the message, or in its place the freshest that is due, where it was taken already or the wake-up for it
-    comes late. False if there was nothing to do. ``is_connected`` takes it though it was handed over just now.
+    """Deliver the message, or in its place the freshest that is due, where it was taken already, the wake-up for it
+    comes late, or its project has its share of the threads. False if there was nothing to do. ``is_connected`` takes it
+    though it was handed over just now.
     """
-    claimed = sql.call_many(
-        "claim_messages",
-        message=message_id,
-        limit=1,
-        lease_seconds=LEASE_SECONDS,
-        idle_seconds=0,
-        is_connected=is_connected,
-    )
+    claimed = _claim(message_id, _woken, is_connected=is_connected)
     for message in claimed:
-        deliver_claimed(message)
+        deliver_claimed(message, _woken, is_connected=is_connected)
     return bool(claimed)
 
 
-def claim_due(*, limit: int, idle_seconds: float) -> list[Any]:
+def claim_due(*, limit: int, idle_seconds: float, shares: Shares | None = None) -> list[Any]:
     """Claim up to ``limit`` messages, the freshest first: those due for their next try, for which there is no wake-up,
-    and those that have been due for ``idle_seconds``.
+    and those that have been due for ``idle_seconds``. Each is to be delivered with the same ``shares``.
     """
-    return sql.call_many(
-        "claim_messages",
-        message=None,
-        limit=limit,
-        lease_seconds=LEASE_SECONDS,
-        idle_seconds=idle_seconds,
-        is_connected=False,
+    return _claim(None, shares or Shares(), limit=limit, idle_seconds=idle_seconds)
+
+
+def deliver_claimed(message: Any, shares: Shares | None = None, *, is_connected: bool = False) -> None:
+    """Offer a claimed message (a row of ``claim_messages``) to its providers. Never raises for what they do.
+
+    With ``shares``, go on with the next one while there may be some whose wake-ups were passed over.
+    """
+    while True:
+        may_be_more = False
+        try:
+            _deliver_claimed(message)
+        finally:
+            if shares:
+                may_be_more = shares.end(message)
+        if not shares or not may_be_more or _stopping.is_set():
+            return
+        following = _claim(message.id, shares, is_connected=is_connected)  # not due any more: any other, the freshest
+        if not following:
+            return
+        [message] = following
+
+
+def _claim(
+    message_id: int | None, shares: Shares, *, limit: int = 1, idle_seconds: float = 0, is_connected: bool = False
+) -> list[Any]:
+    return shares.claim(
+        limit,
+        lambda room, full, is_leaving_out: sql.call_many(
+            "claim_messages",
+            message=message_id,
+            limit=room,
+            lease_seconds=LEASE_SECONDS,
+            idle_seconds=idle_seconds,
+            is_connected=is_connected,
+            full_projects=full,
+            others_only=is_leaving_out,
+        ),
     )
 
 
-def deliver_claimed(message: Any) -> None:
-    """Offer a claimed message (a row of ``claim_messages``) to its providers. Never raises for what they do."""
+def _deliver_claimed(message: Any) -> None:
     if message.is_over:
         _finish(message, MessageStatus.EXPIRED, error="Its session or its time ended before it could be sent.")
     elif message.lost_leases > LEASES_TO_LOSE:

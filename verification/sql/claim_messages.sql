@@ -6,7 +6,12 @@
 -- turn, whichever it is: behind a backlog a code of this moment is still of use, and an old one may no longer be.
 --
 -- A message that was handed over (hand_over.sql) is not due yet. Who holds connections (p_is_connected) takes it by its
--- id all the same; `is_handed_over` tells them, and whoever takes it when it is due, not to hand it over once more.
+-- id, or as the freshest, all the same; `is_handed_over` tells them, and whoever takes it when it is due, not to hand it over once more.
+--
+-- Projects that hold their share of the worker's threads (p_full_projects) come after all others, and with p_others_only
+-- not at all. To find the others, the freshest 100 of what is due are looked at, and by the sweep the freshest 10,000.
+-- Behind a longer backlog a message is still taken by its wake-up, however late; a retry there waits until the backlog
+-- is shorter, which it is at the latest when its messages expire.
 --
 -- A claim is a lease: `due_at` moves to its end, and a worker that dies with it loses the message to the next one.
 -- Rows that another worker is just taking are skipped. What comes back is all that sending needs, `is_over` true
@@ -15,7 +20,8 @@
 -- the same provider); and, for messengers, `accounts` the recipient's accounts by bot, and `no_account_at` the providers
 -- that said within the last day that there is none.
 CREATE OR REPLACE FUNCTION claim_messages(
-    p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision, p_is_connected boolean
+    p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision, p_is_connected boolean,
+    p_full_projects bigint[], p_others_only boolean
 )
 RETURNS TABLE (
     id bigint, project_id bigint, project jsonb, channel text, address text, language text, claims integer,
@@ -28,7 +34,9 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_late constant interval := '0.25 seconds';
     v_now timestamptz := clock_timestamp();
-    v_ids bigint[];
+    v_look constant integer := CASE WHEN p_message IS NULL THEN 10000 ELSE 100 END;
+    v_others bigint[];
+    v_ids bigint[] := '{}';
 BEGIN
     IF p_message IS NOT NULL THEN
         v_ids := ARRAY(
@@ -36,26 +44,58 @@ BEGIN
             WHERE m.id = p_message
               AND m.status IN ('queued', 'sending')
               AND (m.due_at BETWEEN v_now - v_late AND v_now OR p_is_connected AND m.is_handed_over)
+              AND m.project_id <> ALL (p_full_projects)
             FOR UPDATE SKIP LOCKED
         );
-        IF v_ids = '{}' THEN
-            v_ids := ARRAY(
-                SELECT m.id FROM verification_message AS m
-                WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now
+    END IF;
+    IF v_ids = '{}' AND p_full_projects <> '{}' THEN
+        v_others := ARRAY(
+            SELECT due.id
+            FROM (
+                SELECT m.id, m.project_id FROM verification_message AS m
+                WHERE m.status IN ('queued', 'sending') AND (m.due_at <= v_now OR p_is_connected AND m.is_handed_over)
+                  AND (p_message IS NOT NULL OR m.claims > 0 OR m.due_at <= v_now - make_interval(secs => p_idle_seconds))
                 ORDER BY m.created_at DESC
-                LIMIT 1  -- written out, so that one plan serves every call
-                FOR UPDATE SKIP LOCKED
+                LIMIT v_look
+            ) AS due
+            WHERE due.project_id <> ALL (p_full_projects)
+            LIMIT 100
+        );
+        IF v_others = '{}' AND p_message IS NOT NULL THEN
+            v_others := ARRAY(
+                SELECT m.id FROM verification_message AS m
+                WHERE m.id = p_message AND m.project_id <> ALL (p_full_projects)
             );
         END IF;
-    ELSE
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
-            WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now
-              AND (m.claims > 0 OR m.due_at <= v_now - make_interval(secs => p_idle_seconds))
+            WHERE m.id = ANY (v_others)
+              AND m.status IN ('queued', 'sending')
+              AND (m.due_at <= v_now OR p_is_connected AND m.is_handed_over)
             ORDER BY m.created_at DESC
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED
         );
+    END IF;
+    IF v_ids = '{}' AND NOT p_others_only THEN
+        IF p_message IS NOT NULL THEN
+            v_ids := ARRAY(
+                SELECT m.id FROM verification_message AS m
+                WHERE m.status IN ('queued', 'sending') AND (m.due_at <= v_now OR p_is_connected AND m.is_handed_over)
+                ORDER BY m.created_at DESC
+                LIMIT 1  -- written out, so that one plan serves every call
+                FOR UPDATE SKIP LOCKED
+            );
+        ELSE
+            v_ids := ARRAY(
+                SELECT m.id FROM verification_message AS m
+                WHERE m.status IN ('queued', 'sending') AND m.due_at <= v_now
+                  AND (m.claims > 0 OR m.due_at <= v_now - make_interval(secs => p_idle_seconds))
+                ORDER BY m.created_at DESC
+                LIMIT p_limit
+                FOR UPDATE SKIP LOCKED
+            );
+        END IF;
     END IF;
     RETURN QUERY
     UPDATE verification_message AS m SET

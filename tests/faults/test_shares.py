@@ -1,0 +1,89 @@
+"""Projects that share a worker: one whose gateway is slow does not hold up another's codes."""
+
+import threading
+
+import pytest
+
+from tests.fakes.http_server import FakeHttpServer, answer
+from tests.faults.shop import open_shop, recipient
+from tests.live import at_once, wait_until
+from verification.services.shares import share_of
+from verification.worker import SWEEP_THREADS
+
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
+
+THREADS = 8  # that are woken; the sweep has its own
+MESSAGES = 30
+
+
+class Turnstile:
+    """Lets no request pass until it is opened, and knows how many waited at once."""
+
+    def __init__(self):
+        self.opened = threading.Event()
+        self.counting = threading.Lock()
+        self.asked = self.waiting = self.most_waiting = 0
+
+    def __call__(self, server, connection):
+        with self.counting:
+            self.asked += 1
+            self.waiting += 1
+            self.most_waiting = max(self.most_waiting, self.waiting)
+        self.opened.wait()
+        with self.counting:
+            self.waiting -= 1
+        return answer()(server, connection)
+
+
+@pytest.fixture(scope="module")
+def slow_shop(service):
+    with FakeHttpServer() as gateway:
+        yield open_shop(service, gateway)
+
+
+@pytest.fixture
+def turnstile(slow_shop):
+    slow_shop.gateway.default = made = Turnstile()
+    yield made
+    made.opened.set()
+
+
+def send_many(shop):
+    recipients = [recipient() for _ in range(MESSAGES)]
+    assert {status for status, _, _ in at_once(MESSAGES, lambda number: shop.send(recipients[number]))} == {200}
+    return recipients
+
+
+def delivered_once(shop, recipients):
+    for to in recipients:
+        wait_until(lambda to=to: shop.messages_to(to) == ["success"], "every message is sent")
+    return all(len(shop.sent_to(to)) == 1 for to in recipients)
+
+
+def test_a_single_project_has_all_threads(service, slow_shop, turnstile):
+    service.kill("worker0")
+    service.start_worker(threads=THREADS)  # one that has not delivered for anybody yet
+    recipients = send_many(slow_shop)
+    wait_until(lambda: turnstile.waiting == THREADS + SWEEP_THREADS, "every thread is at it")
+    turnstile.opened.set()
+    assert delivered_once(slow_shop, recipients)
+
+
+def test_a_code_goes_out_while_another_projects_gateway_holds_its_share_of_the_threads(shop, slow_shop, turnstile):
+    open_and_read(shop)
+    slow_shop.gateway.default = answer()
+    open_and_read(slow_shop)  # the worker knows of both
+    slow_shop.gateway.default = turnstile
+    recipients = send_many(slow_shop)
+    wait_until(lambda: turnstile.waiting >= share_of(THREADS), "the slow gateway holds all that it may")
+    open_and_read(shop)
+    assert 0 < turnstile.waiting == turnstile.asked < MESSAGES  # before any delivery of the other's has ended
+    turnstile.opened.set()
+    assert delivered_once(slow_shop, recipients)
+    assert turnstile.most_waiting <= share_of(THREADS) + share_of(SWEEP_THREADS)
+
+
+def open_and_read(shop):
+    """One whole code, from the request to the gateway."""
+    shop.open_session(to := recipient())
+    assert shop.code_for(to)
