@@ -120,13 +120,6 @@ def needs_allowed_network(url: httpx.URL) -> bool:
     return url.scheme != "https" or (url.port is not None and url.port not in PUBLIC_PORTS)
 
 
-def judge_host_port(host: str, port: int, allowed_networks: Sequence[str] = ()) -> None:
-    """Judge a mail or SMPP server before it is stored. Any port is good there; the address is what counts."""
-    if not 0 < port < 65536:
-        raise AddressBlocked("the port must be between 1 and 65535")
-    judge_host(host, allowed_networks)
-
-
 def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
     """Judge a host as written. Names are not resolved here. Raises :class:`AddressBlocked`."""
     address = _literal(host)

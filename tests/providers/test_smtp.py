@@ -58,7 +58,7 @@ def test_the_default_is_starttls_on_587():
         ({"host": ""}, "host"),
         ({"host": "127.0.0.1"}, "host"),
         ({"port": 0}, "port"),
-        ({"port": 70000}, "port"),
+        ({"port": 65536}, "port"),
         ({"security": "ssl"}, "security"),
         ({"from_email": ""}, "from_email"),
         ({"from_email": "nobody"}, "from_email"),
