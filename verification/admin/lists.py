@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.utils import timezone
 
 from verification.addresses import mask
@@ -95,17 +95,6 @@ class ListEntryAdmin(ScopedAdmin):
             expires_at=obj.expires_at,
         )
         obj.pk = saved.pk
-
-    def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        """What only the service knows, under its lock (whether there is room for one more), comes as an exception."""
-        try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
-        except Misuse as error:
-            self.message_user(request, str(error), messages.ERROR)
-            return HttpResponseRedirect(request.get_full_path())
-        return response
 
     @admin.display(description="List", ordering="kind")
     def shown_kind(self, entry: ListEntry) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.admin import ShowFacets, SimpleListFilter
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
 from django.contrib.admin.options import BaseModelAdmin
@@ -17,12 +18,13 @@ from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet, URLField
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.functional import cached_property
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.views import ChangeList
 
+from verification.errors import Misuse
 from verification.models import Project
 from verification.services import audit
 
@@ -171,6 +173,17 @@ class ScopedAdmin(Scoped, ModelAdmin):
             response: HttpResponse = super().changelist_view(request, extra_context)
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
             return HttpResponseBadRequest("This list has no such filter.", content_type="text/plain")
+        return response
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """What only the service knows, under its lock (whether there is room for one more), comes as an exception."""
+        try:
+            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
+        except Misuse as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
         return response
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib import admin
+from django.http import HttpRequest
 from django.utils import timezone
 
 from verification.addresses import AddressInvalid, parse_test_address
@@ -54,17 +54,6 @@ class TestLoginAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: TestLogin, form: Any, change: bool) -> None:
         obj.pk = add_test_login(project=obj.project, to=obj.to, code=obj.code, expires_at=obj.expires_at).pk
-
-    def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        """What only the service knows, under its lock (whether there is room for one more), comes as an exception."""
-        try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
-        except Misuse as error:
-            self.message_user(request, str(error), messages.ERROR)
-            return HttpResponseRedirect(request.get_full_path())
-        return response
 
     @admin.display(description="Recipient", ordering="to")
     def recipient(self, login: TestLogin) -> str:
