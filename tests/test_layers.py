@@ -91,7 +91,7 @@ def test_every_exception_is_still_needed():
     assert {(path, to) for path, _, to in arrows()} >= ALLOWED
 
 
-@pytest.mark.parametrize("face", ["api", "admin", "commands", "tasks"])
+@pytest.mark.parametrize("face", ["api", "admin", "commands", "panel", "tasks"])
 def test_the_faces_of_the_services_do_not_know_each_other(face):
     assert not MAY_IMPORT[face] & {"api", "admin", "commands", "tasks", "worker", "config"}
 
