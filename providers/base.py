@@ -139,7 +139,6 @@ class HookRequest:
     query: str
     headers: Mapping[str, str]
     body: bytes
-    remote_address: str = ""
 
 
 class ReceiptStatus(StrEnum):

@@ -60,5 +60,4 @@ def _hook_request(request: HttpRequest, body: bytes) -> HookRequest:
         query=request.META.get("QUERY_STRING", ""),
         headers={name.lower(): value for name, value in request.headers.items()},
         body=body,
-        remote_address=client_address(request),
     )

@@ -1,4 +1,4 @@
-"""Sessions: opening one, sending its code again, checking the code, describing where it stands."""
+"""Sessions: opening one, sending its code again, describing where it stands. Codes are checked in tokens.py."""
 
 from __future__ import annotations
 
