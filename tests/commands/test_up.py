@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -178,8 +179,18 @@ def test_it_survives_its_own_murder_and_shows_the_same_keys_again(start):
     assert is_free(again.home / "up.lock") and is_free(again.home / "up.children")
 
 
-def test_in_production_it_makes_no_demo(start, production):
-    up = start(**production).ready()
+@pytest.fixture
+def empty_database(production):
+    """The URL of a database in which there is no table yet."""
+    url = production["DATABASE_URL"]
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE nothing_yet TEMPLATE template0")
+        yield url.replace(f"/{connection.info.dbname}?", "/nothing_yet?")
+        connection.execute("DROP DATABASE nothing_yet WITH (FORCE)")
+
+
+def test_in_production_it_migrates_and_makes_no_demo(start, production, empty_database):
+    up = start(**{**production, "DATABASE_URL": empty_database}).ready()
     assert "manage.py createproject" in up.text()
     assert up.post("/session/create", {"to": "ann@example.com"}, "ww_api_unknown")[0] == 401
     assert up.stop() == 0
