@@ -69,6 +69,29 @@ def test_it_has_a_row_for_every_registered_page():
     assert set(admin.site._registry) == {*MODELS, *OPERATOR_MODELS, User}
 
 
+@pytest.mark.parametrize(
+    ("model", "title"),
+    [(ListEntry, "Block &amp; safe lists"), (GuardBlock, "Traffic guard"), (AuditEntry, "Audit log"), (User, "Users")],
+)
+def test_a_page_is_called_what_the_menu_calls_it(panel, model, title):
+    page = panel.as_("root").get(url(model, "changelist")).content.decode()
+    assert f"<title>{title} |" in " ".join(page.split()).replace("<title> ", "<title>")
+    crumbs = page[page.index("dock_to_right") : page.index('id="content"')]
+    assert title in crumbs and str(model._meta.app_config.verbose_name) not in crumbs
+
+
+def test_a_row_is_named_letter_by_letter(panel):
+    key = panel.rows[ApiKey]
+    page = panel.as_("owner").get(url(ApiKey, "change", key.pk)).content.decode()
+    assert str(key) in page and f"W{str(key)[1:]}" not in page
+
+
+def test_an_empty_list_says_what_is_missing(panel):
+    client = panel.as_("root")
+    assert "No kill switches yet" in client.get(url(KillSwitch, "changelist")).content.decode()
+    assert "Nothing matches" in client.get(url(Session, "changelist"), {"q": "nobody@example.com"}).content.decode()
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_the_list_shows_the_owner_the_row_and_a_stranger_none(panel, model):
     row = panel.rows[model]

@@ -9,6 +9,7 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
@@ -188,7 +189,13 @@ class ProjectAdmin(TestEventAdmin):
 
     def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
         """On to its page, where the first key is issued."""
-        self.message_user(request, f"The project {obj} is there. Next: a provider, and a key.", messages.SUCCESS)
+        text = format_html(
+            'The project {} is there. Next: <a href="{}"><u>a provider</u></a>, and <a href="{}"><u>a key</u></a>.',
+            obj,
+            reverse("admin:verification_provider_add", query={"project": obj.pk}),
+            reverse("admin:verification_project_issue_key", args=(obj.pk,)),
+        )
+        self.message_user(request, text, messages.SUCCESS)
         return HttpResponseRedirect(self._page(obj))
 
     @admin.display(description="State", ordering="is_enabled")

@@ -21,9 +21,11 @@ from django.db.models import Model, QuerySet, URLField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.functional import cached_property
+from django.utils.text import capfirst
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.views import ChangeList
 
+from verification.admin.navigation import title_of
 from verification.errors import Misuse
 from verification.models import Project
 from verification.services import audit
@@ -170,7 +172,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         try:
-            response: HttpResponse = super().changelist_view(request, extra_context)
+            title = title_of(request.path, default=str(capfirst(self.opts.verbose_name_plural)))
+            response: HttpResponse = super().changelist_view(request, {"title": title, **(extra_context or {})})
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
             return HttpResponseBadRequest("This list has no such filter.", content_type="text/plain")
         return response

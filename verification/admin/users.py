@@ -11,6 +11,7 @@ from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from verification.admin.display import label, recent, time_of
 from verification.admin.projects import MembershipInline
 from verification.admin.scoping import ScopedAdmin, Who
 
@@ -29,7 +30,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     inlines = (ProjectInline,)
-    list_display = ("username", "email", "is_active", "is_staff", "is_superuser", "last_login")
+    list_display = ("username", "email", "role", "state", "seen")
     list_filter = ("is_active", "is_superuser")
     filter_horizontal = ()
     search_fields = ("username", "email")
@@ -44,10 +45,24 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
                 " everything.",
             },
         ),
-        ("Times", {"fields": ("last_login", "date_joined")}),
+        ("Times", {"fields": ("logged_in", "joined")}),
     )
     add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("logged_in", "joined")
+    logged_in = time_of("last_login", "Last login")
+    joined = time_of("date_joined", "Added")
+
+    @admin.display(description="Role", ordering="is_superuser")
+    def role(self, user: User) -> str:
+        return "Superuser" if user.is_superuser else "Staff" if user.is_staff else "No access"
+
+    @admin.display(description="State", ordering="is_active")
+    def state(self, user: User) -> str:
+        return label("Active", "success") if user.is_active else label("Disabled", "warning")
+
+    @admin.display(description="Last login", ordering="last_login")
+    def seen(self, user: User) -> str:
+        return recent(user.last_login) if user.last_login else "Never"
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"is_staff": True}  # an account is made so that somebody can enter

@@ -72,4 +72,4 @@ class AuditEntry(models.Model):
         verbose_name_plural = "audit entries"
 
     def __str__(self) -> str:
-        return f"entry {self.pk}"
+        return f"Entry {self.pk}"

@@ -111,7 +111,7 @@ class Message(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"message {self.pk}"
+        return f"Message {self.pk}"
 
 
 class DeliveryAttempt(models.Model):
@@ -156,7 +156,7 @@ class Callback(models.Model):
         indexes = (models.Index(name="callback_due", fields=("due_at",), condition=Q(due_at__isnull=False)),)
 
     def __str__(self) -> str:
-        return f"callback of {self.message_id}"
+        return f"Callback of {self.message_id}"
 
 
 class CallbackAttempt(models.Model):

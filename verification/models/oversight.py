@@ -30,7 +30,7 @@ class Decision(models.Model):
         indexes = (models.Index(name="decision_of_project", fields=("project", "-last_at")),)
 
     def __str__(self) -> str:
-        return f"{self.rule.replace('_', ' ')}: {self.subject}"
+        return f"{self.rule.replace('_', ' ').capitalize()}: {self.subject}"
 
 
 class Alert(models.Model):

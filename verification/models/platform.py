@@ -31,7 +31,7 @@ class Platform(models.Model):
         constraints = (models.CheckConstraint(name="platform_one_row", condition=Q(id=1)),)
 
     def __str__(self) -> str:
-        return "Ceilings"
+        return "All projects"
 
 
 class KillSwitch(models.Model):

@@ -36,7 +36,7 @@ class Recipient(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"recipient {self.pk}"
+        return f"Recipient {self.pk}"
 
 
 class Subscription(models.Model):
@@ -126,4 +126,4 @@ class Suppression(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"suppression {self.pk}"
+        return f"Suppression {self.pk}"

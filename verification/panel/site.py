@@ -38,6 +38,8 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
 
 
 class PanelSite(UnfoldAdminSite):
+    empty_value_display = "–"  # as the pages' own columns write it
+
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and is_let_in(request)
 
