@@ -88,7 +88,7 @@ def test_a_row_is_named_letter_by_letter(panel):
 
 def test_an_empty_list_says_what_is_missing(panel):
     client = panel.as_("root")
-    assert "No kill switches yet" in client.get(url(KillSwitch, "changelist")).content.decode()
+    assert "No kill switches" in client.get(url(KillSwitch, "changelist")).content.decode()
     assert "Nothing matches" in client.get(url(Session, "changelist"), {"q": "nobody@example.com"}).content.decode()
 
 
