@@ -19,6 +19,7 @@ from config.wsgi import application as wsgi_application
 
 BODY_SECONDS = float(os.environ.get("WEB_BODY_SECONDS", "10"))  # for the whole body, once the headers are there
 MAX_BODY_BYTES = 256 * 1024  # the longest form of the panel takes less; the API's own limits are narrower
+SWITCH_SECONDS = 0.0005
 THREADS = int(os.environ.get("WEB_THREADS", "4"))  # each has a database connection of its own
 
 SERVER = ("server", "web")  # in place of the product's name, which granian would tell
@@ -119,4 +120,6 @@ def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
     return environ
 
 
+# A thread that is busy lets the others on after this time; at Python's 5 ms one busy request holds up all that wait.
+sys.setswitchinterval(SWITCH_SECONDS)
 application = Server(wsgi_application, threads=THREADS)

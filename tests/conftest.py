@@ -100,6 +100,7 @@ def fresh_memory(request):
     dispatch.recent_projects.clear()
     providers._live.clear()
     middleware._listed = (float("-inf"), frozenset())
+    limits._full.clear()
     limits._shared_counter().limiter.storage.reset()
     yield
 

@@ -95,6 +95,18 @@ class LiveService:
             text=True,
         )
 
+    def python(self, program: str, *arguments: str) -> str:
+        """What a program prints that runs on the service's own settings and database."""
+        done = subprocess.run(
+            [sys.executable, "-c", f"import django\ndjango.setup()\n{program}", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def manage(self, *arguments: str) -> str:
         done = self.run(*arguments)
         assert done.returncode == 0, done.stderr

@@ -453,6 +453,17 @@ def test_creates_from_one_address_are_limited(api, project):
     assert "server addresses" in answers[2].data["detail"]
 
 
+def test_who_is_over_the_limit_is_refused_without_asking_the_cache(api, project):
+    project.set(creates_per_address=1)
+    refused = [create_from(api, STRANGER) for _ in range(2)][1]
+    limits._shared_counter().limiter.storage.reset()
+    again = create_from(api, STRANGER)
+    assert problem(again) == (429, "rate_limited")
+    assert again.data["retry_after"] <= refused.data["retry_after"]
+    project.set(creates_per_address=2)
+    assert create_from(api, STRANGER).status_code == 200
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.1.2.3", "192.168.1.1", "fd00::1", "::ffff:10.0.0.1"])
 def test_loopback_and_private_addresses_are_left_alone(api, project, address):
     project.set(creates_per_address=1)

@@ -31,6 +31,7 @@ FAILED_CHALLENGES_PER_MINUTE = 60  # a person fails a few; each costs a call to 
 IPV6_SITE_PREFIX = 64  # one subscriber's network
 UNKNOWN_NETWORK = "unknown"  # of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
+MAX_REMEMBERED = 10_000  # callers that a process keeps in mind as refused
 AWAY_SECONDS = 1.0  # how long the cache is left alone after it did not answer
 
 T = TypeVar("T")
@@ -156,8 +157,22 @@ _shared: _Counter | None = None
 _own = _Counter(MemoryStorage())
 
 
+_full: dict[tuple[RateLimitItem, str], float] = {}  # whose window is used up, until when by the monotonic clock
+
+
 def _hit(item: RateLimitItem, who: str, detail: str) -> None:
-    if wait := _ask(lambda limiter: _wait(limiter, item, who)):
+    """Count one. Who has used a window up is refused from memory, so that their flood costs the cache nothing."""
+    now = time.monotonic()
+    left = _full.get((item, who), now) - now
+    if left > 1:
+        wait = math.ceil(left)
+    else:  # waits are rounded up, so in its last second the window may be over
+        wait = _ask(lambda limiter: _wait(limiter, item, who))
+        if wait > 1:
+            if len(_full) >= MAX_REMEMBERED:
+                _full.clear()
+            _full[item, who] = now + wait
+    if wait:
         raise Refusal("rate_limited", detail, retry_after=wait)
 
 

@@ -12,5 +12,5 @@ def make_row(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("verification", "0012_platform")]
+    dependencies = [("verification", "0001_initial")]
     operations = [migrations.RunPython(make_row, migrations.RunPython.noop)]
