@@ -76,9 +76,12 @@ def run(service: Service, smsc: Smsc, messages: int, threads: int) -> None:
 
 
 def ended(load: Load) -> int:
-    """How many are final. Those of unknown outcome count: no receipt will come for them."""
+    """How many the centre took, or are final. Those of unknown outcome count: nothing more will be heard of them.
+
+    Receipts are not waited for: this centre forgets those that were not answered when it is restarted.
+    """
     return load.count(
-        "status IN ('success', 'failed', 'expired') OR id IN"
+        "status IN ('sent', 'success', 'failed', 'expired') OR id IN"
         " (SELECT message_id FROM verification_deliveryattempt WHERE outcome = 'unknown')"
     )
 
