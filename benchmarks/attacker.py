@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from selectors import EVENT_READ, DefaultSelector
 from typing import cast
 
-from benchmarks.driver import LOOPBACK, READ_BYTES, Request, post, take_message
+from benchmarks.driver import LOOPBACK, READ_BYTES, Request, take_message
+from benchmarks.scripts import Target
 
 ADDRESS = "81.2.69.142"  # a public one, which the service is told of by its trusted proxy
 CONNECTIONS = 16
@@ -35,13 +36,9 @@ def main(kind: str, port: int, key: str, rate: float, seconds: float) -> None:
 def requests(kind: str, port: int, key: str) -> Iterator[bytes]:
     for number in itertools.count():
         if kind == WRONG_KEYS:
-            yield as_attacker(create(port, secrets.token_hex(21), "+4915112345678"))
+            yield as_attacker(Target("attacked", port, secrets.token_hex(21)).create("+4915112345678"))
         else:
-            yield as_attacker(create(port, key, f"+4915112{number % 1_000_000:06d}"))
-
-
-def create(port: int, key: str, to: str) -> Request:
-    return post("create", "/session/create", {"to": to, "type": "sms"}, port=port, key=key)
+            yield as_attacker(Target("attacked", port, key).create(f"+4915112{number % 1_000_000:06d}"))
 
 
 def as_attacker(request: Request) -> bytes:
@@ -84,7 +81,7 @@ def hold_slowly(port: int, key: str, seconds: float) -> Counter[str]:
     """Requests with a good key whose last byte never comes; those that are given up are begun again."""
     answers: Counter[str] = Counter()
     selector = DefaultSelector()
-    data = as_attacker(create(port, key, "+4915112345678"))[:-1]
+    data = as_attacker(Target("attacked", port, key).create("+4915112345678"))[:-1]
 
     def begin() -> None:
         connection = socket.create_connection((LOOPBACK, port))

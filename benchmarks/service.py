@@ -135,18 +135,19 @@ class Service:
     def add_project(self, name: str) -> str:
         """A further project with its limits as they are by default, and the same gateway. Returns its API key."""
         made = json.loads(self._manage("createproject", name, "--json"))
-        url = f"url=http://{LOOPBACK}:{self.gateway_port}/send"
-        self._manage("addprovider", name, "--channel", "sms", "--type", "http", "--name", "G", "--set", url)
+        self._add("http", "G", {"url": f"http://{LOOPBACK}:{self.gateway_port}/send"}, 100, project=name)
         key: str = made["api_key"]
         return key
 
     def add_smpp_provider(self, settings: Mapping[str, object]) -> int:
         return self._add("smpp", "SMPP", settings, 10)
 
-    def _add(self, provider_type: str, name: str, settings: Mapping[str, object], priority: int) -> int:
+    def _add(
+        self, provider_type: str, name: str, settings: Mapping[str, object], priority: int, project: str = "Benchmark"
+    ) -> int:
         options = ["--channel", "sms", "--type", provider_type, "--name", name, "--priority", str(priority)]
         options += [part for setting, value in settings.items() for part in ("--set", f"{setting}={value}")]
-        return int(json.loads(self._manage("addprovider", "Benchmark", *options, "--json"))["provider"])
+        return int(json.loads(self._manage("addprovider", project, *options, "--json"))["provider"])
 
     def trees(self) -> dict[str, int]:
         """The root process of every part, by its name."""

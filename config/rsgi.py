@@ -19,9 +19,10 @@ from config.wsgi import application as wsgi_application
 
 BODY_SECONDS = float(os.environ.get("WEB_BODY_SECONDS", "10"))  # for the whole body, once the headers are there
 MAX_BODY_BYTES = 256 * 1024  # the longest form of the panel takes less; the API's own limits are narrower
-SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS = 0.0005  # after which a busy thread lets others on; Python's 5 ms would hold up all that wait
 THREADS = int(os.environ.get("WEB_THREADS", "4"))  # each has a database connection of its own
 
+UNREAD = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # in place of a header's value that no one can read
 SERVER = ("server", "web")  # in place of the product's name, which granian would tell
 
 Environ = dict[str, Any]
@@ -80,9 +81,6 @@ async def read_body(scope: Any, protocol: Any) -> io.RawIOBase | io.BytesIO:
     return io.BytesIO(bytes(body[: MAX_BODY_BYTES + 1]))
 
 
-UNREAD = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # in place of a header's value that no one can read
-
-
 def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
     """The request as PEP 3333 wants it."""
     client, _, port = scope.client.rpartition(":")
@@ -120,6 +118,5 @@ def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
     return environ
 
 
-# A thread that is busy lets the others on after this time; at Python's 5 ms one busy request holds up all that wait.
 sys.setswitchinterval(SWITCH_SECONDS)
 application = Server(wsgi_application, threads=THREADS)

@@ -87,25 +87,22 @@ class LiveService:
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """A command of ``manage.py``, however it ends."""
+        return self._python("manage.py", *arguments, **environment)
+
+    def python(self, program: str, *arguments: str) -> str:
+        """What a program prints that runs on the service's own settings and database."""
+        done = self._python("-c", f"import django\ndjango.setup()\n{program}", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def _python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
+            [sys.executable, *arguments],
             cwd=ROOT,
             env={**self.environment, **environment},
             capture_output=True,
             text=True,
         )
-
-    def python(self, program: str, *arguments: str) -> str:
-        """What a program prints that runs on the service's own settings and database."""
-        done = subprocess.run(
-            [sys.executable, "-c", f"import django\ndjango.setup()\n{program}", *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
     def manage(self, *arguments: str) -> str:
         done = self.run(*arguments)

@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
@@ -14,17 +14,16 @@ from django.utils import timezone
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from providers.errors import ProviderError
-from verification import places, sql
-from verification.addresses import country_of
-from verification.crypto import DecryptionFailed, decrypt
+from verification import sql
+from verification.crypto import DecryptionFailed
 from verification.models import MessageStatus, Subscription
 from verification.services import outbox
 from verification.services.admission import stop_reason
+from verification.services.composing import addressed, compose
 from verification.services.configuration import ProjectConfig, load_project
 from verification.services.connected import sender_of
 from verification.services.fresh import Remembered
 from verification.services.providers import LiveProvider, forget_providers
-from verification.services.rendering import Style, render_message
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
 from verification.services.shares import Shares
 
@@ -156,7 +155,7 @@ class _Offer:
             _finish(message, MessageStatus.FAILED, error=reason)
             return
         try:
-            outgoing = _compose(message)
+            outgoing = compose(message)
         except DecryptionFailed:
             log.error("message %s: its code cannot be decrypted; is a key missing?", message.id)
             _finish(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
@@ -187,7 +186,7 @@ class _Offer:
             if _stopping.is_set() or self._elapsed() > OFFER_SECONDS or self._lives_seconds() <= 0:
                 self.answer.retry_after = 0
                 break
-            if self._is_settled_by(provider, sender, _addressed(outgoing, provider, message)):
+            if self._is_settled_by(provider, sender, addressed(outgoing, provider, message)):
                 return
         self._conclude()
 
@@ -282,48 +281,6 @@ class _Offer:
 
     def _lives_seconds(self) -> float:
         return float(self.message.lives_seconds) - self._elapsed()
-
-
-def _compose(message: Any) -> OutgoingMessage:
-    """What the providers are given. Raises :class:`DecryptionFailed`."""
-    if message.session_id is not None:
-        code = decrypt(message.session_code, place=places.session_code(message.session_id))
-    else:
-        code = decrypt(message.manual_code, place=places.message_code(message.id))
-    rendered = render_message(
-        channel=message.channel,
-        language=message.language,
-        code=code,
-        project_id=message.project_id,
-        project=Style(**message.project),
-        minutes=max(1, round(message.lives_seconds / 60)),
-    )
-    return OutgoingMessage(
-        id=message.id,
-        to=message.address,
-        channel=message.channel,
-        code=code,
-        text=rendered.text,
-        subject=rendered.subject,
-        html=rendered.html,
-        language=message.language,
-        expires_in=math.ceil(message.lives_seconds),
-        project=message.project["name"],
-        country=country_of(message.address),
-    )
-
-
-def _addressed(outgoing: OutgoingMessage, provider: LiveProvider, message: Any) -> OutgoingMessage:
-    """The message as this provider gets it: with its hook, its account for the user, its sender for the country."""
-    rule = provider.sender_for(message.address)
-    return replace(
-        outgoing,
-        hook_url=provider.hook_url,
-        account_id=message.accounts.get(str(provider.id)),
-        sender=rule.sender if rule else "",
-        dlt_entity_id=rule.dlt_entity_id if rule else "",
-        dlt_template_id=rule.dlt_template_id if rule else "",
-    )
 
 
 def _ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage) -> Result:
