@@ -49,6 +49,19 @@ def test_who_comes_while_it_is_renewed_gets_the_old_one_within_its_second(rememb
     assert meanwhile == [given]
 
 
+def test_however_many_renew_it_at_once_nobody_gets_it_beyond_its_second(remembered, clock):
+    meanwhile = []
+
+    def load(renewing=1):
+        if renewing < 10:
+            meanwhile.append(remembered.get("key", lambda: load(renewing + 1)))
+        return "second"
+
+    clock.now += 2
+    assert remembered.get("key", load) == "second"
+    assert meanwhile == ["second"] * 9
+
+
 def test_what_cannot_be_renewed_is_asked_for_again(remembered, clock):
     clock.now += 0.9
     with pytest.raises(ZeroDivisionError):

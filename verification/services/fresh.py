@@ -21,20 +21,19 @@ class Remembered(Generic[K, V]):
     """
 
     def __init__(self) -> None:
-        self._values: dict[K, tuple[float, V]] = {}  # until when each is good
+        self._values: dict[K, tuple[float, float, V]] = {}  # when it was read, its age from which one thread renews it
 
     def get(self, key: K, load: Callable[[], V]) -> V:
         """The value of ``key``, by ``load`` if there is none that is fresh enough."""
         now = time.monotonic()
         found = self._values.get(key)
         if found is not None:
-            good_until, value = found
-            if now < good_until:
+            read_at, good_seconds, value = found
+            if now - read_at < good_seconds:
                 return value
-            last_moment = good_until + MAX_AGE_SECONDS - CACHE_SECONDS
-            self._values[key] = last_moment, value
+            self._values[key] = read_at, MAX_AGE_SECONDS, value
         value = load()
-        self._values[key] = now + CACHE_SECONDS, value
+        self._values[key] = now, CACHE_SECONDS, value
         return value
 
     def clear(self) -> None:
