@@ -294,6 +294,10 @@ def country_of(text: str) -> str:
     """The ISO region of a canonical number, empty where it has none and for an e-mail address."""
     if not text.startswith("+"):
         return ""
+    for end in (2, 3, 4):  # no calling code is the beginning of another
+        regions = phonenumbers.COUNTRY_CODE_TO_REGION_CODE.get(int(text[1:end]), ())
+        if len(regions) == 1:
+            return str(regions[0])
     try:
         return phonenumbers.region_code_for_number(phonenumbers.parse(text)) or ""
     except phonenumbers.NumberParseException:  # a test login's number need not exist

@@ -38,6 +38,8 @@ DECLARE
     v_others bigint[];
     v_ids bigint[] := '{}';
 BEGIN
+    -- A claim need not wait for the disk: one that a crash of the server forgets is as one whose worker died with it.
+    PERFORM set_config('synchronous_commit', 'off', true);
     IF p_message IS NOT NULL THEN
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
