@@ -14,8 +14,8 @@ from redis.exceptions import RedisError
 
 from benchmarks.scripts import recipients
 from verification import codes, places
+from verification.broker import MESSAGES, broker
 from verification.crypto import encrypt
-from verification.tasks import deliver_message
 
 LIVES_SECONDS = 600
 CODE = "123456"
@@ -74,7 +74,7 @@ class Load:
     def wake(self, messages: Iterable[Prepared]) -> None:
         for message_id, *_ in messages:
             with suppress(RedisError):
-                deliver_message.send(message_id)
+                broker.wake(MESSAGES, message_id)
 
     def send(self, messages: Sequence[Prepared]) -> None:
         if messages:
@@ -91,4 +91,4 @@ class Load:
         """Leave no message of an earlier measurement, and no hint of one."""
         self.connection.execute("TRUNCATE verification_message, verification_recipient CASCADE")
         self.connection.execute("VACUUM ANALYZE verification_message, verification_recipient")
-        deliver_message.broker.flush_all()
+        broker.flush(MESSAGES)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
-if TYPE_CHECKING:
-    from providers.http import HttpDoor
-
+from providers.http import HttpDoor
+from providers.outcomes import Outcome as Outcome  # adapters take it from here
 
 # The checked value of a setting.
 Value = str | int | bool
@@ -81,20 +80,6 @@ class OutgoingMessage:
     sender: str = ""
     dlt_entity_id: str = ""
     dlt_template_id: str = ""
-
-
-class Outcome(StrEnum):
-    """What became of one call. Dispatch's whole retry policy hangs on this word."""
-
-    ACCEPTED = "accepted"
-    NOT_APPLICABLE = "not_applicable"  # this provider cannot carry this message at all; nothing was asked of it
-    REFUSED = "refused"  # about the recipient: no other provider of the channel will do better
-    NO_ACCOUNT = "no_account"  # the recipient is not on this messenger; remembered for a day
-    MISCONFIGURED = "misconfigured"  # credentials, sender, text template: the owner must act
-    OUT_OF_FUNDS = "out_of_funds"
-    RATE_LIMITED = "rate_limited"  # with ``retry_after`` where the provider tells it
-    TEMPORARY = "temporary"  # surely not sent: may be tried again, here or elsewhere
-    UNKNOWN = "unknown"  # may have been sent: never again at this provider
 
 
 @dataclass(frozen=True, slots=True)

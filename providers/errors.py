@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from providers.base import Outcome
+from providers.outcomes import Outcome
 
 
 class ProviderError(Exception):

@@ -43,9 +43,9 @@ import h11
 import httpx
 
 from providers import guard, tls
-from providers.base import Outcome
 from providers.deadline import Deadline
 from providers.errors import NoAnswer, NotConnected, ProviderError
+from providers.outcomes import Outcome
 
 MAX_BODY_BYTES = 64 * 1024
 MAX_RETRY_AFTER_SECONDS = 3600.0

@@ -28,6 +28,7 @@ from redis.retry import Retry
 log = logging.getLogger(__name__)
 
 NAMESPACE = "watchword"
+MESSAGES, CONNECTIONS = "messages", "connections"  # the queues; the second is for workers that hold connections
 MAX_WAITING = 10_000  # so many wait only where no worker runs, or too few by far
 FULL_SECONDS = 0.005  # how long a consumer with no room looks away
 AWAY_SECONDS = 1.0  # how long a consumer leaves a broker alone that did not answer
@@ -109,6 +110,11 @@ class ListBroker(dramatiq.Broker):
             )
         return client
 
+    def wake(self, queue_name: str, message_id: int) -> None:
+        """Put one message's id on the line, for the actor that is called as its queue. Raises redis' errors."""
+        wakeup = dramatiq.Message[None](queue_name, queue_name, (message_id,), {}, {})
+        self.push(queue_name, [wakeup.encode()])
+
     def push(self, queue_name: str, wakeups: list[bytes]) -> None:
         if int(self.client.rpush(self._key(queue_name), *wakeups)) > MAX_WAITING:
             self.flush(queue_name)
@@ -127,20 +133,8 @@ class ListBroker(dramatiq.Broker):
             self.queues[queue_name] = None
             self.emit_after("declare_queue", queue_name)
 
-    def enqueue(self, message: dramatiq.Message[Any], *, delay: int | None = None) -> dramatiq.Message[Any]:
-        if delay is not None:
-            raise NotImplementedError("Wake-ups are for now; what is due later has its time in its row.")
-        self.emit_before("enqueue", message, delay)
-        self.push(message.queue_name, [message.encode()])
-        self.emit_after("enqueue", message, delay)
-        return message
-
     def flush(self, queue_name: str) -> None:
         self.client.delete(self._key(queue_name))
-
-    def flush_all(self) -> None:
-        for queue_name in self.queues:
-            self.flush(queue_name)
 
     def _key(self, queue_name: str) -> str:
         return f"{NAMESPACE}:wake:{queue_name}"
@@ -156,6 +150,5 @@ class DatabaseConnections(dramatiq.Middleware):
         connections.close_all()
 
 
-def make_broker() -> ListBroker:
-    """The broker of this process. No retries, no results: the message rows own all of that."""
-    return ListBroker(settings.BROKER_URL, timeout=settings.REDIS_TIMEOUT_SECONDS, middleware=[DatabaseConnections()])
+# The broker of this process. No retries, no results: the message rows own all of that.
+broker = ListBroker(settings.BROKER_URL, timeout=settings.REDIS_TIMEOUT_SECONDS, middleware=[DatabaseConnections()])

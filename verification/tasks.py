@@ -4,24 +4,18 @@ import logging
 
 import dramatiq
 
-from verification.broker import make_broker
+from verification.broker import CONNECTIONS, MESSAGES, broker
 from verification.services import dispatch
 
 log = logging.getLogger(__name__)
 
-broker = make_broker()
-dramatiq.set_broker(broker)
 
-
-MESSAGES, CONNECTIONS = "messages", "connections"  # the second for workers that hold connections
-
-
-@dramatiq.actor(queue_name=MESSAGES, broker=broker)
+@dramatiq.actor(queue_name=MESSAGES, actor_name=MESSAGES, broker=broker)
 def deliver_message(message_id: int) -> None:
     _deliver(message_id)
 
 
-@dramatiq.actor(queue_name=CONNECTIONS, broker=broker)
+@dramatiq.actor(queue_name=CONNECTIONS, actor_name=CONNECTIONS, broker=broker)
 def deliver_connected(message_id: int) -> None:
     _deliver(message_id, is_connected=True)
 

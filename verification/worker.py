@@ -21,10 +21,11 @@ import dramatiq
 from django.db import DatabaseError, close_old_connections, connections
 
 from verification import addresses, sql
+from verification.broker import broker
 from verification.services import alerts, callbacks, connected, dispatch, fallback, guard, retention, sweeping
 from verification.services.rendering import languages
 from verification.services.shares import Neighbours, Shares
-from verification.tasks import CONNECTIONS, MESSAGES, broker
+from verification.tasks import deliver_connected, deliver_message
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +52,12 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
         signal.signal(number, lambda number, _: signals.put(number))
     addresses.warm()
     languages()
-    queues = {MESSAGES, CONNECTIONS} if holds_connections else {MESSAGES}
+    actors = [deliver_message, deliver_connected] if holds_connections else [deliver_message]
     neighbours = Neighbours()
     dispatch.share_threads(Shares(threads, neighbours))
-    worker = dramatiq.Worker(broker, queues=queues, worker_threads=threads, worker_timeout=1000)
+    worker = dramatiq.Worker(
+        broker, queues={actor.queue_name for actor in actors}, worker_threads=threads, worker_timeout=1000
+    )
     polling = pollers(stopping, neighbours)
     if holds_connections:
         polling.append(keeper(stopping))

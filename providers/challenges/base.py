@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, ClassVar
 
-from providers.base import Outcome
 from providers.errors import ProviderError
 from providers.http import HttpDoor, Timeouts
+from providers.outcomes import Outcome
 
 TIMEOUTS = Timeouts(connect=2.0, total=3.0)  # a user is waiting; who is later than this counts as away
 MAX_AGE_SECONDS = 120  # as long as hCaptcha and reCAPTCHA keep a token; Turnstile would keep it for 300

@@ -9,7 +9,7 @@ import redis
 from tests.faults.shop import recipient
 from tests.live import wait_until
 from verification import broker as our
-from verification.tasks import broker, deliver_message
+from verification.broker import MESSAGES, broker
 
 # --- the live service: an idle worker and a lost wake-up ----------------------------------------------------------
 
@@ -59,13 +59,11 @@ def test_a_wake_up_that_is_lost_does_not_lose_the_message(shop, valkey):
 
 # --- the consumer by itself -----------------------------------------------------------------------------------------
 
-QUEUE = deliver_message.queue_name
-
 
 @pytest.fixture
 def consumer():
     broker.client.flushall()
-    consumer = broker.consume(QUEUE, prefetch=2, timeout=1000)
+    consumer = broker.consume(MESSAGES, prefetch=2, timeout=1000)
     yield consumer
     broker.client.flushall()
 
@@ -82,14 +80,14 @@ def next_in_background(consumer):
 
 def test_a_waiting_consumer_is_given_what_is_enqueued(consumer):
     waiting, given = next_in_background(consumer)
-    deliver_message.send(7)
+    broker.wake(MESSAGES, 7)
     waiting.join()
     assert [message.args for message in given] == [(7,)]
 
 
 def test_a_consumer_takes_no_more_than_it_has_room_for(consumer):
     for message_id in range(3):
-        deliver_message.send(message_id)
+        broker.wake(MESSAGES, message_id)
     taken = [next(consumer), next(consumer)]
     assert next(consumer) is None
     consumer.ack(taken[0])
@@ -97,43 +95,38 @@ def test_a_consumer_takes_no_more_than_it_has_room_for(consumer):
 
 
 def waiting():
-    return broker.client.llen(f"{our.NAMESPACE}:wake:{QUEUE}")
+    return broker.client.llen(f"{our.NAMESPACE}:wake:{MESSAGES}")
 
 
 def test_a_queue_that_nobody_reads_is_dropped_before_it_fills_the_memory(consumer, monkeypatch):
     monkeypatch.setattr(our, "MAX_WAITING", 50)
     for message_id in range(51):
-        deliver_message.send(message_id)
+        broker.wake(MESSAGES, message_id)
     assert waiting() == 0
-    deliver_message.send(52)
+    broker.wake(MESSAGES, 52)
     assert next(consumer).args == (52,)
 
 
 def test_nothing_but_the_queue_is_left_in_the_broker(consumer):
-    deliver_message.send(7)
+    broker.wake(MESSAGES, 7)
     consumer.ack(next(consumer))
     assert [key for key in broker.client.keys(f"{our.NAMESPACE}:*") if b"wake" in key] == []
 
 
 def test_what_a_consumer_took_and_did_not_hand_out_goes_back_when_it_closes(consumer):
     for message_id in range(2):
-        deliver_message.send(message_id)
+        broker.wake(MESSAGES, message_id)
     taken = next(consumer)
     assert waiting() == 0
     consumer.requeue([taken])
     consumer.close()
-    assert sorted(next(broker.consume(QUEUE, prefetch=1)).args[0] for _ in range(2)) == [0, 1]
-
-
-def test_a_delay_is_not_taken_for_at_once():
-    with pytest.raises(NotImplementedError):
-        deliver_message.send_with_options(args=(7,), delay=1000)
+    assert sorted(next(broker.consume(MESSAGES, prefetch=1)).args[0] for _ in range(2)) == [0, 1]
 
 
 def test_a_thread_whose_kept_connection_was_closed_connects_again(consumer):
-    deliver_message.send(1)
+    broker.wake(MESSAGES, 1)
     broker.patient_client.client_kill_filter(_id=str(broker.client.client_id()))
-    deliver_message.send(2)
+    broker.wake(MESSAGES, 2)
     assert [next(consumer).args, next(consumer).args] == [(1,), (2,)]
 
 
@@ -142,12 +135,12 @@ def absent_broker(tmp_path, monkeypatch):
     """A broker with nothing at its address. A consumer would pause before it asks again; here it does not."""
     monkeypatch.setattr(our, "AWAY_SECONDS", 0)
     absent = our.ListBroker(f"unix://{tmp_path}/nothing.sock", timeout=1, middleware=[])
-    absent.declare_queue(QUEUE)
+    absent.declare_queue(MESSAGES)
     return absent
 
 
 def test_a_consumer_waits_for_a_broker_that_is_away_and_says_so_once(absent_broker, caplog):
-    consumer = absent_broker.consume(QUEUE, prefetch=2, timeout=1000)
+    consumer = absent_broker.consume(MESSAGES, prefetch=2, timeout=1000)
     assert [next(consumer) for _ in range(3)] == [None, None, None]
     assert [record.getMessage() for record in caplog.records if record.name == "verification.broker"] == [
         "The broker is away; messages go out with the sweep."
@@ -155,7 +148,7 @@ def test_a_consumer_waits_for_a_broker_that_is_away_and_says_so_once(absent_brok
 
 
 def test_a_consumer_is_not_held_up_by_what_cannot_be_put_back(absent_broker, consumer):
-    deliver_message.send(7)
+    broker.wake(MESSAGES, 7)
     message = next(consumer)
     consumer.broker = absent_broker
     consumer.requeue([message])

@@ -162,9 +162,9 @@ def test_a_worker_killed_again_and_again_loses_nothing(service, shop):
 
 WAKE_FIVE_TIMES = """
 import json, sys
-from verification.tasks import deliver_message
+from verification.broker import MESSAGES, broker
 for message_id in json.load(sys.stdin) * 5:
-    deliver_message.send(message_id)
+    broker.wake(MESSAGES, message_id)
 """
 
 

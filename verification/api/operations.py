@@ -8,24 +8,7 @@ from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParame
 from verification.api import serializers as shapes
 from verification.api.fields import MAX_ID
 from verification.api.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, operation, response_header
-
-SESSION, VERIFY, MANUAL = "Session", "Verify", "Manual"
-TAGS = [
-    {
-        "name": SESSION,
-        "description": "What the user's side calls, in a browser, an app or on a server of yours, with an **API key**. "
-        "From a browser only origins that the project lists get an answer they may read.",
-    },
-    {
-        "name": VERIFY,
-        "description": "What only your server calls, with a **secret key**: it alone decides who is let in.",
-    },
-    {
-        "name": MANUAL,
-        "description": "Sending messages of your own and reading what became of them, from your server with a "
-        "**secret key**.",
-    },
-]
+from verification.api.tags import MANUAL, SESSION, VERIFY
 
 _SESSION_ID = "01K5V9QW3M7D8N4R2T6Y0ZB1CX"
 _EXPIRY = "2026-05-04T09:33:00.000Z"

@@ -18,6 +18,7 @@ from drf_spectacular.utils import (
 
 from verification.api import error_guide
 from verification.api.serializers import Problem
+from verification.api.tags import TAGS
 from verification.errors import CATALOGUE
 
 OVERVIEW = Path(__file__).with_name("overview.md")
@@ -205,8 +206,6 @@ def problems(codes: set[str]) -> dict[tuple[int, str], OpenApiResponse]:
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """A postprocessing hook: what the generator cannot be told by decorators and serializers."""
-    from verification.api.operations import TAGS  # which builds on this module
-
     result["info"]["description"] = OVERVIEW.read_text()
     result["tags"] = TAGS
     result["components"]["headers"] = ANSWER_HEADERS

@@ -8,6 +8,8 @@ import time
 from django.db import transaction
 from redis.exceptions import RedisError
 
+from verification.broker import CONNECTIONS, MESSAGES, broker
+
 log = logging.getLogger(__name__)
 
 AWAY_SECONDS = 1.0  # how long the broker is left alone after it did not answer
@@ -16,22 +18,20 @@ _away_until = 0.0
 
 def wake(message_id: int) -> None:
     """Wake a worker once the current transaction, if any, is committed. Never raises."""
-    transaction.on_commit(lambda: _send("deliver_message", message_id))
+    transaction.on_commit(lambda: _send(MESSAGES, message_id))
 
 
 def wake_connected(message_id: int) -> None:
     """Wake a worker that holds connections, likewise."""
-    transaction.on_commit(lambda: _send("deliver_connected", message_id))
+    transaction.on_commit(lambda: _send(CONNECTIONS, message_id))
 
 
-def _send(actor: str, message_id: int) -> None:
+def _send(queue: str, message_id: int) -> None:
     global _away_until
     if time.monotonic() < _away_until:
         return
-    from verification import tasks  # which stands on dispatch, which stands beside us
-
     try:
-        getattr(tasks, actor).send(message_id)
+        broker.wake(queue, message_id)
     except RedisError:
         _away_until = time.monotonic() + AWAY_SECONDS
         log.warning("The broker is away; messages go out with the workers' sweep.")
