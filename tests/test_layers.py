@@ -1,6 +1,8 @@
 """Who may import whom: the picture in docs/architecture.md, read from the imports."""
 
 import ast
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -55,14 +57,17 @@ def room_of(parts):
     return "commands" if parts[1] == "management" else parts[1]
 
 
+@cache
 def imported(path):
     """The modules that a file imports, wherever in it."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the arrow"
-            yield from (f"{node.module}.{name.name}" for name in node.names)
+            found += [f"{node.module}.{name.name}" for name in node.names]
+    return found
 
 
 def arrows():
@@ -111,3 +116,20 @@ def test_providers_know_no_database():
         if module.startswith(("django.db", "django.apps", "django.contrib", "rest_framework", "psycopg", "redis"))
     ]
     assert known == []
+
+
+def file_of(module):
+    """The file of ours that a dotted name, of a module or of something in it, leads to; None for what is not ours."""
+    parts = module.split(".")
+    for end in (len(parts), len(parts) - 1):
+        path = ROOT.joinpath(*parts[:end])
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if end and file.is_file():
+                return file
+    return None
+
+
+def test_no_files_import_each_other_in_a_circle():
+    above = {path: {file_of(module) for module in imported(path)} - {None, path} for path, _ in rooms()}
+    order = TopologicalSorter(above).static_order()  # raises CycleError, which names the circle
+    assert set(above) <= set(order)
