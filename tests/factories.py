@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from unittest import mock
 
 from tests.fakes import collector
+from verification import places
+from verification.codes import generate_hook_secret
+from verification.crypto import encrypt
 from verification.models import Channel, Project, Provider, Recipient, Subscription
 from verification.services import projects, providers, testlogins
 
@@ -60,11 +63,24 @@ def project(name="", channels=("sms", "email"), **values):
         Channel(project=new.project, type=channel, position=position) for position, channel in enumerate(channels)
     )
     Provider.objects.bulk_create(
-        Provider(project=new.project, channel=channel, type="collector", name=name, settings={"name": name})
+        _unsaved_provider(project=new.project, channel=channel, type="collector", name=name, settings={"name": name})
         for channel in channels
         for name in (f"{channel} first",)
     )
     return made.set(**values) if values else made
+
+
+def provider(**fields):
+    """A provider whatever its adapter asks for: of another type than is installed, or without settings."""
+    made = _unsaved_provider(**fields)
+    made.save()
+    return made
+
+
+def _unsaved_provider(**fields):
+    made = Provider(**fields)
+    made.hook_secret = encrypt(generate_hook_secret(), place=places.provider_hook(made.uuid))
+    return made
 
 
 def forget():

@@ -14,6 +14,14 @@ def provider_secrets(provider_uuid: object) -> str:
     return f"provider:{provider_uuid}:secrets"
 
 
+def provider_hook(provider_uuid: object) -> str:
+    return f"provider:{provider_uuid}:hook"
+
+
+def test_login(project_public_id: object, to: str) -> str:
+    return f"project:{project_public_id}:test_login:{to}"
+
+
 def webhook_secret(project_public_id: object) -> str:
     return f"project:{project_public_id}:webhook"
 

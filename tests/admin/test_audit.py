@@ -85,10 +85,10 @@ def test_no_secret_is_in_the_log(panel):
     user.set_password("a-new-password")
     user.save()
     issued = keys.issue_key(project=panel.project, kind="api")
-    TestLogin.objects.update(code="654321")
+    testlogins.add_test_login(project=panel.project, to="reviewer@example.com", code="654321")
     assert last(object_type="verification.provider").changes["secrets"] == ["(hidden)", "(hidden)"]
     assert last(object_type="auth.user").changes == {"password": ["(hidden)", "(hidden)"]}
-    assert last(object_type="verification.testlogin").changes == {"code": ["(hidden)", "(hidden)"]}
+    assert last(object_type="verification.testlogin").changes == {"code_encrypted": ["(hidden)", "(hidden)"]}
     written = str(list(AuditEntry.objects.values_list("object_label", "changes")))
     for secret in (
         "another-secret",
@@ -97,10 +97,11 @@ def test_no_secret_is_in_the_log(panel):
         "654321",
         "123456",
         user.password,
-        provider.hook_secret,
+        providers.hook_secret_of(provider),
     ):
         assert secret not in written
-    assert bytes(ApiKey.objects.latest("pk").digest).hex() not in written
+    for stored in (ApiKey.objects.latest("pk").digest, provider.hook_secret, TestLogin.objects.get().code_encrypted):
+        assert bytes(stored).hex() not in written
 
 
 def test_every_column_that_sounds_secret_is_hidden():

@@ -4,8 +4,9 @@ import pytest
 from django.urls import reverse
 
 from tests.admin.rows import form_values
+from verification.crypto import encrypt
 from verification.models import TestLogin
-from verification.services.testlogins import MAX_TEST_LOGINS
+from verification.services.testlogins import MAX_TEST_LOGINS, code_of
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +19,7 @@ def add(panel, **values):
 def test_address_and_code_are_cleaned(panel):
     assert add(panel).status_code == 302
     login = TestLogin.objects.get(project=panel.project, to="+15555550100")
-    assert login.code == "A1B2"
+    assert code_of(login) == "A1B2"
 
 
 @pytest.mark.parametrize(("field", "value"), [("to", "nobody"), ("code", "12345"), ("code", "12-4"), ("to", "")])
@@ -35,14 +36,28 @@ def test_the_list_hides_the_code(panel):
 def test_the_code_can_be_changed_and_the_recipient_not(panel):
     login, client = panel.rows[TestLogin], panel.as_("owner")
     page = reverse("admin:verification_testlogin_change", args=(login.pk,))
-    client.post(page, form_values(client.get(page)) | {"code": "9999", "to": "other@example.com"})
+    shown = form_values(client.get(page))
+    assert shown["code"] == "123456"
+    client.post(page, shown | {"code": "9999", "to": "other@example.com"})
     login.refresh_from_db()
-    assert (login.to, login.code) == ("reviewer@example.com", "9999")
+    assert (login.to, code_of(login)) == ("reviewer@example.com", "9999")
+
+
+def test_a_code_that_no_key_opens_is_entered_anew(panel):
+    """Such as one that was copied from another row."""
+    login, client = panel.rows[TestLogin], panel.as_("owner")
+    TestLogin.objects.update(code_encrypted=encrypt("654321", place="project:another:test_login:reviewer@example.com"))
+    page = reverse("admin:verification_testlogin_change", args=(login.pk,))
+    shown = form_values(client.get(page))
+    assert "code" not in shown
+    client.post(page, shown | {"code": "9999"})
+    login.refresh_from_db()
+    assert code_of(login) == "9999"
 
 
 def test_there_are_at_most_fifty(panel):
     TestLogin.objects.bulk_create(
-        TestLogin(project=panel.project, to=f"t{number}@example.com", code="1234")
+        TestLogin(project=panel.project, to=f"t{number}@example.com", code_encrypted=b"")
         for number in range(MAX_TEST_LOGINS - 1)
     )
     response = add(panel)
@@ -55,4 +70,4 @@ def test_there_are_at_most_fifty(panel):
 def test_a_second_row_for_a_recipient_is_refused(panel):
     response = add(panel, to="Reviewer@Example.com")
     assert response.status_code == 200
-    assert TestLogin.objects.get(project=panel.project).code == "123456"
+    assert code_of(TestLogin.objects.get(project=panel.project)) == "123456"

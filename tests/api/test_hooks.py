@@ -10,6 +10,7 @@ from providers.base import Result
 from tests import factories
 from verification.models import Callback, Message, Provider, Suppression
 from verification.services import receipts
+from verification.services.providers import hook_secret_of
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +23,7 @@ def provider(project):
 def report(client, provider, *, secret=None, signature="right", **receipt):
     """A receipt as the collector's vendor would send it."""
     return client.post(
-        f"/hooks/{provider.uuid}/{secret or provider.hook_secret}",
+        f"/hooks/{provider.uuid}/{secret or hook_secret_of(provider)}",
         json.dumps(receipt),
         content_type="application/json",
         headers={"x-signature": signature},
@@ -110,18 +111,26 @@ def test_a_forged_call_is_refused_without_effect(client, provider, sent):
 
 @pytest.mark.parametrize("path", ["/hooks/{uuid}/wrong", "/hooks/not-a-uuid/{secret}", "/hooks/{uuid}/é"])
 def test_a_wrong_path_is_not_found(client, provider, path):
-    path = path.format(uuid=provider.uuid, secret=provider.hook_secret)
+    path = path.format(uuid=provider.uuid, secret=hook_secret_of(provider))
     assert client.post(path, "{}", content_type="application/json").status_code == 404
 
 
+def test_a_secret_that_was_copied_from_another_row_opens_nothing(client, provider, caplog):
+    """Who can write to the database, but holds no key, would else let a provider be heard at a path that they know."""
+    known = Provider.objects.get(name="email first")
+    Provider.objects.filter(pk=provider.pk).update(hook_secret=known.hook_secret)
+    assert report(client, provider, secret=hook_secret_of(known), id="id-1", status="failed").status_code == 404
+    assert f"provider {provider.pk} is not heard" in caplog.text
+
+
 def test_garbage_is_a_400(client, provider):
-    path = f"/hooks/{provider.uuid}/{provider.hook_secret}"
+    path = f"/hooks/{provider.uuid}/{hook_secret_of(provider)}"
     response = client.post(path, "not json", content_type="application/json", headers={"x-signature": "right"})
     assert response.status_code == 400
 
 
 def test_a_body_over_64_kib_is_refused(client, provider):
-    path = f"/hooks/{provider.uuid}/{provider.hook_secret}"
+    path = f"/hooks/{provider.uuid}/{hook_secret_of(provider)}"
     response = client.post(path, "x" * 70_000, content_type="text/plain", headers={"x-signature": "right"})
     assert response.status_code == 413
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tests import clock, factories
 from tests.api.calls import WRONG, problem
-from verification.models import Message, Recipient, Session
+from verification.models import Message, Recipient, Session, TestLogin
 
 pytestmark = pytest.mark.django_db
 
@@ -451,6 +451,17 @@ def test_the_attempt_limits_of_a_test_login_hold(api, project):
     session_id = api.create().data["session_id"]
     assert [api.check(session_id, WRONG).data.get("attempts_left") for _ in range(3)] == [2, 1, 0]
     assert problem(api.check(session_id, "4242")) == (429, "too_many_attempts")
+
+
+def test_the_code_of_another_test_login_does_not_open(api, project):
+    """Who can write to the database, but holds no key, would else give anybody a code that they know."""
+    theirs = project.test_login("+4915112345670", "424242")
+    project.test_login(PHONE, "111111")
+    TestLogin.objects.update(code_encrypted=theirs.code_encrypted)
+    factories.forget()
+    assert api.create().status_code == 500
+    assert api.create("+4915112345670").status_code == 200
+    assert Session.objects.count() == 1
 
 
 def test_an_expired_test_login_is_an_ordinary_recipient(api, outbox, project):

@@ -34,6 +34,7 @@ CUSTOMER_TOKEN = "canary-callback-token"  # in the query of the callback's addre
 GATEWAY_TOKEN = "canary-url-token"  # in the query of a gateway's address
 PHONES = ["+4915190017301", "+4915290128412", "+4915790239523", "+4916090350634", "+4917090461745", "+4917690683967"]
 STRANGER = "+4915190572856"  # whose row the database refuses
+TESTER, TEST_CODE = "canary.tester@example.com", "7QXV2K"  # a test login
 MAIL = "canary.recipient@example.com"
 ADDRESSES = (*PHONES, STRANGER, MAIL)
 
@@ -84,7 +85,7 @@ class Monitor:
 class Day:
     def __init__(self, service, gateway, customer):
         self.service, self.gateway, self.customer = service, gateway, customer
-        self.codes = {MANUAL_CODE}
+        self.codes = {MANUAL_CODE, TEST_CODE}
         self.secrets = {"password": PASSWORD, "header": HEADER, "receipt secret": RECEIPT_SECRET}
         self.sessions = set()
         self.commands = ""
@@ -113,10 +114,11 @@ class Day:
             ("sms", {**values, "url": f"http://127.0.0.1:{free_port()}/sms?token={GATEWAY_TOKEN}"}),
             ("email", {"url": f"{self.gateway.url}/mail"}),
         ]
-        made = run_inside(self.service, OPEN_SHOP, gateways)
+        made = run_inside(self.service, OPEN_SHOP, {"gateways": gateways, "test login": [TESTER, TEST_CODE]})
         self.shop = Shop(self.service, self.gateway, made["project"], made["API key"], made["secret key"])
         self.public_id, self.over_key = made["public_id"], made["revoked key"]
         self.secrets |= {name: made[name] for name in ("API key", "secret key", "revoked key", "webhook secret")}
+        self.secrets |= {f"path of {name}": secret for name, secret in made["hook secrets"].items()}
 
     def ask_for_challenges(self, mode):
         """And let every process know."""
@@ -148,6 +150,7 @@ class Day:
             assert self.shop.as_app("GET", f"{path}?session_id={session_id}")[0] == 200
         assert self.shop.check(session_id, "QQQQQQ")[0] == 400
         assert self.shop.check(session_id, self.code_for(PHONES[0]))[0] == 200
+        assert self.shop.check(self.open_session(TESTER), TEST_CODE)[0] == 200
         token = self.token_for(PHONES[1])
         assert self.shop.verify(token)[0] == 200
         assert self.shop.verify(token)[0] == 410
@@ -241,20 +244,26 @@ class Day:
 # Letters, so that what looks like a code is one. One process in place of seven commands, for its speed.
 OPEN_SHOP = """
 import json, sys
-from verification.services import keys, projects, providers
+from verification.services import keys, projects, providers, testlogins
+given = json.load(sys.stdin)
 new = projects.create_project(name="Canary shop")
 project = new.project
 project.code_digits, project.code_letters = False, True
 project.save()
 over = keys.issue_key(project=project, kind="api")
 keys.revoke_key(over.id)
-for number, (channel, values) in enumerate(json.load(sys.stdin)):
+made = [
     providers.add_provider(
         project=project, channel=channel, provider_type="http", name=f"Gateway {number}", values=values, priority=number
     )
+    for number, (channel, values) in enumerate(given["gateways"])
+]
+to, code = given["test login"]
+testlogins.add_test_login(project=project, to=to, code=code)
 print(json.dumps({
     "project": project.pk, "public_id": str(project.public_id), "API key": new.api_key, "secret key": new.secret_key,
     "revoked key": over.text, "webhook secret": new.webhook_secret.removeprefix("whsec_"),
+    "hook secrets": {each.name: providers.hook_secret_of(each) for each in made},
 }))
 """
 

@@ -11,10 +11,12 @@ from django.db import models
 
 from tests.commands.running import run, run_json
 from verification import crypto
-from verification.models import Message, Project, Provider, Session, WebhookSecret
+from verification.models import Message, Project, Provider, Session, TestLogin, WebhookSecret
 from verification.services import reencryption, second_factor
 from verification.services.projects import challenge_secret_of, seal_challenge_secret
-from verification.services.providers import add_provider, stored_secrets
+from verification.services.providers import add_provider, hook_secret_of, stored_secrets
+from verification.services.receipts import find_provider
+from verification.services.testlogins import code_of
 from verification.services.webhook_secrets import issue_webhook_secret, live_webhook_secrets
 
 pytestmark = pytest.mark.django_db
@@ -29,6 +31,7 @@ DIGESTS = {
     "wrongcode.guess",
 }
 OLD, NEW = secrets.token_bytes(32), secrets.token_bytes(32)
+REVIEWER = "reviewer@example.com"
 HEADERS = "Authorization: Bearer 123"
 
 
@@ -54,6 +57,7 @@ def stored(ring, api, project):
     second_factor.begin(User.objects.create_user("ann"))
     api.create()
     api.manual_send("+4915112345679")
+    project.test_login(REVIEWER, "424242")
     return add_provider(
         project=project.row,
         channel="sms",
@@ -67,7 +71,11 @@ def reencrypted(report):
     return {name: count["reencrypted"] for name, count in report["columns"].items()}
 
 
-ONE_OF_EACH = {column.name: 1 for column in reencryption.COLUMNS}
+def of_each():
+    """How many ciphertexts there are by column, and in every one of them there is one."""
+    counted = {column.name: column.rows().count() for column in reencryption.COLUMNS}
+    assert all(counted.values())
+    return counted
 
 
 def test_every_column_of_bytes_is_a_known_ciphertext_or_digest():
@@ -84,13 +92,15 @@ def test_every_column_of_bytes_is_a_known_ciphertext_or_digest():
 def test_everything_comes_under_the_newest_key_and_can_be_read_without_the_old_one(ring, stored, project, outbox, api):
     ring(NEW, OLD)
     report = run_json("reencrypt")
-    assert reencrypted(report) == ONE_OF_EACH
+    assert reencrypted(report) == of_each()
     new, old = (key.hex() for key in crypto.key_ids())
-    assert report["ciphertexts"] == {new: len(ONE_OF_EACH), old: 0}
+    assert report["ciphertexts"] == {new: sum(of_each().values()), old: 0}
     assert (report["newest"], report["droppable"]) == (new, [old])
     ring(NEW)
     stored.refresh_from_db()
     assert stored_secrets(stored)["headers"] == HEADERS
+    assert find_provider(str(stored.uuid), hook_secret_of(stored)) == stored
+    assert code_of(TestLogin.objects.get()) == "424242"
     assert challenge_secret_of(Project.objects.get(pk=project.id)) == "of the vendor"
     assert live_webhook_secrets(project.row)[0][0].startswith("whsec_")
     assert [len(outbox.code) for _ in outbox.messages] == [6, 6]
@@ -121,7 +131,8 @@ def test_a_run_that_was_broken_off_is_taken_up_where_it_ended(ring, project, mon
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(reencryption, "_reencrypt_row", dies_at_the_fourth)
         reencryption.reencrypt(column)
-    assert sorted(reencryption.rows_by_key().values()) == [3, 4]
+    new, old = crypto.key_ids()
+    assert [column.rows().filter(key_id=key).count() for key in (new, old)] == [3, 4]
     assert reencryption.reencrypt(column) == reencryption.Count(reencrypted=4, changed_meanwhile=0, unreadable=0)
     assert len(live_webhook_secrets(project.row)) == 7
 
@@ -158,10 +169,10 @@ def test_a_code_that_was_wiped_meanwhile_stays_wiped(ring, stored, monkeypatch):
 
 def test_what_no_key_opens_is_left_and_told_of(ring, stored):
     ring(NEW)
-    with pytest.raises(CommandError, match=f"{len(ONE_OF_EACH)} ciphertexts open under no key"):
+    with pytest.raises(CommandError, match=f"{sum(of_each().values())} ciphertexts open under no key"):
         run("reencrypt")
     ring(NEW, OLD)
-    assert reencrypted(run_json("reencrypt")) == ONE_OF_EACH
+    assert reencrypted(run_json("reencrypt")) == of_each()
 
 
 def test_a_ciphertext_of_another_row_is_not_carried_over(ring, stored, project):
@@ -177,4 +188,4 @@ def test_it_tells_people_which_keys_can_go(ring, stored):
     new, old = (key.hex() for key in crypto.key_ids())
     text = run("reencrypt")
     assert f"{old}  0 ciphertexts, can go" in text
-    assert f"{new}  {len(ONE_OF_EACH)} ciphertexts, the newest" in text
+    assert f"{new}  {sum(of_each().values())} ciphertexts, the newest" in text

@@ -227,10 +227,14 @@ class ProviderAdmin(BreakerAdmin):
 
     @admin.display(description="Webhook address")
     def hook_url(self, provider: Provider) -> str:
+        try:
+            url = hook_url(provider)
+        except DecryptionFailed:
+            return "It cannot be read with the present encryption keys."
         return format_html(
             '<code class="ww-code ww-break">{}</code><p class="ww-help">Enter it at the service, so that it can'
             " report what became of a message. Treat it as a secret.</p>",
-            hook_url(provider),
+            url,
         )
 
     # --- checking -------------------------------------------------------------------------------------------------

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.admin.display import code, label, when
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import TestLogin
-from verification.services.testlogins import add_test_login, clean_test_code
+from verification.services.testlogins import add_test_login, clean_test_code, code_of
 
 
 class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    code = forms.CharField(
+        max_length=6,
+        help_text="4 or 6 letters and digits. Whoever knows it can log in as this recipient.",
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+    )
+
     class Meta:
         labels = {"to": "Recipient", "expires_at": "Expires"}
         help_texts = {
             "to": "A phone number such as +4915112345678 (it need not exist) or an e-mail address.",
-            "code": "4 or 6 letters and digits. Whoever knows it can log in as this recipient.",
             "expires_at": "In UTC. Empty means never.",
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            with contextlib.suppress(DecryptionFailed):  # then the field is empty, and a code can be entered anew
+                self.initial["code"] = code_of(self.instance)
 
     def clean_to(self) -> str:
         try:
@@ -53,7 +67,8 @@ class TestLoginAdmin(ScopedAdmin):
         return ("project", "to") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: TestLogin, form: Any, change: bool) -> None:
-        obj.pk = add_test_login(project=obj.project, to=obj.to, code=obj.code, expires_at=obj.expires_at).pk
+        given = form.cleaned_data
+        obj.pk = add_test_login(project=obj.project, to=obj.to, code=given["code"], expires_at=obj.expires_at).pk
 
     @admin.display(description="Recipient", ordering="to")
     def recipient(self, login: TestLogin) -> str:
@@ -61,7 +76,7 @@ class TestLoginAdmin(ScopedAdmin):
 
     @admin.display(description="Code")
     def hidden_code(self, login: TestLogin) -> str:
-        return "•" * len(login.code)
+        return "••••••"
 
     @admin.display(description="Expires", ordering="expires_at")
     def expires(self, login: TestLogin) -> str:

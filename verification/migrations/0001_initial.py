@@ -7,8 +7,6 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-import verification.codes
-
 
 class Migration(migrations.Migration):
     initial = True
@@ -1174,10 +1172,7 @@ class Migration(migrations.Migration):
                 ),
                 ("settings", models.JSONField(blank=True, default=dict)),
                 ("secrets", models.BinaryField(null=True)),
-                (
-                    "hook_secret",
-                    models.CharField(default=verification.codes.generate_hook_secret, editable=False, max_length=64),
-                ),
+                ("hook_secret", models.BinaryField()),
                 (
                     "created_at",
                     models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
@@ -1283,7 +1278,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("to", models.CharField(help_text="The phone number (E.164) or e-mail address.", max_length=254)),
-                ("code", models.CharField(help_text="4 or 6 characters.", max_length=6)),
+                ("code_encrypted", models.BinaryField()),
                 ("expires_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "created_at",
@@ -1294,9 +1289,6 @@ class Migration(migrations.Migration):
                 "ordering": ("to",),
                 "constraints": [
                     models.UniqueConstraint(fields=("project", "to"), name="test_login_once"),
-                    models.CheckConstraint(
-                        condition=models.Q(("code__regex", "^([0-9A-Z]{4}|[0-9A-Z]{6})$")), name="test_login_code"
-                    ),
                 ],
             },
         ),

@@ -43,10 +43,10 @@ WATCHED = {
     "verification.MessageTemplate": Watch("language"),
     "verification.Platform": Watch("id", project=""),
     "verification.Project": Watch("name", project="id"),
-    "verification.Provider": Watch("name", secret=("hook_secret",)),
+    "verification.Provider": Watch("name"),
     "verification.SenderRule": Watch("prefix", project="provider__project"),
     "verification.Suppression": Watch("channel", only=("lifted_at",)),
-    "verification.TestLogin": Watch("to", secret=("code",), masked=("to",)),
+    "verification.TestLogin": Watch("to", masked=("to",)),
     "verification.WebhookSecret": Watch("id"),
 }
 

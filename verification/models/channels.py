@@ -7,8 +7,6 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from verification.codes import generate_hook_secret
-
 DEFAULT_PRIORITY = 100
 PREFIX_MAX_LENGTH = 16  # a plus and the 15 digits of E.164
 
@@ -72,6 +70,7 @@ class Provider(models.Model):
     """An account at an outside service. Without a project it is a system provider, which serves every project.
 
     ``settings`` are the plain values; ``secrets`` is one encrypted JSON object of the secret ones.
+    ``hook_secret`` is encrypted too: the part of its hook's path that nobody can guess.
     """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -101,7 +100,7 @@ class Provider(models.Model):
     )
     settings = models.JSONField(default=dict, blank=True)
     secrets = models.BinaryField(null=True, editable=False)
-    hook_secret = models.CharField(max_length=64, default=generate_hook_secret, editable=False)
+    hook_secret = models.BinaryField(editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:

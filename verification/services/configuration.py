@@ -130,7 +130,7 @@ class ProjectConfig:
         self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
         self.countries = frozenset(row["countries"])
         self.lists = Lists(row["lists"])
-        self.test_logins: dict[str, str] = row["test_logins"]
+        self.test_logins = {to: _bytes(sealed) for to, sealed in row["test_logins"].items()}  # their sealed codes
         self.guard = GuardConfig(
             mode=row["traffic_guard"],
             enforces_manual=row["traffic_guard_manual"],
@@ -187,7 +187,7 @@ class ProjectConfig:
             hosts=frozenset(row["challenge_hosts"] or (urlsplit(origin).hostname or "" for origin in row["origins"])),
             min_score=row["challenge_min_score"],
             fails_open=row["challenge_fails_open"],
-            sealed_secret=secret and bytes.fromhex(secret.removeprefix("\\x")),  # as JSON has it
+            sealed_secret=secret and _bytes(secret),
         )
 
     def _budget(self, own: int | None) -> int | None:
@@ -211,6 +211,11 @@ class ProjectConfig:
                 if item["type"] in registry.all_types()
             ),
         )
+
+
+def _bytes(text: str) -> bytes:
+    """A ``bytea`` as PostgreSQL's JSON has it."""
+    return bytes.fromhex(text.removeprefix("\\x"))
 
 
 def load_project(project_id: int) -> ProjectConfig | None:

@@ -20,6 +20,7 @@ from providers.base import Adapter, Health, SettingKind
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http import HttpDoor
 from verification import places, sql
+from verification.codes import generate_hook_secret
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule
@@ -119,6 +120,7 @@ def add_provider(
 def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     """Check the settings and put them on the (unsaved) row, the secret ones encrypted.
 
+    A row that has none yet gets the secret of its hook.
     A secret that is left empty keeps its stored value, but not for another server: whoever may change the address would
     else have the secret sent to one of their own. Raises :class:`providers.errors.SettingsInvalid`.
     """
@@ -131,6 +133,8 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
         raise SettingsInvalid(dict.fromkeys(kept, "enter it again, as it would go to another server"))
     provider.settings = plain
     provider.secrets = encrypt(json.dumps(secret), place=places.provider_secrets(provider.uuid)) if secret else None
+    if not provider.hook_secret:
+        provider.hook_secret = encrypt(generate_hook_secret(), place=places.provider_hook(provider.uuid))
 
 
 def _servers(provider_type: str, values: Mapping[str, Any]) -> list[str]:
@@ -154,8 +158,16 @@ def stored_secrets(provider: Provider) -> dict[str, Any]:
 
 
 def hook_url(provider: Provider) -> str:
-    """Where the provider may report back. The path holds a secret, as not every service signs its calls."""
-    return f"{settings.BASE_URL}/hooks/{provider.uuid}/{provider.hook_secret}"
+    """Where the provider may report back. The path holds a secret, as not every service signs its calls.
+
+    Raises :class:`verification.crypto.DecryptionFailed`.
+    """
+    return f"{settings.BASE_URL}/hooks/{provider.uuid}/{hook_secret_of(provider)}"
+
+
+def hook_secret_of(provider: Provider) -> str:
+    """Raises :class:`verification.crypto.DecryptionFailed`."""
+    return decrypt(bytes(provider.hook_secret), place=places.provider_hook(provider.uuid))
 
 
 def check_provider(provider: Provider) -> Health:
@@ -198,7 +210,7 @@ def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
 def _live_provider(row: Provider) -> LiveProvider | None:
     """None for a row that cannot be read, which must not take the others of its channel with it."""
     try:
-        adapter = adapter_of(row)
+        adapter, url = adapter_of(row), hook_url(row)
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
         log.error("provider %s is left out: its settings cannot be read (%s)", row.pk, type(error).__name__)
         return None
@@ -207,7 +219,7 @@ def _live_provider(row: Provider) -> LiveProvider | None:
         id=row.pk,
         name=row.name,
         adapter=adapter,
-        hook_url=hook_url(row),
+        hook_url=url,
         is_system=row.is_system,
         priority=row.priority,
         weight=row.weight,

@@ -13,10 +13,11 @@ from typing import Any
 from providers import registry
 from providers.base import HookEvent, HookReply, HookRequest, Receipt
 from verification import sql
+from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
 from verification.models import Message, Provider, SeenHook, Suppression
 from verification.services import subscriptions
-from verification.services.providers import adapter_of
+from verification.services.providers import adapter_of, hook_secret_of
 
 log = logging.getLogger(__name__)
 
@@ -27,13 +28,17 @@ _places_to_wait = threading.BoundedSemaphore(2)
 
 def find_provider(provider_uuid: str, secret: str) -> Provider:
     """The provider of a hook's path. Raises ``not_found``: a wrong secret and an unknown id look alike."""
+    not_found = Refusal("not_found", "There is nothing at this address.")
     try:
         provider = Provider.objects.get(uuid=uuid.UUID(provider_uuid))
+        expected = hook_secret_of(provider)
     except (ValueError, Provider.DoesNotExist):
-        provider = None
-    expected = provider.hook_secret if provider else "unknown"
-    if not hmac.compare_digest(expected.encode(), secret.encode()) or provider is None:
-        raise Refusal("not_found", "There is nothing at this address.")
+        raise not_found from None
+    except DecryptionFailed:
+        log.error("provider %s is not heard: the secret of its webhook address cannot be read", provider.pk)
+        raise not_found from None
+    if not hmac.compare_digest(expected.encode(), secret.encode()):
+        raise not_found
     return provider
 
 

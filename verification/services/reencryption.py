@@ -15,19 +15,19 @@ from django.db import models
 from django.db.models import F, Func, Model, QuerySet, Value
 
 from verification import crypto, places
-from verification.models import Message, Project, Provider, SecondFactor, Session, WebhookSecret
+from verification.models import Message, Project, Provider, SecondFactor, Session, TestLogin, WebhookSecret
 
 BATCH = 500  # rows that are read at once
 
 
 @dataclass(frozen=True, slots=True)
 class EncryptedColumn:
-    """A column of ciphertexts. ``place`` makes the associated data from the value of the lookup ``bound_to``."""
+    """A column of ciphertexts. ``place`` makes the associated data from the values of the lookups ``bound_to``."""
 
     model: type[Model]
     column: str
-    bound_to: str
-    place: Callable[[Any], str]
+    bound_to: tuple[str, ...]
+    place: Callable[..., str]
 
     @property
     def name(self) -> str:
@@ -48,12 +48,14 @@ class EncryptedColumn:
 
 
 COLUMNS = (
-    EncryptedColumn(Provider, "secrets", "uuid", places.provider_secrets),
-    EncryptedColumn(Project, "challenge_secret", "public_id", places.challenge_secret),
-    EncryptedColumn(WebhookSecret, "secret", "project__public_id", places.webhook_secret),
-    EncryptedColumn(SecondFactor, "secret", "user_id", places.second_factor),
-    EncryptedColumn(Session, "code_encrypted", "pk", places.session_code),
-    EncryptedColumn(Message, "code_encrypted", "pk", places.message_code),
+    EncryptedColumn(Provider, "secrets", ("uuid",), places.provider_secrets),
+    EncryptedColumn(Provider, "hook_secret", ("uuid",), places.provider_hook),
+    EncryptedColumn(Project, "challenge_secret", ("public_id",), places.challenge_secret),
+    EncryptedColumn(WebhookSecret, "secret", ("project__public_id",), places.webhook_secret),
+    EncryptedColumn(TestLogin, "code_encrypted", ("project__public_id", "to"), places.test_login),
+    EncryptedColumn(SecondFactor, "secret", ("user_id",), places.second_factor),
+    EncryptedColumn(Session, "code_encrypted", ("pk",), places.session_code),
+    EncryptedColumn(Message, "code_encrypted", ("pk",), places.message_code),
 )
 
 
@@ -69,8 +71,8 @@ class Count:
 def reencrypt(column: EncryptedColumn) -> Count:
     """Bring a column under the newest key. What is there already is not read; what no key opens is left as it is."""
     counts: Counter[str] = Counter()
-    for pk, ciphertext, bound_to in _old(column):
-        counts[_reencrypt_row(column, pk, bytes(ciphertext), column.place(bound_to))] += 1
+    for pk, ciphertext, *bound_to in _old(column):
+        counts[_reencrypt_row(column, pk, bytes(ciphertext), column.place(*bound_to))] += 1
     return Count(counts["reencrypted"], counts["changed_meanwhile"], counts["unreadable"])
 
 
@@ -84,13 +86,14 @@ def rows_by_key() -> dict[str, int]:
     return dict(counts)
 
 
-def _old(column: EncryptedColumn) -> Iterator[tuple[Any, bytes, Any]]:
+def _old(column: EncryptedColumn) -> Iterator[tuple[Any, ...]]:
     """Key, ciphertext and what it is bound to, of the rows that are not under the newest key."""
     old = column.rows().exclude(key_id=crypto.key_ids()[0]).order_by("pk")
-    batch = list(old.values_list("pk", column.column, column.bound_to)[:BATCH])
+    rows = old.values_list("pk", column.column, *column.bound_to)
+    batch = list(rows[:BATCH])
     while batch:
         yield from batch
-        batch = list(old.filter(pk__gt=batch[-1][0]).values_list("pk", column.column, column.bound_to)[:BATCH])
+        batch = list(rows.filter(pk__gt=batch[-1][0])[:BATCH])
 
 
 def _reencrypt_row(column: EncryptedColumn, pk: Any, old: bytes, place: str) -> str:

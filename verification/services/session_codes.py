@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from verification import codes, places
 from verification.addresses import Address
-from verification.crypto import code_digest, encrypt
+from verification.crypto import code_digest, decrypt, encrypt
 from verification.services.configuration import ProjectConfig
 
 
@@ -31,8 +31,9 @@ class DrawnCode:
 
 def draw_code(project: ProjectConfig, address: Address) -> DrawnCode:
     session_id = codes.generate_session_id()
-    fixed = project.test_logins.get(address.text)
-    if fixed is not None:
+    sealed = project.test_logins.get(address.text)
+    if sealed is not None:
+        fixed = decrypt(sealed, place=places.test_login(project.public_id, address.text))
         settings = CodeSettings(
             len(fixed),
             any(c in string.digits for c in fixed),

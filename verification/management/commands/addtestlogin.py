@@ -11,7 +11,7 @@ from django.utils import timezone
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand
 from verification.services.projects import find_project
-from verification.services.testlogins import add_test_login
+from verification.services.testlogins import add_test_login, clean_test_code
 
 
 class Command(WatchwordCommand):
@@ -32,9 +32,10 @@ class Command(WatchwordCommand):
         if expires_in is not None and expires_in <= 0:
             raise Misuse("A test login must live for at least a second.")
         expires_at = None if expires_in is None else timezone.now() + timedelta(seconds=expires_in)
+        code = clean_test_code(code)
         login = add_test_login(project=find_project(project), to=to, code=code, expires_at=expires_at)
         self.show(
             {"test_login": login.pk, "to": login.to, "expires_at": expires_at and expires_at.isoformat()},
-            f"{login.to} logs in with {login.code}.",
+            f"{login.to} logs in with {code}.",
             as_json=json,
         )
