@@ -96,7 +96,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"panel": "verification.admin.crumbs"},
+            "libraries": {"panel": "verification.admin.crumbs", "panel_tabs": "verification.admin.tabs"},
         },
     },
 ]

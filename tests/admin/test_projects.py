@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from tests.admin.rows import form_values
 from verification.admin.projects import ProjectAdmin
+from verification.admin.tabs import in_tabs
 from verification.models import Project
 from verification.services.projects import SECRETS, SETTABLE, challenge_secret_of
 from verification.services.webhook_secrets import live_webhook_secrets
@@ -24,6 +25,20 @@ def test_everything_that_a_command_sets_is_on_the_page():
     shown = {name for _, options in ProjectAdmin.fieldsets for name in options["fields"]}
     assert set(SETTABLE) - set(SECRETS) <= shown
     assert {f"new_{name}" for name in SECRETS} <= shown
+
+
+def test_the_settings_stand_on_six_tabs(panel):
+    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    tabs = in_tabs(page.context["adminform"])
+    assert [tab.slug for tab in tabs] == [
+        *("basics", "codes-texts", "sending", "protection", "access", "alerts-retention")
+    ]
+    assert [heading for heading, _ in tabs[3].parts] == ["Traffic guard", "Guessing", "Challenges"]
+
+
+def test_a_refused_field_opens_its_tab(panel):
+    page = change(panel, retention_days="never").content.decode()
+    assert "{ tab: 'alerts-retention' }" in page and "location.hash.slice" not in page
 
 
 def test_lists_are_written_by_line_or_comma(panel):

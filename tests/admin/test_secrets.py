@@ -273,3 +273,15 @@ def test_a_stored_secret_does_not_follow_an_address_to_another_server(panel, url
     provider.refresh_from_db()
     assert provider.settings["url"] == url
     assert stored_secrets(provider)["headers"] == (PROVIDER_SECRET if goes else "X-Key: typed again")
+
+
+def test_of_a_users_password_the_page_tells_only_whether_there_is_one(panel):
+    owner = User.objects.get(username="owner")
+    page, client = reverse("admin:auth_user_change", args=(owner.pk,)), panel.as_("root")
+    assert "Not set." in client.get(page).content.decode()
+    owner.set_password("correct horse battery")
+    owner.save()
+    shown = client.get(page).content.decode()
+    assert "Set. <a" in shown and reverse("admin:auth_user_password_change", args=(owner.pk,)) in shown
+    algorithm, _, salt, digest = owner.password.split("$")
+    assert not [part for part in (algorithm, salt[:6], digest[:6]) if part in shown]

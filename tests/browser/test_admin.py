@@ -58,6 +58,26 @@ def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):
     assert complaints == []
 
 
+def test_whoever_saves_and_goes_on_finds_the_same_tab_open(live_server, browser_page):
+    project = factories.project("Shop").row
+    Membership.objects.create(project=project, user=User.objects.create_user("owner", password=PASSWORD, is_staff=True))
+    page, complaints = browser_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    log_in(page, live_server)
+    page.goto(live_server.url + reverse("admin:verification_project_change", args=(project.pk,)))
+    tabs = page.get_by_role("tab").all()
+    assert len({tab.bounding_box()["y"] for tab in tabs}) == 1  # they stand in one line
+
+    page.get_by_role("tab", name="Protection").click()
+    page.fill("#id_guard_prefix_numbers", "7")
+    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_text("was changed successfully").wait_for()
+    assert page.get_by_role("tab", selected=True).inner_text() == "Protection"
+    assert page.locator("#id_guard_prefix_numbers").is_visible()
+    project.refresh_from_db()
+    assert project.guard_prefix_numbers == 7 and complaints == []
+
+
 def test_nothing_comes_from_elsewhere(live_server, browser_page):
     User.objects.create_user("owner", password=PASSWORD, is_staff=True)
     page, _ = browser_page

@@ -105,6 +105,7 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             "challenge_min_score": "Least score",
             "challenge_fails_open": "Let in while it is away",
             "site_url": "Site",
+            "is_enabled": "Enabled",
             "language": "Default language",
             "code_length": "Length",
             "code_digits": "Digits",

@@ -19,6 +19,7 @@ from verification.admin.fallbacks import FallbackInline
 from verification.admin.keys import COPY_NOW, LIFETIMES
 from verification.admin.project_form import ProjectForm
 from verification.admin.scoping import ScopedInline, Who
+from verification.admin.tabs import HEADING
 from verification.admin.testevents import TestEventAdmin
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.services.keys import issue_key
@@ -28,10 +29,14 @@ from verification.services.webhook_secrets import issue_webhook_secret, live_web
 SHORT_CODE = 4
 
 
-def _tab(name: str, description: str, *more: str) -> Any:
-    """The settings of one group, each secret as the field that takes a new one, and what else stands with them."""
+def _group(name: str, description: str, *more: str, tab: str = "") -> Any:
+    """The settings of one group, each secret as the field that takes a new one, and what else stands with them.
+
+    It has a tab to itself, or stands on ``tab`` with others.
+    """
     fields = tuple(f"new_{field}" if field in SECRETS else field for field in SETTABLE_GROUPS[name])
-    return name, {"fields": (*fields, *more), "description": description, "classes": ["tab"]}
+    title = f"{tab}{HEADING}{name}" if tab else name
+    return title, {"fields": (*fields, *more), "description": description, "classes": ["tab"]}
 
 
 class IssueKeyForm(forms.Form):
@@ -126,50 +131,57 @@ class ProjectAdmin(TestEventAdmin):
         ),
     )
     fieldsets = (
-        _tab(
+        _group(
             "Basics",
             "What the project is called, and whether anything of it works.",
             *("public_id", "created"),
         ),
-        _tab(
+        _group(
             "Codes & texts",
             "How a code looks, in which languages it is sent, and how devices fill it in. Your own wording is under"
             " Message texts.",
         ),
-        _tab(
+        _group(
             "Channels & countries",
             "What a code goes out over where the caller names no channel, and which numbers get one.",
+            tab="Sending",
         ),
-        _tab(
+        _group(
             "Limits",
             "Requests beyond a limit are refused with 429 and told when to come back.",
+            tab="Sending",
         ),
-        _tab(
+        _group(
             "Traffic guard",
             "Refuses SMS and calls that somebody only asks for to earn from them. What it found is under Traffic guard"
             " in the menu.",
+            tab="Protection",
         ),
-        _tab(
+        _group(
             "Guessing",
             "Raises an alarm when many codes are guessed at once, across recipients. The limits on wrong codes of one"
             " recipient hold besides.",
+            tab="Protection",
         ),
-        _tab(
+        _group(
             "Challenges",
             "Callers prove that they are no bots before a session is created or a code is sent. On suspicion only those"
             " are asked who look like one, such as an address from which very many come.",
+            tab="Protection",
         ),
-        _tab(
+        _group(
             "Access",
             "Who may call the API with this project's keys.",
         ),
-        _tab(
+        _group(
             "Alerts",
             "Who is told of spent budgets, blocks and the like. They also stand under Alerts in the menu.",
+            tab="Alerts & retention",
         ),
-        _tab(
+        _group(
             "Retention",
             "How long what went through is kept.",
+            tab="Alerts & retention",
         ),
     )
 

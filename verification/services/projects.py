@@ -26,7 +26,7 @@ from verification.services.networks import clean_network
 from verification.services.platform import CEILINGS, require_below_ceiling
 from verification.services.webhook_secrets import issue_webhook_secret
 
-# Grouped as people read them: the tabs of the panel's page and the headings of `setproject --help`.
+# Grouped as people read them: the headings of the panel's page, on its tabs, and of `setproject --help`.
 SETTABLE_GROUPS = {
     "Basics": (
         "name",
