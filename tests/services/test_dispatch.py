@@ -9,6 +9,7 @@ from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from tests import clock, factories
 from tests.api.calls import WRONG
+from tests.fakes import collector
 from verification.models import Callback, DailySpend, DeliveryAttempt, Message
 from verification.services import dispatch, receipts, sweeping
 
@@ -221,6 +222,31 @@ def test_every_attempt_is_on_record(api, outbox):
     assert (first.outcome, first.error, first.provider_status) == ("temporary", "Busy.", "503")
     assert (second.outcome, second.provider_message_id) == ("accepted", "p-1")
     assert second.latency_ms >= 0
+
+
+@pytest.mark.parametrize("odd", ["a\0b", "a\ud800b", "x" * 1_000])
+def test_what_the_database_cannot_hold_as_it_is_does_not_undo_the_record_of_an_acceptance(api, outbox, odd):
+    """Unrecorded, the message would be sent again."""
+    outbox.answer("first", Result(Outcome.TEMPORARY, error=odd, provider_status=odd))
+    outbox.answer("second", Result.accepted(odd))
+    message = deliver(send(api))
+    assert (message.status, message.provider.name) == ("sent", "second")
+    assert asked() == [("first", "temporary"), ("second", "accepted")]
+    assert message.provider_message_id in odd.replace("\0", "\ufffd").replace("\ud800", "\ufffd")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_provider_deleted_while_it_sends_does_not_undo_the_record_of_its_acceptance(
+    api, outbox, project, monkeypatch
+):
+    def send_and_vanish(adapter, message):
+        project.row.providers.filter(name="first").delete()
+        return DELIVERED
+
+    monkeypatch.setattr(collector.Adapter, "send", send_and_vanish)
+    message = deliver(send(api))
+    assert (message.status, message.provider_id) == ("success", None)
+    assert asked() == [("first", "accepted")]
 
 
 # --- trying again ----------------------------------------------------------------------------------------------------

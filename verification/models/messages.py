@@ -7,6 +7,10 @@ from django.db.models.functions import Now
 from verification.models.channels import ChannelType
 from verification.models.projects import LANGUAGE_MAX_LENGTH
 
+ERROR_MAX_LENGTH = 500
+PROVIDER_MESSAGE_ID_MAX_LENGTH = 255
+PROVIDER_STATUS_MAX_LENGTH = 100
+
 
 class MessageStatus(models.TextChoices):
     """Forward only: a message never goes back, and the last three are final."""
@@ -47,7 +51,7 @@ class Message(models.Model):
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
     status = models.CharField(max_length=8, choices=MessageStatus.choices, default=MessageStatus.QUEUED)
-    error = models.CharField(max_length=500, null=True, blank=True)
+    error = models.CharField(max_length=ERROR_MAX_LENGTH, null=True, blank=True)
     is_test = models.BooleanField(default=False)
     is_counted = models.BooleanField(default=True)
     code_encrypted = models.BinaryField(null=True, help_text="The code of a manual send, until it is sent.")
@@ -63,7 +67,7 @@ class Message(models.Model):
         related_name="messages",
         db_index=False,
     )
-    provider_message_id = models.CharField(max_length=255, null=True, blank=True)
+    provider_message_id = models.CharField(max_length=PROVIDER_MESSAGE_ID_MAX_LENGTH, null=True, blank=True)
     claims = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")
     lost_leases = models.PositiveSmallIntegerField(default=0, help_text="How often a worker died with it.")
     claimed_at = models.DateTimeField(null=True)
@@ -123,9 +127,9 @@ class DeliveryAttempt(models.Model):
     )
     provider_name = models.CharField(max_length=80)
     outcome = models.CharField(max_length=20)
-    provider_message_id = models.CharField(max_length=255, null=True)
-    provider_status = models.CharField(max_length=100, blank=True)
-    error = models.CharField(max_length=500, blank=True)
+    provider_message_id = models.CharField(max_length=PROVIDER_MESSAGE_ID_MAX_LENGTH, null=True)
+    provider_status = models.CharField(max_length=PROVIDER_STATUS_MAX_LENGTH, blank=True)
+    error = models.CharField(max_length=ERROR_MAX_LENGTH, blank=True)
     latency_ms = models.PositiveIntegerField()
     created_at = models.DateTimeField(db_default=Now())
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import IntegrityError, InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
@@ -17,6 +17,11 @@ from providers.errors import ProviderError
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.models import MessageStatus, Subscription
+from verification.models.messages import (
+    ERROR_MAX_LENGTH,
+    PROVIDER_MESSAGE_ID_MAX_LENGTH,
+    PROVIDER_STATUS_MAX_LENGTH,
+)
 from verification.services import outbox
 from verification.services.admission import stop_reason
 from verification.services.composing import addressed, compose
@@ -38,7 +43,6 @@ FIRST_RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 15.0
 UNCONFIRMED_SECONDS = 600  # how long a message of unknown outcome may be confirmed by a receipt
 LEASES_TO_LOSE = 1  # a worker that died with a message is forgiven once
-ERROR_MAX_LENGTH = 500
 
 RETRYABLE = frozenset({Outcome.TEMPORARY, Outcome.RATE_LIMITED})
 FAULTS = frozenset({Outcome.TEMPORARY, Outcome.UNKNOWN, Outcome.MISCONFIGURED, Outcome.OUT_OF_FUNDS})
@@ -304,7 +308,7 @@ def _note_fault(provider: LiveProvider, result: Result) -> None:
     is_set_aside = sql.call(
         "note_provider_failure",
         provider=provider.id,
-        reason=result.error,
+        reason=sql.text(result.error, ERROR_MAX_LENGTH),
         wait_seconds=result.retry_after if result.outcome is Outcome.RATE_LIMITED else None,
         is_probe=provider.open_until is not None,
     ).note_provider_failure
@@ -314,13 +318,14 @@ def _note_fault(provider: LiveProvider, result: Result) -> None:
 
 
 def _attempt(provider: LiveProvider, result: Result, *, latency: float) -> dict[str, Any]:
+    identity = result.provider_message_id
     return {
         "provider": provider.id,
         "provider_name": provider.name,
         "outcome": result.outcome.value,
-        "provider_message_id": result.provider_message_id,
-        "provider_status": result.provider_status[:100],
-        "attempt_error": result.error[:ERROR_MAX_LENGTH],
+        "provider_message_id": identity and sql.text(identity, PROVIDER_MESSAGE_ID_MAX_LENGTH),
+        "provider_status": sql.text(result.provider_status, PROVIDER_STATUS_MAX_LENGTH),
+        "attempt_error": sql.text(result.error, ERROR_MAX_LENGTH),
         "latency_ms": round(latency * 1000),
     }
 
@@ -344,7 +349,10 @@ def _finish(
     seconds: float | None = None,
     **attempt: Any,
 ) -> None:
-    """Record what became of the message. A database that restarts is waited for: what is forgotten is sent again."""
+    """Record what became of the message: what is forgotten is sent again.
+
+    So a database that restarts is waited for, and a provider that was deleted meanwhile is on record by its name alone.
+    """
     give_up_at = time.monotonic() + RECORD_SECONDS
     while True:
         try:
@@ -353,7 +361,7 @@ def _finish(
                 message=message.id,
                 claims=message.claims,
                 status=status.value if status else None,
-                error=error[:ERROR_MAX_LENGTH] if error else None,
+                error=sql.text(error, ERROR_MAX_LENGTH) if error else None,
                 retry_seconds=seconds,
                 **{**_NO_ATTEMPT, **attempt},
             )
@@ -362,3 +370,7 @@ def _finish(
             if connection.in_atomic_block or time.monotonic() > give_up_at:
                 raise
             time.sleep(RECORD_PAUSE_SECONDS)
+        except IntegrityError:
+            if connection.in_atomic_block or attempt.get("provider") is None:
+                raise
+            attempt["provider"] = None

@@ -16,6 +16,11 @@ from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
 from verification.models import Message, Provider, SeenHook, Suppression
+from verification.models.messages import (
+    ERROR_MAX_LENGTH,
+    PROVIDER_MESSAGE_ID_MAX_LENGTH,
+    PROVIDER_STATUS_MAX_LENGTH,
+)
 from verification.services import subscriptions
 from verification.services.providers import adapter_of, hook_secret_of
 
@@ -123,12 +128,13 @@ def suppress(message: Message, *, reason: str) -> None:
 
 
 def _record(provider: Provider, receipt: Receipt) -> Any:
+    identity = receipt.provider_message_id
     return sql.call(
         "record_receipt",
         provider=provider.pk,
-        provider_message_id=receipt.provider_message_id,
+        provider_message_id=identity and sql.text(identity, PROVIDER_MESSAGE_ID_MAX_LENGTH),
         message=receipt.message_id,
         status=receipt.status.value,
-        error=receipt.error[:500],
-        provider_status=receipt.provider_status,
+        error=sql.text(receipt.error, ERROR_MAX_LENGTH),
+        provider_status=sql.text(receipt.provider_status, PROVIDER_STATUS_MAX_LENGTH),
     )

@@ -6,6 +6,7 @@ function whose signature changes gets a new name, so that old and new code can r
 
 from __future__ import annotations
 
+import re
 import select
 import weakref
 from functools import lru_cache
@@ -17,7 +18,9 @@ from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb as json
 from psycopg.types.json import JsonbLoader
 
-__all__ = ["call", "call_many", "drop_dead_connection", "json"]
+__all__ = ["call", "call_many", "drop_dead_connection", "json", "text"]
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def call(function: str, **arguments: Any) -> Any:
@@ -31,6 +34,11 @@ def call(function: str, **arguments: Any) -> Any:
 def call_many(function: str, **arguments: Any) -> list[Any]:
     """As :func:`call`, for a function that returns any number of rows."""
     return _execute(function, arguments).fetchall()
+
+
+def text(value: str, max_length: int) -> str:
+    """What somebody else wrote, as a column can hold it: cut, and without NUL and half characters."""
+    return _UNSTORABLE.sub("\ufffd", value[:max_length])
 
 
 def _execute(function: str, arguments: dict[str, Any]) -> psycopg.Cursor[Any]:
