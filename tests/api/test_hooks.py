@@ -6,10 +6,10 @@ import threading
 import pytest
 from django.utils import timezone
 
-from providers.base import Result
+from providers.base import Outcome, Result
 from tests import factories
 from verification.models import Callback, Message, Provider, Suppression
-from verification.services import receipts
+from verification.services import dispatch, receipts
 from verification.services.providers import hook_secret_of
 
 pytestmark = pytest.mark.django_db
@@ -87,6 +87,46 @@ def test_receipts_for_strangers_hold_only_some_of_the_threads(client, provider, 
         assert report(client, provider, id="id-1", status="success").status_code == 200
     assert status(sent) == "success"
     assert report(client, provider, id="id-unknown", status="success").status_code == 200
+
+
+@pytest.fixture
+def unanswered(api, outbox, project, provider):
+    """A manual send that this provider may have taken, and of which the next one was asked."""
+    project.provider("sms", "sms second", priority=200)
+    outbox.answer("sms first", Result(Outcome.UNKNOWN))
+
+    def send(answer):
+        outbox.answer("sms second", answer)
+        message = Message.objects.get(pk=api.manual_send().data["message_id"])
+        assert dispatch.deliver(message.pk)
+        return message
+
+    return send
+
+
+@pytest.mark.parametrize("answer", [Result.accepted("id-2"), Result(Outcome.UNKNOWN), Result(Outcome.TEMPORARY)])
+def test_what_one_provider_could_not_deliver_may_still_come_from_another(client, provider, unanswered, answer):
+    message = unanswered(answer)
+    before = status(message)
+    report(client, provider, message_id=message.pk, status="failed", error="No such subscriber.")
+    assert (status(message), message.error) == (before, None)
+    report(client, provider, message_id=message.pk, status="success")
+    assert status(message) == "success"
+
+
+def test_what_is_reported_as_sent_while_another_is_tried_has_the_whole_wait_for_its_receipt(
+    client, provider, unanswered
+):
+    message = unanswered(Result(Outcome.TEMPORARY))
+    report(client, provider, message_id=message.pk, status="sent")
+    assert status(message) == "sent"
+    assert (message.due_at - timezone.now()).total_seconds() > 590
+
+
+def test_what_the_database_cannot_hold_as_it_is_is_taken_in_all_the_same(client, provider, sent):
+    assert report(client, provider, id="id-1", status="failed", error="a\0b\ud800").status_code == 200
+    assert (status(sent), sent.error) == ("failed", "a\ufffdb\ufffd")
+    assert report(client, provider, id="\0", status="failed").status_code == 200
 
 
 def test_an_unknown_id_is_answered_and_nothing_grows(client, provider, sent):
