@@ -128,6 +128,8 @@ def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
         if not (_is_inside(address, allowed) or is_public(address)):
             raise AddressBlocked("the address is not a public one")
         return
+    if not host:
+        raise AddressBlocked("the host name is missing")
     if len(host) > 253 or not _NAME.fullmatch(host):
         raise AddressBlocked("the host name cannot be read (a dot at the end is not accepted)")
     if "." not in host and not allowed:

@@ -138,7 +138,10 @@ def parse_phone_form(raw: str) -> str:
         form = text.translate(_SEPARATORS)
         if _PHONE_FORM.fullmatch(form):
             return form
-    raise AddressInvalid("Write a phone number with a plus, the country code and up to 15 digits in all.")
+    raise AddressInvalid(
+        "Give an e-mail address, or a phone number with a plus, the country code and at most 15 digits in all, such as "
+        "+46701740605."
+    )
 
 
 def _parse_number(form: str) -> Address | None:

@@ -70,8 +70,8 @@ class FieldsInvalid(Refusal):
     """One or more request fields are wrong."""
 
     def __init__(self, *errors: FieldError) -> None:
-        names = ", ".join(error.field for error in errors)
-        super().__init__("validation_error", f"Wrong: {names}.", errors=[asdict(error) for error in errors])
+        detail = " ".join(f"{error.field}: {error.detail}" for error in errors)
+        super().__init__("validation_error", detail, errors=[asdict(error) for error in errors])
 
 
 class Misuse(ValueError):
@@ -80,10 +80,14 @@ class Misuse(ValueError):
 
 _OUTCOMES = {
     "session_not_found": ("session_not_found", "There is no session with this id."),
-    "session_verified": ("session_verified", "The session's code was already used."),
+    "session_verified": ("session_verified", "The session's code was already used. Create a new session."),
     "session_expired": ("session_expired", "The session is over. Create a new one."),
     "session_locked": ("too_many_attempts", "The session is locked by wrong codes. Create a new one."),
     "too_many_attempts": ("too_many_attempts", "There were too many wrong codes for this recipient."),
+    "session_sends": (
+        "too_many_sends",
+        "The session's five sends are used up. Its last code holds until the session ends.",
+    ),
     "too_many_sends": ("too_many_sends", "Too many codes were sent to this recipient."),
     "challenge_used": ("challenge_failed", "The answer to the challenge was used before. Solve a new one."),
     "suppressed": ("recipient_not_allowed", "Nothing can be sent to this recipient."),
@@ -91,7 +95,10 @@ _OUTCOMES = {
     "over_platform_limit": ("too_many_sends", "Too many codes were sent to this recipient."),
     "over_budget": ("rate_limited", "The channel's budget for today is used up."),
     "verify_token_not_found": ("verify_token_not_found", "There is no verify token with this value."),
-    "verify_token_expired": ("verify_token_expired", "The verify token is over or was used before."),
+    "verify_token_expired": (
+        "verify_token_expired",
+        "The verify token is over or was used before. The user has to verify again.",
+    ),
 }
 
 

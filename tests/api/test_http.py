@@ -55,12 +55,19 @@ def test_an_unknown_path_is_a_problem(api, method, path):
     response = api.call(method, path, key=api.api_key)
     assert problem(response) == (404, "not_found")
     assert response["Content-Type"] == "application/problem+json"
+    assert response["Cache-Control"] == "no-store"
+    assert response["X-Request-Id"] == response.data["request_id"]
 
 
 def test_all_wrong_fields_are_told_at_once(api):
     response = api.call("POST", "/manual/send", {"to": 1, "channel": "x", "code": "1"}, key=api.secret_key)
     assert [error["field"] for error in response.data["errors"]] == ["to", "channel", "code"]
     assert all(set(error) == {"field", "code", "detail"} for error in response.data["errors"])
+
+
+def test_the_detail_of_a_wrong_field_says_what_is_wrong(api):
+    response = api.call("POST", "/manual/send", {"to": 1, "channel": None}, key=api.secret_key)
+    assert response.data["detail"] == "to: Give a string. channel: This field may not be null."
 
 
 def test_a_wrong_value_is_not_repeated(api):

@@ -51,6 +51,7 @@ def test_the_other_kind_is_refused(api, method, path, kind):
     other = "secret" if kind == "api" else "api"
     response = api.call(method, path, {} if method == "POST" else None, key=api.key(other))
     assert problem(response) == (403, "wrong_key_kind")
+    assert f"takes {'an API' if kind == 'api' else 'a secret'} key (ww_{kind}_...)" in response.data["detail"]
 
 
 def test_a_refused_kind_has_no_effect(api):

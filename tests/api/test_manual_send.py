@@ -195,8 +195,25 @@ def test_a_recipient_that_may_not_be_sent_to_is_refused(api):
 
 def test_a_bot_that_the_user_has_not_started_is_not_active(api, project):
     project.provider("messenger_a", name="bot", type="collector_bot")
-    assert problem(api.manual_send(channel="messenger_a")) == (409, "channel_not_active")
+    refused = api.manual_send(channel="messenger_a")
+    assert problem(refused) == (409, "channel_not_active")
+    assert refused.data["link"] == "https://t.example/bot"
     assert not Message.objects.exists()
+
+
+def test_the_link_leads_to_the_bot_that_was_asked_for(api, project):
+    values = {"token": f"123456:{'x' * 35}", "username": "FirstBot"}
+    providers.add_provider(
+        project=project.row,
+        channel="messenger_a",
+        provider_type="telegram_bot",
+        name="first",
+        values=values,
+        priority=1,
+    )
+    bot = project.provider("messenger_a", name="bot", type="collector_bot")
+    assert api.manual_send(channel="messenger_a").data["link"] == "https://t.me/FirstBot"
+    assert api.manual_send(channel="messenger_a", provider_id=bot.pk).data["link"] == "https://t.example/bot"
 
 
 def test_a_bot_that_the_user_has_started_is_sent_to(api, outbox, project):
@@ -281,6 +298,18 @@ def test_a_callback_url_that_is_no_public_https_address_is_a_wrong_field(api, se
     settings.OUTBOUND_ALLOWED_NETWORKS = []
     assert wrong_fields(api.manual_send(callback_url=url)) == ["callback_url"]
     assert not Message.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "detail"),
+    [
+        ("shop.example.com/hook", "The URL must start with https://."),
+        ("https:///hook", "The host name is missing."),
+        ("https://10.0.0.1/hook", "The address is not a public one."),
+    ],
+)
+def test_it_says_what_is_wrong_with_a_callback_url(api, url, detail):
+    assert api.manual_send(callback_url=url).data["errors"][0]["detail"] == detail
 
 
 def test_a_callback_url_may_lead_to_an_allowed_network(api, settings):

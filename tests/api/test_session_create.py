@@ -278,7 +278,9 @@ def test_a_channel_that_the_project_has_not_for_this_recipient_is_not_available(
 
 def test_a_channel_that_is_switched_off_is_not_available(api, project):
     project.channel("sms", is_active=False)
-    assert problem(api.create(type="sms")) == (409, "channel_not_available")
+    refused = api.create(type="sms")
+    assert problem(refused) == (409, "channel_not_available")
+    assert "no active channel sms for phone numbers" in refused.data["detail"]
     assert not Session.objects.exists()
 
 
@@ -290,7 +292,9 @@ def test_a_channel_without_an_enabled_provider_is_not_available(api, project):
 
 def test_without_any_channel_for_the_recipient_there_is_no_session(api, project):
     project.channel("email", is_active=False)
-    assert problem(api.create("jane@example.com")) == (409, "channel_not_available")
+    refused = api.create("jane@example.com")
+    assert problem(refused) == (409, "channel_not_available")
+    assert "no active channel for e-mail addresses" in refused.data["detail"]
     assert not Session.objects.exists()
 
 

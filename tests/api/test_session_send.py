@@ -103,6 +103,7 @@ def test_a_session_is_sent_five_times_at_the_most(api, project, session_id):
     refused = api.send(session_id)
     assert problem(refused) == (429, "too_many_sends")
     assert "Retry-After" not in refused and "retry_after" not in refused.data
+    assert refused.data["detail"].startswith("The session's five sends are used up.")
 
 
 def test_create_obeys_the_five_sends_of_a_session_too(api, project, session_id):

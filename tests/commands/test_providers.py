@@ -105,7 +105,9 @@ def test_sendtest_to_a_test_login_sends_nothing(project, no_patience):
     assert (done["status"], done["attempts"]) == ("success", [])
 
 
-@pytest.mark.parametrize("to, complaint", [("12", "Write a phone number"), ("ann@example.com", "no such channel")])
+@pytest.mark.parametrize(
+    "to, complaint", [("12", "a phone number with a plus"), ("ann@example.com", "no active channel sms")]
+)
 def test_sendtest_says_what_is_wrong_with_the_recipient(project, to, complaint):
     with pytest.raises(CommandError, match=complaint):
         run("sendtest", str(project.id), to, "--channel", "sms")

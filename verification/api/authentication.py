@@ -48,8 +48,11 @@ def identify(request: HttpRequest, kind: KeyKind) -> keys.Caller:
         leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
     request.origins = caller.project.origins  # type: ignore[attr-defined]
     if caller.kind != kind:
-        raise Refusal("wrong_key_kind", f"This endpoint takes {_NAMES[kind]}.")
+        raise Refusal("wrong_key_kind", _WRONG_KIND[kind])
     return caller
 
 
-_NAMES = {KeyKind.API: "an API key", KeyKind.SECRET: "a secret key, and only from your server"}
+_WRONG_KIND = {
+    KeyKind.API: "This is a secret key; the endpoint takes an API key (ww_api_...).",
+    KeyKind.SECRET: "This is an API key; the endpoint takes a secret key (ww_secret_...), and only from your server.",
+}

@@ -35,7 +35,7 @@ GUIDE: dict[str, Advice] = {
         "Types are strict: a code is a string and never a number.",
         "Read `errors`: it names every wrong field with a stable code and one sentence. "
         "Where the field is `to`, tell the user that the number or address looks wrong.",
-        "Wrong: to.",
+        "to: This phone number does not exist.",
         {"errors": [{"field": "to", "code": "invalid", "detail": "This phone number does not exist."}]},
     ),
     "invalid_code": Advice(
@@ -66,7 +66,7 @@ GUIDE: dict[str, Advice] = {
         "An API key was used where a secret key belongs, or the other way round.",
         "The five session endpoints of the user's side take an API key (`ww_api_…`); session/verify and the manual "
         "endpoints take a secret key (`ww_secret_…`), and only from your server.",
-        "This endpoint takes a secret key, and only from your server.",
+        "This is an API key; the endpoint takes a secret key (ww_secret_...), and only from your server.",
     ),
     "challenge_required": Advice(
         "The project asks for a bot-protection challenge, always or of callers who look like bots, and the request "
@@ -113,13 +113,13 @@ GUIDE: dict[str, Advice] = {
     "method_not_allowed": Advice(
         "The endpoint exists but not for this method. The `Allow` header lists the right one.",
         "Use the method in the documentation.",
-        "DELETE is not served here.",
+        "DELETE is not served here. See the Allow header.",
     ),
     "channel_not_available": Advice(
         "The project has no such channel for this kind of recipient: it is not set up, it is switched off, or an "
         "e-mail address was asked to be reached by SMS.",
         "Offer only what session/channels or the `channels` of session/create list.",
-        "The project has no such channel for this kind of recipient.",
+        "The project has no active channel sms for e-mail addresses. See session/channels.",
     ),
     "channel_not_active": Advice(
         "The channel is a messenger bot, and the user has not started it, so it may not write to them.",
@@ -130,13 +130,13 @@ GUIDE: dict[str, Advice] = {
     "session_verified": Advice(
         "The session's code was already entered correctly. Each session can be used once.",
         "Go on with the verify token you received. If it was lost, create a new session.",
-        "The session's code was already used.",
+        "The session's code was already used. Create a new session.",
     ),
     "idempotency_conflict": Advice(
         "The `Idempotency-Key` was used in the last 24 hours with another body or under another secret key, or the "
         "first request with it is still at work after five seconds.",
         "Use a new key for every new message, and the same key only to repeat exactly the same request.",
-        "This Idempotency-Key was used with another body or another key.",
+        "This Idempotency-Key was used with another body or secret key. Take a new one for a new message.",
     ),
     "session_expired": Advice(
         "The session's three minutes are over.",
@@ -146,7 +146,7 @@ GUIDE: dict[str, Advice] = {
     "verify_token_expired": Advice(
         "The verify token's 60 seconds are over, or it was redeemed before. It works once.",
         "Do not let the user in on it. Have them verify again, and redeem the token as soon as your server gets it.",
-        "The verify token is over or was used before.",
+        "The verify token is over or was used before. The user has to verify again.",
     ),
     "body_too_large": Advice(
         "The request body is larger than 16 KiB.",

@@ -48,7 +48,7 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
         case UnsupportedMedia():
             return Refusal("unsupported_media_type", str(error))
         case MethodNotAllowed():
-            return Refusal("method_not_allowed", f"{request.method} is not served here.")
+            return Refusal("method_not_allowed", f"{request.method} is not served here. See the Allow header.")
         case Http404():
             return Refusal("not_found", "There is nothing at this address.")
         case DisallowedHost():

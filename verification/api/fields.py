@@ -132,7 +132,7 @@ class Fields:
         try:
             judge_url(value, settings.OUTBOUND_ALLOWED_NETWORKS)
         except AddressBlocked as error:
-            self._wrong(name, "invalid", f"{str(error).rstrip('.').capitalize()}.")
+            self._wrong(name, "invalid", f"{str(error)[0].upper()}{str(error)[1:].rstrip('.')}.")
             return None
         return value
 

@@ -56,6 +56,8 @@ def problem_response(refusal: Refusal, *, base_url: str, request_id: str) -> Htt
     if refusal.retry_after is not None:
         document["retry_after"] = refusal.retry_after
     response = json_response(document, status=refusal.status, content_type="application/problem+json")
+    response["Cache-Control"] = "no-store"
+    response["X-Request-Id"] = request_id
     if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     return response

@@ -66,12 +66,26 @@ def usable_channels(
     if channel_type is not None:
         available = [channel for channel in available if channel.type == channel_type]
     if not available:
-        raise Refusal("channel_not_available", "The project has no such channel for this kind of recipient.")
+        raise _not_available(address, channel_type)
     if is_test:
         return available
     return admitted(project, address, available, client_address=client_address)
 
 
-def bot_link(channel: ChannelConfig, link_payload: str) -> str:
-    """The deep link that starts the channel's first bot with this payload; empty for a channel without a bot."""
+def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | None = None) -> str:
+    """The deep link that starts a bot of the channel with this payload: that of ``provider_id``, else the first.
+
+    Empty for a channel without a bot.
+    """
+    if provider_id is not None and provider_id in channel.bots:
+        return adapter_for(provider_id).link(link_payload)
     return adapter_for(channel.bots[0]).link(link_payload) if channel.bots else ""
+
+
+def _not_available(address: Address, channel_type: str | None) -> Refusal:
+    recipients = "phone numbers" if address.is_phone else "e-mail addresses"
+    if channel_type is None:
+        detail = f"The project has no active channel for {recipients}. Its owner sets one up in the panel."
+    else:
+        detail = f"The project has no active channel {channel_type} for {recipients}. See session/channels."
+    return Refusal("channel_not_available", detail)

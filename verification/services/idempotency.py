@@ -47,7 +47,10 @@ def _answer(caller: Caller, key: str, digest: bytes, execute: Callable[[], dict[
         IdempotentRequest.objects.filter(pk=stored.pk).update(answer=answer)
         return answer
     if bytes(stored.body_digest) != digest or stored.api_key_id != caller.key_id:
-        raise Refusal("idempotency_conflict", "This Idempotency-Key was used with another body or another key.")
+        raise Refusal(
+            "idempotency_conflict",
+            "This Idempotency-Key was used with another body or secret key. Take a new one for a new message.",
+        )
     return dict(stored.answer)
 
 
@@ -65,6 +68,8 @@ def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
             cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
-            raise Refusal("idempotency_conflict", "The first request with this key is still at work.") from None
+            raise Refusal(
+                "idempotency_conflict", "The first request with this key is still at work. Repeat it in a moment."
+            ) from None
         raise
     return requests.get()

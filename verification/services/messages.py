@@ -11,7 +11,7 @@ from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.models import Message
 from verification.services import guard, limits, outbox, pseudonyms
 from verification.services.admission import refused, require_sending
-from verification.services.channels import usable_channels
+from verification.services.channels import bot_link, usable_channels
 from verification.services.configuration import ChannelConfig, ProjectConfig
 
 MANUAL_SECONDS = 600  # the time to live of a manual send
@@ -74,7 +74,11 @@ def send_message(
         guard=guard.case_of(project, address.text, address.country, is_manual=True),
     )
     if row.outcome == "channel_not_active":
-        raise Refusal("channel_not_active", "The user has not started this messenger's bot.", link=channel.link)
+        raise Refusal(
+            "channel_not_active",
+            "The user has not started this messenger's bot. The link of a session leads there.",
+            link=bot_link(channel, "", provider_id=provider_id) or channel.link,
+        )
     if row.outcome != "queued":
         raise refused(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
     if not is_test:

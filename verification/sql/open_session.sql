@@ -14,7 +14,7 @@
 -- p_guard     the traffic guard's case, as in guard_refuses
 --
 -- Outcome: 'opened' (also for a session returned as it stands), 'challenge_used', 'too_many_attempts',
--- 'too_many_sends', 'suppressed', 'guarded', 'over_budget', or 'renew': the open session is due for a send and its
+-- 'session_sends', 'too_many_sends', 'suppressed', 'guarded', 'over_budget', or 'renew': the open session is due for a send and its
 -- project draws a new code for each, which the caller makes for the session's id and sends by send_code.
 CREATE OR REPLACE FUNCTION open_session(
     p_project bigint, p_address text, p_forgotten text, p_session text, p_code_digest bytea, p_code_encrypted bytea,

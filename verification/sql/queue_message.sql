@@ -7,8 +7,8 @@
 -- p_waits is the project's order of fall-back as {channel: seconds}; where there is one, the message notes when the next
 -- channel is due. p_guard is the traffic guard's case, as in guard_refuses.
 --
--- Outcome: 'queued', 'suppressed', 'too_many_sends' (retry_after is null when waiting does not help),
--- 'over_platform_limit', 'guarded' or 'over_budget'.
+-- Outcome: 'queued', 'suppressed', 'session_sends', 'too_many_sends', 'over_platform_limit', 'guarded' or
+-- 'over_budget'.
 CREATE OR REPLACE FUNCTION queue_message(
     p_message bigint, p_project bigint, p_recipient bigint, p_session text, p_channel text, p_language text,
     p_expires_at timestamptz, p_code_encrypted bytea, p_callback_url text, p_provider bigint,
@@ -31,7 +31,7 @@ BEGIN
         IF p_session IS NOT NULL AND v_session_sends <= (
             SELECT count(*) FROM verification_message WHERE session_id = p_session AND is_counted
         ) THEN
-            outcome := 'too_many_sends';
+            outcome := 'session_sends';
             RETURN;
         END IF;
 

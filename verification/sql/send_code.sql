@@ -5,7 +5,7 @@
 -- session's.
 --
 -- Outcome: 'queued', 'challenge_used', 'session_not_found', 'session_verified', 'session_expired', 'session_locked',
--- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'too_many_sends', 'suppressed', 'guarded',
+-- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'session_sends', 'too_many_sends', 'suppressed', 'guarded',
 -- 'over_budget'.
 CREATE OR REPLACE FUNCTION send_code(
     p_project bigint, p_session text, p_channel text, p_messengers jsonb, p_message bigint, p_code_digest bytea,
