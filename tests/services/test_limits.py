@@ -137,6 +137,43 @@ def test_every_writing_of_the_number_has_one_limit(api, recipient):
     assert problem(api.manual_send("+49 (0)151 1234-5678")) == (429, "too_many_sends")
 
 
+MAILBOXES = {
+    "mike@example.com": ["mike+a@example.com", "mike+b+c@example.com"],
+    "mike.miller@gmail.com": ["mikemiller@gmail.com", "mike.miller+a@gmail.com", "m.i.k.e.miller+b@googlemail.com"],
+}
+
+
+@pytest.mark.parametrize(("mailbox", "also"), [(mailbox, also) for mailbox in MAILBOXES for also in MAILBOXES[mailbox]])
+def test_the_addresses_of_one_mailbox_share_their_limit(api, project, mailbox, also):
+    project.set(sends_per_10_minutes=2)
+    assert api.manual_send(mailbox, channel="email").status_code == 200
+    assert api.manual_send(also, channel="email").status_code == 200
+    for address in (mailbox, also, also.replace("+", "+z")):
+        assert problem(api.manual_send(address, channel="email")) == (429, "too_many_sends")
+
+
+@pytest.mark.parametrize("other", ["mi.ke@example.com", "mike@example.net", "ike@example.com", "mike@notgmail.com"])
+def test_other_mailboxes_have_limits_of_their_own(api, project, other):
+    project.set(sends_per_10_minutes=1)
+    assert api.manual_send("mike@example.com", channel="email").status_code == 200
+    assert api.manual_send("mike@gmail.com", channel="email").status_code == 200
+    assert api.manual_send(other, channel="email").status_code == 200
+
+
+def test_the_addresses_of_one_mailbox_stay_different_people(api, project):
+    api.manual_send("mike@example.com", channel="email")
+    api.manual_send("mike+a@example.com", channel="email")
+    assert Recipient.objects.count() == 2
+
+
+def test_a_mailbox_has_limits_of_its_own_in_each_project(api, client, project):
+    project.set(sends_per_10_minutes=1)
+    other = factories.project(channels=("email",))
+    assert api.manual_send("mike@example.com", channel="email").status_code == 200
+    there = Api(client, other.api_key, other.secret_key)
+    assert there.manual_send("mike+a@example.com", channel="email").status_code == 200
+
+
 def test_a_message_that_nobody_took_does_not_count(api, outbox, project):
     project.set(sends_per_10_minutes=1)
     outbox.answer("sms first", Result(Outcome.REFUSED, error="No such number."))
@@ -389,21 +426,32 @@ def test_a_message_of_unknown_outcome_is_not_given_back(api, outbox, project):
     assert spent() == 1
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_budget_is_never_overshot(api, project):
-    project.channel("sms", daily_budget=3)
-    start = threading.Barrier(8)
+def statuses_at_once(project, recipients, **fields):
+    """What manual sends to all of them, let go together, answer."""
+    start = threading.Barrier(len(recipients))
 
     def send(to):
         try:
             start.wait(10)
-            return Api(Client(), project.api_key, project.secret_key).manual_send(to).status_code
+            return Api(Client(), project.api_key, project.secret_key).manual_send(to, **fields).status_code
         finally:
             connections.close_all()
 
-    with ThreadPoolExecutor(8) as pool:
-        statuses = list(pool.map(send, list(numbers())[:8]))
-    assert sorted(statuses) == [200] * 3 + [429] * 5
+    with ThreadPoolExecutor(len(recipients)) as pool:
+        return sorted(pool.map(send, recipients))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_budget_is_never_overshot(project):
+    project.channel("sms", daily_budget=3)
+    assert statuses_at_once(project, list(numbers())[:8]) == [200] * 3 + [429] * 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_mailbox_is_never_sent_more_than_its_limit(project):
+    project.set(sends_per_10_minutes=3)
+    addresses = [f"mike+{number}@example.com" for number in range(8)]
+    assert statuses_at_once(project, addresses, channel="email") == [200] * 3 + [429] * 5
 
 
 # --- a project's requests in a second --------------------------------------------------------------------------------

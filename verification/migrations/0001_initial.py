@@ -7,6 +7,8 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
+import verification.models.recipients
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -1206,6 +1208,15 @@ class Migration(migrations.Migration):
                     "address",
                     models.CharField(help_text="Canonical: E.164, or the lower-cased e-mail address.", max_length=254),
                 ),
+                (
+                    "mailbox",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=verification.models.recipients.Mailbox("address"),
+                        help_text="Whose limits of sends it shares; null for a phone number.",
+                        output_field=models.CharField(max_length=254, null=True),
+                    ),
+                ),
                 ("language", models.CharField(blank=True, max_length=35)),
                 (
                     "verified_channel",
@@ -1251,6 +1262,11 @@ class Migration(migrations.Migration):
             options={
                 "indexes": [
                     models.Index(fields=["address"], name="recipient_of_all_projects"),
+                    models.Index(
+                        condition=models.Q(("mailbox__isnull", False)),
+                        fields=["project", "mailbox"],
+                        name="recipient_mailbox",
+                    ),
                     models.Index(
                         condition=models.Q(("forgotten_at__isnull", False)),
                         fields=["forgotten_at"],

@@ -8,6 +8,21 @@ from verification.models.channels import ChannelType
 from verification.models.projects import LANGUAGE_MAX_LENGTH
 
 
+class Mailbox(models.Func):
+    """The mailbox behind an e-mail address, as far as addresses tell: without a tag, and at Gmail without dots.
+
+    Null for what is no e-mail address.
+    """
+
+    template = (
+        "CASE WHEN %(expressions)s ~ '@(gmail|googlemail)[.]com$'"
+        " THEN replace(split_part(split_part(%(expressions)s, '@', 1), '+', 1), '.', '') || '@gmail.com'"
+        " WHEN position('@' in %(expressions)s) > 0 THEN"
+        " split_part(split_part(%(expressions)s, '@', 1), '+', 1) || '@' || split_part(%(expressions)s, '@', 2) END"
+    )
+    output_field = models.CharField(max_length=254)
+
+
 class Recipient(models.Model):
     """A phone number or e-mail address as one project knows it."""
 
@@ -15,6 +30,12 @@ class Recipient(models.Model):
         "verification.Project", on_delete=models.CASCADE, related_name="recipients", db_index=False
     )
     address = models.CharField(max_length=254, help_text="Canonical: E.164, or the lower-cased e-mail address.")
+    mailbox = models.GeneratedField(
+        expression=Mailbox("address"),
+        output_field=models.CharField(max_length=254, null=True),
+        db_persist=True,
+        help_text="Whose limits of sends it shares; null for a phone number.",
+    )
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH, blank=True)
     verified_channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
     verified_at = models.DateTimeField(null=True, help_text="The last success; wrong codes before it do not count.")
@@ -28,6 +49,7 @@ class Recipient(models.Model):
     class Meta:
         indexes = (
             models.Index(name="recipient_of_all_projects", fields=("address",)),
+            models.Index(name="recipient_mailbox", fields=("project", "mailbox"), condition=Q(mailbox__isnull=False)),
             models.Index(name="recipient_forgotten", fields=("forgotten_at",), condition=Q(forgotten_at__isnull=False)),
         )
         constraints = (

@@ -1,7 +1,8 @@
 -- Write one message if the limits allow it. The caller holds the recipient's lock.
 --
--- Counts, from rows and so exactly: the sends of the session (at most 5), the sends to the recipient in
--- `p_limits` = {10 minutes, hour, day}, and last, by one conditional update, the channel's budget of the day.
+-- Counts, from rows and so exactly: the sends of the session (at most 5), the sends to the recipient and to whoever
+-- shares their mailbox in `p_limits` = {10 minutes, hour, day}, and last, by one conditional update, the channel's
+-- budget of the day.
 -- A test login's messages are final at once, count in nothing and reach nobody.
 --
 -- p_waits is the project's order of fall-back as {channel: seconds}; where there is one, the message notes when the next
@@ -20,6 +21,7 @@ DECLARE
     v_usual_wait constant integer := 30;  -- seconds, for a channel that the order of fall-back does not name
     v_today constant date := (p_now AT TIME ZONE 'UTC')::date;
     v_is_guarded constant boolean := is_guarded(p_channel, p_guard) AND NOT p_is_test;
+    v_sharers bigint[];
     v_moments timestamptz[];
 BEGIN
     outcome := 'queued';
@@ -35,9 +37,10 @@ BEGIN
             RETURN;
         END IF;
 
+        v_sharers := lock_mailbox(p_project, p_recipient);
         v_moments := ARRAY(
             SELECT created_at FROM verification_message
-            WHERE recipient_id = p_recipient AND is_counted AND created_at > p_now - interval '1 day'
+            WHERE recipient_id = ANY (v_sharers) AND is_counted AND created_at > p_now - interval '1 day'
             ORDER BY created_at DESC
             LIMIT greatest(p_limits[1], p_limits[2], p_limits[3])
         );
@@ -102,6 +105,20 @@ BEGIN
         INSERT INTO verification_callback (message_id, project_id, url, tries)
         VALUES (p_message, p_project, p_callback_url, 0);
     END IF;
+END
+$$;
+
+-- The recipients that share a mailbox and so the limits of sends, such as a+1@ and a+2@, this one among them. For an
+-- e-mail address nobody else counts sends to its mailbox until we commit. The caller holds the recipient's lock.
+CREATE OR REPLACE FUNCTION lock_mailbox(p_project bigint, p_recipient bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_mailbox constant text := (SELECT mailbox FROM verification_recipient WHERE id = p_recipient);
+BEGIN
+    IF v_mailbox IS NULL THEN
+        RETURN ARRAY[p_recipient];
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended(v_mailbox, p_project));
+    RETURN ARRAY(SELECT id FROM verification_recipient WHERE project_id = p_project AND mailbox = v_mailbox);
 END
 $$;
 
