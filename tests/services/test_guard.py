@@ -11,7 +11,17 @@ from tests import clock, factories
 from tests.api.calls import problem
 from verification import codes
 from verification.addresses import parse_address
-from verification.models import Alert, Decision, GuardBlock, GuardedSend, GuardRule, ListEntry, Message, Recipient
+from verification.models import (
+    Alert,
+    Decision,
+    GuardBlock,
+    GuardedSend,
+    GuardRule,
+    IdempotentRequest,
+    ListEntry,
+    Message,
+    Recipient,
+)
 from verification.services import decisions, guard, limits
 from verification.services.configuration import load_project
 from verification.services.suspicion import is_suspected
@@ -218,6 +228,15 @@ def test_a_project_can_enforce_manual_sends(api, project):
     answers = [api.manual_send(number(n)).status_code for n in range(11)]
     assert answers == [200] * 10 + [403]
     assert problem(api.create(number(20))) == REFUSED
+
+
+def test_what_a_refusal_leaves_stays_under_an_idempotency_key_too(api, project):
+    project.set(traffic_guard_manual=True)
+    for n in range(12):
+        api.manual_send(number(n), headers={"idempotency-key": f"order-{n}"})
+    block = GuardBlock.objects.get()
+    assert (block.subject, block.refused) == (PREFIX, 2)
+    assert IdempotentRequest.objects.count() == Message.objects.count() == 10
 
 
 # --- for how long ----------------------------------------------------------------------------------------------------

@@ -37,14 +37,24 @@ def answer_once(
         raise FieldsInvalid(FieldError("Idempotency-Key", "invalid", "Give 1 to 255 visible ASCII characters."))
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
     with transaction.atomic():
-        return _answer(caller, key, digest, execute)
+        answer = _answer(caller, key, digest, execute)
+    if isinstance(answer, Refusal):
+        raise answer
+    return answer
 
 
-def _answer(caller: Caller, key: str, digest: bytes, execute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _answer(caller: Caller, key: str, digest: bytes, execute: Callable[[], dict[str, Any]]) -> dict[str, Any] | Refusal:
+    """A refusal by ``execute`` is returned, as what it leaves must not be undone: the traffic guard may have found
+    something."""
     stored = _claim(caller, key, digest)
     if stored.answer is None:  # ours: a row that others can see has its answer
-        answer = execute()
-        IdempotentRequest.objects.filter(pk=stored.pk).update(answer=answer)
+        own = IdempotentRequest.objects.filter(pk=stored.pk)
+        try:
+            answer = execute()
+        except Refusal as refusal:
+            own.delete()
+            return refusal
+        own.update(answer=answer)
         return answer
     if bytes(stored.body_digest) != digest or stored.api_key_id != caller.key_id:
         raise Refusal(
