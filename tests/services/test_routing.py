@@ -142,6 +142,14 @@ def test_a_probe_that_fails_opens_for_longer(project, outbox):
     assert 20 < (breaker.open_until - timezone.now()).total_seconds() <= 30
 
 
+def test_a_provider_that_failed_for_a_year_is_set_aside_as_before(project, outbox):
+    fail(project, outbox, 5)
+    CircuitBreaker.objects.update(open_until=timezone.now(), openings=32_767)
+    factories.forget()
+    fail(project, outbox, 1, start=100)
+    assert 290 < (CircuitBreaker.objects.get().open_until - timezone.now()).total_seconds() <= 300
+
+
 def test_only_one_of_two_gets_the_probe(project, outbox):
     fail(project, outbox, 5)
     CircuitBreaker.objects.update(open_until=timezone.now())

@@ -11,13 +11,14 @@ DECLARE
     v_calls_to_judge constant integer := 20;
     v_first_seconds constant integer := 15;
     v_longest_seconds constant integer := 300;
+    v_doublings constant integer := 10;  -- have long met the longest; so many as a year brings are too large a number
     v_now timestamptz := clock_timestamp();
     v_faults boolean[];
 BEGIN
     IF p_is_probe THEN
         UPDATE verification_circuitbreaker SET
             openings = openings + 1,
-            open_until = v_now + make_interval(secs => least(v_first_seconds * 2 ^ openings, v_longest_seconds)),
+            open_until = v_now + make_interval(secs => least(v_first_seconds * 2 ^ least(openings, v_doublings), v_longest_seconds)),
             reason = left(p_reason, 200)
         WHERE provider_id = p_provider AND open_until IS NOT NULL;
         RETURN FOUND;
