@@ -2,6 +2,7 @@
 
 import re
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
 from verification.crypto import sha256
 from verification.models import Alert, ApiKey, Decision, KeyKind, Message, Session
+from verification.services import keys
 from verification.services.decisions import RULES
 from verification.services.keys import issue_key, revoke_key
 
@@ -228,6 +230,22 @@ def test_a_key_that_is_over_is_refused_within_a_second(api, project, end):
     assert api.settings().status_code == 200
     end(project)
     time.sleep(1)
+    assert problem(api.settings()) == (401, "invalid_api_key")
+
+
+def test_the_second_began_when_the_database_was_asked_not_when_it_answered(api, project, monkeypatch):
+    now, call = [1000.0], keys.sql.call
+
+    def slow(function, **arguments):
+        row = call(function, **arguments)
+        now[0] += 0.9
+        return row
+
+    monkeypatch.setattr(keys, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(keys, "sql", SimpleNamespace(call=slow))
+    assert api.settings().status_code == 200
+    revoke(project)
+    now[0] += 0.1
     assert problem(api.settings()) == (401, "invalid_api_key")
 
 

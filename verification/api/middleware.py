@@ -111,10 +111,13 @@ _listed: tuple[float, frozenset[str]] = (float("-inf"), frozenset())
 def is_listed(origin: str) -> bool:
     """Whether any enabled project lists this origin, as of at most a second ago."""
     global _listed
-    if time.monotonic() - _listed[0] > CACHE_SECONDS:
+    asked_at, origins = _listed
+    now = time.monotonic()
+    if now - asked_at > CACHE_SECONDS:
         lists = Project.objects.filter(is_enabled=True).values_list("origins", flat=True)
-        _listed = time.monotonic(), frozenset(item for origins in lists for item in origins)
-    return origin in _listed[1]
+        origins = frozenset(item for listed in lists for item in listed)
+        _listed = now, origins
+    return origin in origins
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -54,7 +54,7 @@ class Caller:
     kind: str
     project: ProjectConfig
     expires_at: datetime | None
-    loaded_at: float
+    asked_at: float
 
 
 def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
@@ -104,7 +104,7 @@ def authenticate(text: str, *, client_address: str = "") -> Caller:
     """
     digest = sha256(text)
     caller = _callers.get(digest)
-    if caller is None or time.monotonic() - caller.loaded_at > CACHE_SECONDS:
+    if caller is None or time.monotonic() - caller.asked_at > CACHE_SECONDS:
         if not is_well_formed(text):
             raise _refusal()
         caller = _load(digest)
@@ -146,11 +146,12 @@ _callers: dict[bytes, Caller] = {}
 
 
 def _load(digest: bytes) -> Caller | None:
+    asked_at = time.monotonic()  # how old the answer is
     row = sql.call("load_caller", digest=digest)
     if row is None:
         _callers.pop(digest, None)
         return None
-    caller = Caller(row.key_id, row.kind, ProjectConfig(row.project), row.expires_at, loaded_at=time.monotonic())
+    caller = Caller(row.key_id, row.kind, ProjectConfig(row.project), row.expires_at, asked_at)
     if len(_callers) >= MAX_CACHED_KEYS:
         _callers.clear()
     _callers[digest] = caller
