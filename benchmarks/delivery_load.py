@@ -81,9 +81,9 @@ class Load:
             self.write(messages)
             self.wake(messages)
 
-    def count(self, condition: str) -> int:
+    def count(self, status: str) -> int:
         [(number,)] = self.connection.execute(
-            f"SELECT count(*) FROM verification_message WHERE {condition}".encode()
+            "SELECT count(*) FROM verification_message WHERE status = %s", [status]
         ).fetchall()
         return int(number)
 

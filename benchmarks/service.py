@@ -164,9 +164,9 @@ class Service:
             "machine": processes.machine_busy_seconds(),
         }
 
-    def query(self, statement: str) -> list[tuple[object, ...]]:
+    def query(self, statement: str, *parameters: object) -> list[tuple[object, ...]]:
         with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
-            return connection.execute(statement.encode()).fetchall()
+            return connection.execute(statement.encode(), parameters or None).fetchall()
 
     def _start(self, name: str, *arguments: str) -> None:
         with (self.home / f"{name}.out").open("ab") as output:

@@ -101,7 +101,7 @@ def report(service: Service, smsc: Smsc, provider: int, messages: int, took: flo
     missing = {address for address in addresses if not received[address]}
     outcomes = dict(
         service.query(
-            f"SELECT outcome, count(*) FROM verification_deliveryattempt WHERE provider_id = {provider} GROUP BY 1"
+            "SELECT outcome, count(*) FROM verification_deliveryattempt WHERE provider_id = %s GROUP BY 1", provider
         )
     )
     print(f"sent        {messages} in {took:.1f} s, {messages / took:.0f} a second; attempts {json.dumps(outcomes)}")

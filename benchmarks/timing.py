@@ -36,7 +36,8 @@ def main() -> None:
         expired = create(driver, target, 50)
         service.query(
             "UPDATE verification_session SET created_at = created_at - interval '1 hour',"
-            f" expires_at = expires_at - interval '1 hour' WHERE id IN ({', '.join(map(repr, expired))}) RETURNING id"
+            " expires_at = expires_at - interval '1 hour' WHERE id = ANY (%s) RETURNING id",
+            expired,
         )
         sessions = {
             "wrong": iter(open_ones * WRONG_PER_SESSION),

@@ -49,8 +49,8 @@ POLL_SECONDS = 0.02
 
 # Not TMPDIR: two processes of one checkout may have different ones and would look for each other in vain.
 # Short, because the path of a Unix socket ends at about 107 bytes.
-SOCKETS = Path("/tmp")
-OUTSIDE = Path("/var/tmp")  # for data that cannot lie in `home`; unlike /tmp it survives a reboot
+SOCKETS = Path("/tmp")  # noqa: S108  (claim_folder refuses a folder that is not ours alone)
+OUTSIDE = Path("/var/tmp")  # noqa: S108  (as above; for data that cannot lie in `home`: this survives a reboot)
 
 # The servers need nothing from our environment, which may hold secrets.
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}

@@ -26,7 +26,7 @@ class SettingKind(StrEnum):
 
     TEXT = "text"
     MULTILINE = "multiline"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105  (the name of a kind)
     URL = "url"
     HOST = "host"
     NUMBER = "number"

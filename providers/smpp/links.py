@@ -182,7 +182,7 @@ class Links:
             except Exception as error:  # a fault of ours shall not end the bind for good
                 self._fail(NotConnected(f"the bind failed ({type(error).__name__})"))
             # Not all binds, and not all installations, at the same moment.
-            self._closing.wait(pause * random.uniform(0.5, 1.0))
+            self._closing.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311  (nothing to be guessed)
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     def _serve(self, session: Session, command: Command) -> None:

@@ -12,7 +12,7 @@ from verification.api.tags import MANUAL, SESSION, VERIFY
 
 _SESSION_ID = "01K5V9QW3M7D8N4R2T6Y0ZB1CX"
 _EXPIRY = "2026-05-04T09:33:00.000Z"
-_TOKEN = "6f1c1c1e-8a54-4a9e-9b0f-3d5e0b9b7c11"
+_TOKEN = "6f1c1c1e-8a54-4a9e-9b0f-3d5e0b9b7c11"  # noqa: S105  (an example)
 _PROJECT_ID = "0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4"
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
 _ENDED = ("session_not_found", "session_verified", "session_expired")

@@ -132,10 +132,10 @@ def _check_depth(text: str) -> None:
         return
     depth = 0
     for match in _STRUCTURE.finditer(text):
-        token = match[0]
-        if token in "[{":
+        sign = match[0]
+        if sign in "[{":
             depth += 1
-        elif token in "]}":
+        elif sign in "]}":
             depth -= 1
         if depth > MAX_DEPTH:
             raise BodyUnreadable(f"The body is nested deeper than {MAX_DEPTH} levels.")

@@ -106,7 +106,7 @@ def next_try(tries: int, tried: Try) -> datetime | None:
     """When to call again after ``tries`` calls, or None to give up."""
     if tried.status == GONE or tries > len(RETRY_SECONDS):
         return None
-    wait = RETRY_SECONDS[tries - 1] * random.uniform(1 - JITTER, 1 + JITTER)
+    wait = RETRY_SECONDS[tries - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  (nothing to be guessed)
     return timezone.now() + timedelta(seconds=max(wait, tried.retry_after or 0))
 
 

@@ -38,7 +38,7 @@ def providers_for(
 
 def _draw(weight: int) -> float:
     """A random place among equals: the heavier, the more often in front. (Efraimidis and Spirakis, 2006.)"""
-    return -(random.random() ** (1 / weight)) if weight else 1.0
+    return -(random.random() ** (1 / weight)) if weight else 1.0  # noqa: S311  (nothing to be guessed)
 
 
 def is_aside(provider: LiveProvider, now: datetime) -> bool:

@@ -28,7 +28,8 @@ MAX_DEFAULT_WORKERS = 4
 READY_SECONDS = 60.0
 ANSWER_SECONDS = 2.0
 EMBEDDED_SECONDS = 5.0  # between two looks at the embedded servers
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where one listening everywhere is reached from here
+# Where one that listens everywhere is reached from here.
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (compared with, and not listened at)
 
 
 class Command(WatchwordCommand):
