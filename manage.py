@@ -10,6 +10,7 @@ def main() -> None:
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
     from config.embedded import EmbeddedUnavailable
 
@@ -19,6 +20,9 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EmbeddedUnavailable) as error:
         sys.exit(f"watchword: {error}")
+    except OperationalError as error:  # from Django's own commands, such as migrate; ours catch it themselves
+        first_line = str(error).partition("\n")[0]
+        sys.exit(f"watchword: The database is away: {first_line}. Is it running, and DATABASE_URL right?")
 
 
 def needs_servers(arguments: list[str]) -> bool:

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from django.conf import settings
+
 from config.wsgi import application as wsgi_application
 
-BODY_SECONDS = float(os.environ.get("WEB_BODY_SECONDS", "10"))  # for the whole body, once the headers are there
 MAX_BODY_BYTES = 256 * 1024  # the longest form of the panel takes less; the API's own limits are narrower
 SWITCH_SECONDS = 0.0005  # after which a busy thread lets others on; Python's 5 ms would hold up all that wait
-THREADS = int(os.environ.get("WEB_THREADS", "4"))  # each has a database connection of its own
 
 UNREAD = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # in place of a header's value that no one can read
 SERVER = ("server", "web")  # in place of the product's name, which granian would tell
@@ -71,7 +70,7 @@ async def read_body(scope: Any, protocol: Any) -> io.RawIOBase | io.BytesIO:
         return io.BytesIO()
     body = bytearray()
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(settings.WEB_BODY_SECONDS):
             async for chunk in protocol:
                 body += chunk
                 if len(body) > MAX_BODY_BYTES:
@@ -119,4 +118,4 @@ def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
 
 
 sys.setswitchinterval(SWITCH_SECONDS)
-application = Server(wsgi_application, threads=THREADS)
+application = Server(wsgi_application, threads=settings.WEB_THREADS)

@@ -7,8 +7,9 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
+
+from config.environment import Environment
 
 SECRET_KEY_MIN_CHARACTERS = 50  # what Django's own deployment check asks for
 SECRET_KEY_MIN_DISTINCT = 8  # of random ones, even of digits alone, next to none has fewer
@@ -24,7 +25,7 @@ class Secrets:
     encryption_keys: list[bytes]
 
 
-def load(env: environ.Env, *, home: Path, is_embedded: bool) -> Secrets:
+def load(env: Environment, *, home: Path, is_embedded: bool) -> Secrets:
     """Read and judge the secrets. Raises ``ImproperlyConfigured`` with one line that says what to set."""
     made = _made_once(home) if is_embedded else {}
     secret_key = env.str("SECRET_KEY", default=made.get("SECRET_KEY", ""))

@@ -12,14 +12,17 @@ def start(dsn: str) -> None:
         raise ImproperlyConfigured(
             "SENTRY_DSN is set but sentry-sdk is not installed (requirements/production.txt)."
         ) from None
-    sentry_sdk.init(
-        dsn,
-        send_default_pii=False,
-        include_local_variables=False,
-        max_request_body_size="never",
-        max_breadcrumbs=0,
-        before_send=scrub,
-    )
+    try:
+        sentry_sdk.init(
+            dsn,
+            send_default_pii=False,
+            include_local_variables=False,
+            max_request_body_size="never",
+            max_breadcrumbs=0,
+            before_send=scrub,
+        )
+    except sentry_sdk.utils.BadDsn:
+        raise ImproperlyConfigured("SENTRY_DSN is not the DSN of a Sentry project.") from None
 
 
 def scrub(event: Any, _hint: Any = None) -> Any:

@@ -10,20 +10,19 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import environ
-from django.core.exceptions import ImproperlyConfigured
-
 from config import secrets
 from config.embedded import EmbeddedServers
+from config.environment import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.FileAwareEnv()  # NAME_FILE may hold the path of a file with NAME's value
 
 # --- where we run ------------------------------------------------------------------------------------------------
 
 HOME_DIR = Path(env.str("WATCHWORD_HOME", default=str(BASE_DIR / "var")))
-DATABASE_URL = env.str("DATABASE_URL", default="")
-REDIS_URL = env.str("REDIS_URL", default="")
+DATABASE_URL = env.address(
+    "DATABASE_URL", ("postgres", "postgresql"), default="", example="postgres://user:password@host/name"
+)
+REDIS_URL = env.address("REDIS_URL", ("redis", "rediss", "unix"), default="", example="redis://:password@host:6379/0")
 IS_EMBEDDED = not (DATABASE_URL and REDIS_URL)
 EMBEDDED = EmbeddedServers(
     HOME_DIR,
@@ -33,7 +32,9 @@ EMBEDDED = EmbeddedServers(
 )
 
 DEBUG = env.bool("DEBUG", default=False)
-BASE_URL = env.str("BASE_URL", default="http://127.0.0.1:8000").rstrip("/")
+BASE_URL = env.address(
+    "BASE_URL", ("http", "https"), default="http://127.0.0.1:8000", example="https://codes.example.com"
+).rstrip("/")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"] if IS_EMBEDDED else [])
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)  # hops in front of us that set X-Forwarded-For
 OUTBOUND_ALLOWED_NETWORKS = env.list(
@@ -167,9 +168,9 @@ AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 SILENCED_SYSTEM_CHECKS = ["axes.W002"]  # its middleware would answer a lock-out with words of its own
 
-_second_factor = env.str("ADMIN_SECOND_FACTOR", default="offered" if IS_EMBEDDED else "required")
-if _second_factor not in ("offered", "required"):
-    raise ImproperlyConfigured("ADMIN_SECOND_FACTOR is either offered or required.")
+_second_factor = env.choice(
+    "ADMIN_SECOND_FACTOR", ("offered", "required"), default="offered" if IS_EMBEDDED else "required"
+)
 IS_SECOND_FACTOR_REQUIRED = _second_factor == "required"
 
 LANGUAGE_CODE = "en"
@@ -215,6 +216,11 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# --- web processes -----------------------------------------------------------------------------------------------
+
+WEB_THREADS = env.int("WEB_THREADS", default=4)  # each has a database connection of its own
+WEB_BODY_SECONDS = env.int("WEB_BODY_SECONDS", default=10)  # for the whole body, once the headers are there
+
 # --- API ---------------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
@@ -256,10 +262,14 @@ SPECTACULAR_SETTINGS = {
 
 # --- operation ---------------------------------------------------------------------------------------------------
 
-vars().update(env.email_url_config(env.str("EMAIL_URL", default="consolemail://")))  # alerts to owners
+_email_url = env.address(
+    "EMAIL_URL", env.EMAIL_SCHEMES, default="consolemail://", example="smtp+tls://user:password@host:587"
+)
+vars().update(env.email_url_config(_email_url))  # alerts to owners
 EMAIL_TIMEOUT = 10  # seconds, after which an alert is mailed again later
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default=f"watchword@{urlsplit(BASE_URL).hostname}")
-LOG_FORMAT = env.str("LOG_FORMAT", default="console" if IS_EMBEDDED else "json")
+LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
+LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -267,7 +277,7 @@ LOGGING = {
         "watchword": {"()": "config.logs.formatter", "log_format": LOG_FORMAT},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "watchword"}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
         "axes": {"level": "ERROR"},  # names users and addresses

@@ -1,18 +1,25 @@
 """The web server's entry: every process that serves requests comes in here."""
 
 import os
+import sys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_STATEMENT_TIMEOUT", "10000")  # milliseconds; a page must not hold a thread for ever
 
 from django.conf import settings  # noqa: E402  (read from the environment above)
 from django.core.cache import close_caches  # noqa: E402
+from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 from django.core.signals import request_finished, request_started  # noqa: E402
 from django.core.wsgi import get_wsgi_application  # noqa: E402
 from django.db import close_old_connections, reset_queries  # noqa: E402
 
-if settings.IS_EMBEDDED:
-    settings.EMBEDDED.start()
+from config.embedded import EmbeddedUnavailable  # noqa: E402
+
+try:
+    if settings.IS_EMBEDDED:
+        settings.EMBEDDED.start()
+except (ImproperlyConfigured, EmbeddedUnavailable) as error:
+    sys.exit(f"watchword: {error}")
 django_application = get_wsgi_application()
 
 from verification import addresses  # noqa: E402  (needs the loaded settings)

@@ -4,7 +4,6 @@ import base64
 import re
 import secrets
 
-import environ
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
@@ -12,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from environ.fileaware_mapping import FileAwareMapping
 
+from config.environment import Environment
 from config.secrets import load
 
 
@@ -28,7 +28,7 @@ GOOD = {"SECRET_KEY": SECRET, "ENCRYPTION_KEYS": KEY}
 
 
 def load_from(tmp_path, values, *, is_embedded=False):
-    class Env(environ.FileAwareEnv):
+    class Env(Environment):
         ENVIRON = FileAwareMapping(env=values)
 
     return load(Env(), home=tmp_path, is_embedded=is_embedded)
@@ -43,7 +43,7 @@ def test_good_ones_are_taken(tmp_path):
 
 
 def test_one_may_stand_in_a_file(tmp_path):
-    (tmp_path / "key").write_text(SECRET)
+    (tmp_path / "key").write_text(f"{SECRET}\n")
     loaded = load_from(tmp_path, {"SECRET_KEY_FILE": str(tmp_path / "key"), "ENCRYPTION_KEYS": KEY})
     assert loaded.secret_key == SECRET
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import connections
+from django.http.request import validate_host
+from django_redis import get_redis_connection
+from redis.exceptions import RedisError, ResponseError
 
 from providers import guard, registry
+
+# Before 15 whoever owns the database could let the audit log be emptied: setting a parameter needed no permission.
+OLDEST_POSTGRESQL = 15
+OLDEST_VALKEY = 7  # workers wait with BLMPOP. Valkey calls itself redis_version 7.2.4 and is new enough in any version
 
 
 @register()
@@ -48,3 +58,49 @@ def base_url_is_https(**_: Any) -> list[CheckMessage]:
             id="watchword.W001",
         )
     ]
+
+
+@register(Tags.security, deploy=True)
+def base_url_is_served(**_: Any) -> list[CheckMessage]:
+    host = urlsplit(settings.BASE_URL).hostname or ""
+    if not settings.ALLOWED_HOSTS or validate_host(f"[{host}]" if ":" in host else host, settings.ALLOWED_HOSTS):
+        return []
+    return [
+        Warning(
+            f"The host of BASE_URL, {host}, is not among ALLOWED_HOSTS.",
+            hint="Links, receipts and the panel lead there and would be answered with 400.",
+            id="watchword.W002",
+        )
+    ]
+
+
+@register(Tags.database)
+def postgresql_is_new_enough(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Runs where Django looks at databases: with ``migrate`` and ``check --database default``."""
+    found = {connections[alias].pg_version // 10_000 for alias in databases or ()}  # type: ignore[attr-defined]
+    return [
+        Error(
+            f"The database is PostgreSQL {version}.",
+            hint=f"DATABASE_URL must lead to PostgreSQL {OLDEST_POSTGRESQL} or later.",
+            id="watchword.E003",
+        )
+        for version in found
+        if version < OLDEST_POSTGRESQL
+    ]
+
+
+@register(Tags.database)
+def valkey_is_new_enough(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    if not databases:
+        return []
+    hint = f"REDIS_URL must lead to Valkey, or to Redis {OLDEST_VALKEY} or later."
+    try:
+        version = str(get_redis_connection().info("server")["redis_version"])
+    except ResponseError as error:  # it is there: a wrong password, or no permission to ask this
+        return [Warning(f"Valkey or Redis does not tell its version: {error}", hint=hint, id="watchword.W003")]
+    except RedisError as error:
+        text = "Until it is there messages leave with the workers' sweep, a second or two later."
+        return [Warning(f"Valkey or Redis does not answer: {error}", hint=f"{hint} {text}", id="watchword.W004")]
+    if int(version.partition(".")[0]) >= OLDEST_VALKEY:
+        return []
+    return [Error(f"REDIS_URL leads to Redis {version}.", hint=hint, id="watchword.E004")]

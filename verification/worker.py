@@ -109,7 +109,7 @@ class Poller(threading.Thread):
                 pause = 0.0 if self._round() else ROUND_SECONDS
             except Exception as error:  # the database may be away, or not migrated yet
                 pause = min(max(ROUND_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
-                log.error("%s failed: %s. The next try is in %.0f s.", self.name, type(error).__name__, pause)
+                log.error("%s failed: %s. The next try is in %.0f s.", self.name, sql.reason(error), pause)
             finally:
                 close_old_connections()
         self.pool.shutdown(wait=True)
@@ -132,7 +132,7 @@ class Poller(threading.Thread):
             sql.drop_dead_connection()  # the database may have been restarted since this thread last asked it
             self.work(row)
         except Exception as error:  # its lease ends and it is claimed again
-            log.error("%s: %s failed with %s", self.name, row[0], type(error).__name__)
+            log.error("%s: %s failed with %s", self.name, row[0], sql.reason(error))
         finally:
             close_old_connections()
 

@@ -147,6 +147,8 @@ def test_the_log_outlives_its_project(panel):
         "UPDATE verification_auditentry SET who = 'nobody'",
         "DELETE FROM verification_auditentry",
         "SET LOCAL watchword.truncate_audit = 'off'; TRUNCATE verification_auditentry",
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET watchword.truncate_audit', current_database()); END $$;"
+        "SET LOCAL watchword.truncate_audit = 'on'; TRUNCATE verification_auditentry",
         "SET LOCAL watchword.purge_audit = 'on'; DELETE FROM verification_auditentry",
         "SELECT purge_audit(now() + interval '1 minute')",
     ],

@@ -12,6 +12,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework.exceptions import MethodNotAllowed
 
+from verification import sql
 from verification.api import rendering
 from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
 from verification.errors import Refusal
@@ -58,7 +59,7 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
         case SuspiciousOperation():
             return Refusal("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():
-            log.error("request %s: the database is away or busy (%s)", _id(request), _kind(error))
+            log.error("request %s: the database is away or busy (%s)", _id(request), sql.reason(error))
             return Refusal(
                 "service_unavailable",
                 "The database is away; nothing was accepted.",
@@ -73,7 +74,3 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
 
 def _id(request: HttpRequest) -> str:
     return getattr(request, "id", "-")
-
-
-def _kind(error: Exception) -> str:
-    return type(error.__cause__ or error).__name__

@@ -103,8 +103,10 @@ def explain(error: Exception) -> str:
     first_line = str(error).strip().partition("\n")[0]
     if isinstance(error.__cause__, NOT_MIGRATED):
         return f"The database is not up to date ({first_line}). Run: manage.py migrate"
-    is_away = isinstance(error, (OperationalError, InterfaceError))
-    return f"{'The database is away' if is_away else 'The database refuses'}: {first_line}"
+    is_away = isinstance(error, (OperationalError, InterfaceError)) and not getattr(error.__cause__, "sqlstate", None)
+    if is_away:
+        return f"The database is away: {first_line}. Is it running, and DATABASE_URL right?"
+    return f"The database refuses: {first_line}"
 
 
 def read_value(name: str, text: str) -> str:

@@ -18,7 +18,7 @@ from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb as json
 from psycopg.types.json import JsonbLoader
 
-__all__ = ["call", "call_many", "drop_dead_connection", "json", "text"]
+__all__ = ["call", "call_many", "drop_dead_connection", "json", "reason", "text"]
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -83,3 +83,12 @@ def drop_dead_connection() -> None:
         is_dead = True
     if is_dead:
         connection.close()
+
+
+def reason(error: Exception) -> str:
+    """An error for the log: its kind, and what the client library says where the connection itself has failed, which
+    names the server and the user. Any other text is left out, as it may quote a row."""
+    cause = error.__cause__ or error
+    if type(cause) is not psycopg.OperationalError:
+        return type(cause).__name__
+    return str(cause).strip().partition("\n")[0]

@@ -52,14 +52,18 @@ END
 $$;
 
 -- Lines are never changed, and deleted only by purge_audit, once they are 90 days old. Emptying the whole table is for
--- databases that are thrown away: there watchword.truncate_audit is set to on.
+-- databases that are thrown away: there ALTER DATABASE sets watchword.truncate_audit to on, which from PostgreSQL 15 on
+-- takes a superuser. A session can set it too, which is not enough.
 CREATE OR REPLACE FUNCTION audit_keep() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' AND current_setting('watchword.purge_audit', true) = 'on'
        AND OLD.at < now() - interval '90 days' THEN
         RETURN OLD;
     END IF;
-    IF TG_OP = 'TRUNCATE' AND current_setting('watchword.truncate_audit', true) = 'on' THEN
+    IF TG_OP = 'TRUNCATE' AND current_setting('watchword.truncate_audit', true) = 'on' AND EXISTS (
+        SELECT FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
+        WHERE d.datname = current_database() AND 'watchword.truncate_audit=on' = ANY (s.setconfig)
+    ) THEN
         RETURN NULL;
     END IF;
     RAISE insufficient_privilege USING MESSAGE = 'The audit log can only be added to.';

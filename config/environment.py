@@ -1,0 +1,65 @@
+"""Reads settings from the environment. A wrong one is one line that names it, without its value: it may be a secret."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+HOST = re.compile(r"(\[[^]]+\]|[^:]*)(:\d+)?")
+
+
+class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no types
+    """``NAME_FILE`` may hold the path of a file with NAME's value. White space around a value does not count: a file
+    ends with a line break. Unlike in its parent a ``$`` at a value's start stands for itself: a secret may begin so.
+    """
+
+    def get_value(
+        self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, parse_default: bool = False
+    ) -> Any:
+        try:
+            text = self.ENVIRON[var].strip()
+        except KeyError:
+            return default
+        except OSError as error:
+            raise ImproperlyConfigured(f"{var}_FILE: cannot read {error.filename}: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise ImproperlyConfigured(f"{var}_FILE is not a file of text.") from None
+        try:
+            return self.parse_value(text, cast)
+        except ValueError:
+            raise ImproperlyConfigured(f"{var} is not a number.") from None
+
+    def list(self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET) -> Any:
+        return [item.strip() for item in super().list(var, cast, default)]
+
+    def choice(self, name: str, choices: Iterable[str], *, default: str) -> str:
+        value: str = self.str(name, default=default) or default
+        if value not in choices:
+            raise ImproperlyConfigured(f"{name} is one of: {', '.join(choices)}.")
+        return value
+
+    def address(self, name: str, schemes: Iterable[str], *, default: str, example: str) -> str:
+        """A URL that is surely read as it was meant. One with a password in which a ``/`` or ``#`` was not escaped is
+        not: what it names as its host is a part of the password, which then stands in error messages."""
+        url: str = self.str(name, default=default) or default
+        if url and not is_sound(url, schemes):
+            raise ImproperlyConfigured(
+                f"{name} cannot be read. Write it as {example}, and special characters in it as %40 for @, %2F for /."
+            )
+        return url
+
+
+def is_sound(url: str, schemes: Iterable[str]) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    hosts = parts.netloc.rpartition("@")[2].split(",")  # libpq takes several
+    has_rest_of_password = bool(parts.fragment) or "@" in parts.path + parts.query
+    return parts.scheme in schemes and "://" in url and all(map(HOST.fullmatch, hosts)) and not has_rest_of_password
+
+
+env = Environment()
