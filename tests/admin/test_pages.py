@@ -3,10 +3,12 @@
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.rows import ADDRESS
+from verification.admin.messages import MessageAdmin
 from verification.admin.scoping import Who
 from verification.models import (
     Alert,
@@ -327,3 +329,52 @@ def test_a_page_carries_the_security_policy(panel):
     policy = panel.as_("owner").get(reverse("admin:index"))["Content-Security-Policy"]
     script = next(part for part in policy.split(";") if part.strip().startswith("script-src"))
     assert "unsafe-inline" not in script
+
+
+def test_what_fails_is_told_on_a_page(panel, monkeypatch):
+    owner = panel.as_("owner")
+    owner.raise_request_exception = False
+    monkeypatch.setattr(MessageAdmin, "get_queryset", lambda *_: 1 / 0)
+    for address, status, title in (
+        ("/admin/nothing/", 404, "There is nothing here"),
+        (url(User, "changelist"), 403, "You may not do this"),
+        (url(Message, "changelist"), 500, "Something went wrong on our side"),
+    ):
+        response = owner.get(address, headers={"X-Request-Id": "my-request"})
+        page = response.content.decode()
+        assert response.status_code == status and response["Content-Type"].startswith("text/html")
+        assert title in page and reverse("admin:index") in page and "division" not in page
+        assert ("my-request" in page) == (status == 500)
+        assert "Content-Security-Policy" in response
+
+
+def test_a_form_that_was_open_too_long_is_told_on_a_page_before_login_too(db):
+    response = Client(enforce_csrf_checks=True).post(reverse("admin:login"), {"username": "owner"})
+    assert response.status_code == 403
+    page = response.content.decode()
+    assert "load it again" in page and url(Message, "changelist") not in page
+
+
+def test_a_page_that_adds_says_so_and_has_no_button_that_adds(panel):
+    owner = panel.as_("owner")
+    button = "ww-add-text"
+    assert button in owner.get(url(Channel, "changelist")).content.decode()
+    page = owner.get(url(Channel, "add")).content.decode()
+    assert button not in page and ">Add</span>" in page
+
+
+@pytest.mark.parametrize(
+    ("rule", "subject", "figures", "shown"),
+    [
+        ("country", "KP", {"channels": ["sms", "voice"]}, ['data-country="KP"', "Channels: SMS and Voice call"]),
+        ("block_list", "+850******12", {"entry": "prefix"}, ["Matched by: Beginning of a number"]),
+        ("daily_budget", "messenger_a", {"budget": 20}, [">Telegram<", "Budget: 20"]),
+        ("prefix", "+4915…", {"numbers": 11, "minutes": 10, "limit": 9}, ["11 unverified numbers", "the limit is 9."]),
+        ("prefix", "+4915…", {"from": "an earlier version"}, ["From: an earlier version"]),
+    ],
+)
+def test_a_decision_is_told_in_words(panel, rule, subject, figures, shown):
+    row = panel.rows[Decision]
+    Decision.objects.filter(pk=row.pk).update(rule=rule, subject=subject, figures=figures)
+    page = panel.as_("owner").get(url(Decision, "change", row.pk)).content.decode()
+    assert not [text for text in shown if text not in page]

@@ -44,10 +44,10 @@ class AlertAdmin(TrafficAdmin):
     actions: Any = ("mark_selected_read",)
     fieldsets = (
         (None, {"fields": ("title", "detail", "project", "created_when")}),
-        ("Told", {"fields": ("mailed_when", "posted_when", "told", "error")}),
+        ("How it was told", {"fields": ("told", "mailed_when", "posted_when", "error")}),
     )
     readonly_fields = ("created_when", "mailed_when", "posted_when", "told")
-    created_when = time_of("created_at", "At")
+    created_when = time_of("created_at", "Raised")
     mailed_when = time_of("mailed_at", "Mailed")
     posted_when = time_of("posted_at", "Posted to the alert address")
 

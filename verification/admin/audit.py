@@ -62,7 +62,7 @@ class AuditAdmin(ScopedAdmin):
     list_filter = (ProjectFilter, KindFilter, TimeFilter)
     list_select_related = ("project",)
     search_fields = ("=who", "=object_id")
-    search_help_text = "Whole name of a user or command, or an object's id"
+    search_help_text = "Whole user, command or id"
     ordering = ("-id",)
     actions = None
     show_close_button = True

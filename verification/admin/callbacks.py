@@ -69,6 +69,7 @@ class CallbackAdmin(TrafficAdmin):
     list_display = ("number", "shown_url", "state", "tries", "project", "created")
     list_filter = (ProjectFilter, StateFilter, CreatedFilter)
     list_select_related = ("project",)
+    list_before_template = "admin/verification/callback/what_for.html"
     search_fields = ("message",)
     search_help_text = "Whole message id"
     ordering = ("-created_at",)

@@ -61,6 +61,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 class ChannelAdmin(ScopedAdmin):
     adders = changers = deleters = Who.MEMBERS
     form = ChannelForm
+    list_before_template = "admin/verification/channel/what_for.html"
     fields = ("project", "type", "name", "is_active", "position", "image_url", "link", "daily_budget", "countries")
     list_display = ("shown", "project", "state", "position", "budget", "served_by")
     list_filter = (ProjectFilter, "type", "is_active")

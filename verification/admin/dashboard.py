@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from verification.admin.decisions import title_of
-from verification.admin.display import ago, channel_icon
+from verification.admin.display import ago, channel_icon, country
 from verification.admin.scoping import own_projects
 from verification.admin.troubles import budgets_of, troubles_of
 from verification.models import (
@@ -176,7 +176,7 @@ def _count(projects: Any) -> dict[str, Any]:
         "failed": by_status[MessageStatus.FAILED] + by_status[MessageStatus.EXPIRED],
         "rows": [row for row in (_row(channel, numbers) for channel in ChannelType.values) if row.total],
         "countries": [
-            {"line": line, "name": line.subject or "no country"}
+            {"line": line, "name": country(line.subject) if line.subject else "No country"}
             for line in guard.by_country(projects, hours=24)[:COUNTRIES_SHOWN]
         ],
         "blocks": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),

@@ -8,13 +8,19 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.text import capfirst
 
 from verification.admin import display
 from verification.admin.display import time_of
 from verification.admin.scoping import ProjectFilter
 from verification.admin.traffic import SPANS, CreatedFilter, TrafficAdmin
-from verification.models import Decision
+from verification.models import ChannelType, Decision, GuardRule, ListSubject
+from verification.services import guard
 from verification.services.decisions import RULES, SUBJECT_MAX_LENGTH
+
+COUNTRY_RULES = ("country", *guard.COUNTRY_RULES)  # whose subject is a country
+NAMES = {"entry": "matched by", "retry_after": "seconds left"}
+WORDS = {str(value): str(label) for value, label in (*ChannelType.choices, *ListSubject.choices)}
 
 
 def title_of(rule: str) -> str:
@@ -45,13 +51,13 @@ class DecisionAdmin(TrafficAdmin):
     list_select_related = ("project",)
     list_before_template = "admin/verification/decision/what_for.html"
     search_fields = ("subject",)
-    search_help_text = "Subject as it stands in the list: a country, a prefix, a masked recipient"
+    search_help_text = "Subject, as it stands here"
     ordering = ("-last_at", "-id")
     fieldsets = (
-        (None, {"fields": ("rule_title", "meaning", "shown_subject", "project", "times", "shown_figures")}),
-        ("Times", {"fields": ("first_when", "last_when")}),
+        (None, {"fields": ("rule_title", "meaning", "shown_subject", "project", "times", "all_figures")}),
+        ("When", {"fields": ("first_when", "last_when")}),
     )
-    readonly_fields = ("rule_title", "meaning", "shown_subject", "times", "shown_figures", "first_when", "last_when")
+    readonly_fields = ("rule_title", "meaning", "shown_subject", "times", "all_figures", "first_when", "last_when")
     first_when = time_of("first_at", "First in this hour")
     last_when = time_of("last_at", "Last in this hour")
 
@@ -68,25 +74,39 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description="Subject", ordering="subject")
     def shown_subject(self, decision: Decision) -> str:
-        return display.code(decision.subject)
+        if decision.rule in COUNTRY_RULES:
+            return display.country(decision.subject)
+        return display.code(WORDS.get(decision.subject, decision.subject))
 
-    @admin.display(description="Times", ordering="count")
+    @admin.display(description="How often", ordering="count")
     def times(self, decision: Decision) -> str:
         return f"{decision.count:,}"
 
     @admin.display(description="Figures")
     def shown_figures(self, decision: Decision) -> str:
-        written = (f"{_words(name)} {_written(value)}" for name, value in decision.figures.items())
-        return display.short(", ".join(written), 80)
+        return display.short(figures_of(decision), 80)
+
+    @admin.display(description="Figures")
+    def all_figures(self, decision: Decision) -> str:
+        return figures_of(decision) or "–"
 
     @admin.display(description="Last", ordering="last_at")
     def last(self, decision: Decision) -> str:
         return display.recent(decision.last_at)
 
 
+def figures_of(decision: Decision) -> str:
+    """A sentence of the guard's, or the figures by their names."""
+    if decision.rule in GuardRule.values:
+        try:
+            return guard.saw(GuardRule(decision.rule), decision.figures)
+        except KeyError:
+            pass  # a line that an earlier version wrote
+    written = (f"{NAMES.get(name, name)}: {_written(value)}" for name, value in decision.figures.items())
+    return capfirst(", ".join(written).replace("_", " "))
+
+
 def _written(value: object) -> str:
-    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+    if isinstance(value, list):
+        return " and ".join(map(_written, value))
+    return WORDS.get(str(value), str(value))

@@ -59,6 +59,11 @@ def code(text: object) -> SafeString:
     return format_html('<span class="ww-code">{}</span>', text) if text else SafeString("–")
 
 
+def country(text: str) -> SafeString:
+    """A country by its ISO code; ``countries.js`` writes its name before it."""
+    return format_html('<span class="ww-nowrap" data-country="{}">{}</span>', text, text)
+
+
 def short(text: str | None, length: int = 60) -> SafeString:
     """The beginning, and the whole when the pointer rests on it."""
     if not text:

@@ -76,6 +76,8 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.display(description="Subject", ordering="subject")
     def subject_shown(self, block: GuardBlock) -> str:
+        if block.rule in guard.COUNTRY_RULES and block.subject:
+            return display.country(block.subject)
         return display.code(guard.subject_of(block))
 
     @admin.display(description="State", ordering="until")

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from verification.addresses import mask
-from verification.admin.display import code, label, recent, when
+from verification.admin.display import code, country, label, recent, when
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who
 from verification.errors import Misuse
 from verification.models import ListEntry, ListKind, ListSubject
@@ -65,7 +65,7 @@ class ListEntryAdmin(ScopedAdmin):
     list_select_related = ("project",)
     list_before_template = "admin/verification/listentry/what_for.html"
     search_fields = ("value",)
-    search_help_text = "Whole value, such as a phone number or a domain"
+    search_help_text = "Whole number, domain, …"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("shown_project", "kind", "subject", "shown_value") if obj else ()
@@ -102,6 +102,8 @@ class ListEntryAdmin(ScopedAdmin):
 
     @admin.display(description="Value", ordering="value")
     def shown_value(self, entry: ListEntry) -> str:
+        if entry.subject == ListSubject.COUNTRY:
+            return country(entry.value)
         return code(mask(entry.value) if entry.subject == ListSubject.RECIPIENT else entry.value)
 
     @admin.display(description="Project", ordering="project__name")

@@ -80,6 +80,10 @@ def copy_script(request: HttpRequest) -> str:
     return static("verification/admin/copy.js")
 
 
+def country_script(request: HttpRequest) -> str:
+    return static("verification/admin/countries.js")
+
+
 def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> list[dict[str, Any]]:
     return [
         {"title": title, "icon": icon, "link": reverse(name), "active": _is_active(request, name)}

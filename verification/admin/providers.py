@@ -116,6 +116,7 @@ class ProviderAdmin(BreakerAdmin):
     list_display = ("name", "type_shown", "channel_shown", "owner", "state", "priority")
     list_filter = (ProjectFilter, "channel", "is_enabled")
     list_select_related = ("project", "breaker")
+    list_before_template = "admin/verification/provider/what_for.html"
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
     actions_detail = ("check_credentials", "use_again")

@@ -42,6 +42,7 @@ class RecipientAdmin(TrafficAdmin):
     list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
     list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
     list_select_related = ("project",)
+    list_before_template = "admin/verification/recipient/what_for.html"
     search_fields = ("address",)
     search_help_text = "Whole phone number or e-mail address"
     actions_detail = ("show_address", "export", "forget")

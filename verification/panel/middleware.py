@@ -8,11 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from verification.client import client_ip
+from verification.panel import failures
 from verification.services import audit
 
 
 class PanelMiddleware:
-    """Names the user and their address to the audit log."""
+    """Names the user and their address to the audit log, and shows failures as pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -21,4 +22,6 @@ class PanelMiddleware:
         if not request.path.startswith(reverse("admin:index")):
             return self.get_response(request)
         with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
-            return self.get_response(request)
+            response = self.get_response(request)
+        failures.show(request, response)
+        return response

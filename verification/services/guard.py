@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -103,18 +104,23 @@ def subject_of(block: GuardBlock) -> str:
     """What an owner is shown as the subject."""
     if block.rule in (GuardRule.PREFIX, GuardRule.MANUAL_PREFIX):
         return f"{block.subject}…"
-    return block.subject or ("no country" if block.rule in _COUNTRY_RULES else "whole project")
+    return block.subject or ("no country" if block.rule in COUNTRY_RULES else "whole project")
+
+
+def saw(rule: GuardRule, figures: Mapping[str, object]) -> str:
+    """What was counted, in a sentence."""
+    return _SAYINGS[rule][0].format(**figures)
 
 
 def describe(block: GuardBlock) -> tuple[str, str]:
     """One line, and some sentences, on what was found and what follows from it."""
-    saw, effect = _SAYINGS[GuardRule(block.rule)]
-    text = effect.format(subject=subject_of(block))
+    rule = GuardRule(block.rule)
+    text = _SAYINGS[rule][1].format(subject=subject_of(block))
     if block.rule in REFUSING_SENDS and not refuses(block):
         text = text.replace(" are refused", " would be refused, were the traffic guard to enforce this")
     until = f"{block.until:%H:%M} UTC"
     advice = "If this traffic is honest, lift the block in the panel, and raise the project's limit."
-    return text, f"{saw.format(**block.figures)} {text} until {until}. {advice}"
+    return text, f"{saw(rule, block.figures)} {text} until {until}. {advice}"
 
 
 def refuses(block: GuardBlock) -> bool:
@@ -130,7 +136,7 @@ def is_running(block: GuardBlock) -> bool:
     return block.lifted_at is None and block.until > timezone.now()
 
 
-_COUNTRY_RULES = (GuardRule.CONVERSION, GuardRule.LOW_CONVERSION)
+COUNTRY_RULES = (GuardRule.CONVERSION, GuardRule.LOW_CONVERSION)
 REFUSING_SENDS = (GuardRule.PREFIX, GuardRule.MANUAL_PREFIX, GuardRule.CONVERSION)
 _NUMBERS = (
     "{numbers} unverified numbers that differ only in their last 4 digits asked for a code within {minutes} minutes;"

@@ -1,0 +1,13 @@
+// Writes the name of a country before its code. The browser knows the names, so the service carries no list of them.
+document.addEventListener("DOMContentLoaded", () => {
+  const names = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+  for (const place of document.querySelectorAll("[data-country]")) {
+    const code = place.dataset.country;
+    const name = /^[A-Z]{2}$/.test(code) && names.of(code);
+    if (!name) continue;
+    const note = document.createElement("small");
+    note.className = "ww-muted";
+    note.textContent = ` ${code}`;
+    place.replaceChildren(name, note);
+  }
+});

@@ -1,0 +1,51 @@
+"""What people see of the panel where it fails: a page that says what to do, in place of the API's JSON."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import admin
+from django.db import DatabaseError
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
+
+PAGES = {
+    HTTPStatus.FORBIDDEN: (
+        "You may not do this",
+        "Your account is not allowed to open this page or to take this step; the operator decides that. If you were"
+        " saving a form, it may have been open for too long: go back, load it again, and save once more.",
+    ),
+    HTTPStatus.NOT_FOUND: (
+        "There is nothing here",
+        "The page is gone, was never there, or belongs to a project that is not yours.",
+    ),
+    HTTPStatus.INTERNAL_SERVER_ERROR: (
+        "Something went wrong on our side",
+        "Look whether your last step was carried out before you repeat it. The operator finds what happened in the log"
+        " by the id below.",
+    ),
+}
+
+
+def show(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Write the page into ``response``, whose status and headers stay. Where even that fails it stays as it was."""
+    if response.status_code not in PAGES or response.streaming:
+        return
+    title, text = PAGES[HTTPStatus(response.status_code)]
+    try:
+        request.current_app = admin.site.name
+        is_inside = admin.site.has_permission(request)
+        context: dict[str, Any] = {
+            **admin.site.each_context(request),
+            "title": title,
+            "text": text,
+            "status": response.status_code,
+            "layout": "admin/base_site.html" if is_inside else "unfold/layouts/unauthenticated.html",
+        }
+        page = render_to_string("admin/verification/failure.html", context, request)
+    except DatabaseError:
+        return
+    response.content = page  # type: ignore[attr-defined]  # only a streamed one has none
+    response["Content-Type"] = "text/html; charset=utf-8"
