@@ -82,8 +82,8 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
 class Poller(threading.Thread):
     """Claims rows that are due and works on them in threads of its own.
 
-    ``claim`` is asked for at most so many rows as there are free threads; ``work`` gets one row; ``tidy`` runs before
-    each round.
+    ``claim`` is asked for at most so many rows as there are free threads, and told of those that are being worked on;
+    ``work`` gets one row; ``tidy`` runs before each round.
     """
 
     def __init__(
@@ -91,16 +91,16 @@ class Poller(threading.Thread):
         name: str,
         stopping: threading.Event,
         *,
-        claim: Callable[[int], list[Any]],
-        work: Callable[[Any], object],
+        claim: Callable[[int, list[Any]], list[Any]] = lambda room, at_work: [],
+        work: Callable[[Any], object] = lambda row: None,
         tidy: Callable[[], None] = lambda: None,
-        threads: int,
+        threads: int = 1,
     ) -> None:
         super().__init__(name=name, daemon=True)
         self.stopping = stopping
         self.claim, self.work, self.tidy, self.threads = claim, work, tidy, threads
         self.pool = futures.ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self.in_hand: set[futures.Future[None]] = set()
+        self.in_hand: dict[futures.Future[None], Any] = {}
 
     def run(self) -> None:
         pause = 0.0
@@ -116,16 +116,19 @@ class Poller(threading.Thread):
         connections.close_all()
 
     def _round(self) -> bool:
-        """Whether there may be more to do at once."""
-        self.tidy()
-        _, self.in_hand = futures.wait(self.in_hand, timeout=0)
-        room = self.threads - len(self.in_hand)
-        if not room:
-            futures.wait(self.in_hand, timeout=ROUND_SECONDS, return_when=futures.FIRST_COMPLETED)
-            return True
-        claimed = self.claim(room)
-        self.in_hand.update(self.pool.submit(self._work, row) for row in claimed)
-        return len(claimed) == room
+        """Whether the next one follows at once: a thread has become free, or soon will be."""
+        try:
+            self.tidy()
+        finally:  # whatever becomes of that
+            self._hand_out()
+        futures.wait(self.in_hand, timeout=ROUND_SECONDS, return_when=futures.FIRST_COMPLETED)
+        return bool(self.in_hand)
+
+    def _hand_out(self) -> None:
+        self.in_hand = {future: row for future, row in self.in_hand.items() if not future.done()}
+        if room := self.threads - len(self.in_hand):
+            claimed = self.claim(room, list(self.in_hand.values()))
+            self.in_hand.update((self.pool.submit(self._work, row), row) for row in claimed)
 
     def _work(self, row: Any) -> None:
         try:
@@ -137,24 +140,27 @@ class Poller(threading.Thread):
             close_old_connections()
 
 
-class Tidying:
-    """What the sweep does besides delivering, now and then, also while there is much to deliver."""
+class Upkeep:
+    """What has to be done now and then: ``jobs`` are functions, each with the seconds until its next turn. One that
+    fails keeps no other from its turn.
+    """
 
-    def __init__(self) -> None:
-        self.expire_at = self.wipe_at = self.budgets_at = 0.0
+    def __init__(self, jobs: list[tuple[float, Callable[[], object]]]) -> None:
+        self.jobs = jobs
+        self.due_at = [0.0] * len(jobs)
 
     def __call__(self) -> None:
-        now = time.monotonic()
-        if now >= self.expire_at:
-            sweeping.expire_messages()
-            self.expire_at = now + ROUND_SECONDS
-        if now >= self.budgets_at:
-            sweeping.raise_budget_alerts()
-            self.budgets_at = now + BUDGET_SECONDS
-        if now >= self.wipe_at:
-            sweeping.wipe_codes()
-            self.wipe_at = now + WIPE_SECONDS
-        fallback.send_fallbacks(limit=FALLBACK_BATCH)
+        failure = None
+        for number, (seconds, job) in enumerate(self.jobs):
+            if time.monotonic() < self.due_at[number]:
+                continue
+            try:
+                job()
+            except Exception as error:
+                failure = error
+            self.due_at[number] = time.monotonic() + seconds
+        if failure:
+            raise failure
 
 
 class Guarding:
@@ -178,7 +184,7 @@ class Purging:
     def __init__(self) -> None:
         self.ask_at = 0.0
 
-    def __call__(self, room: int) -> list[tuple[str]]:
+    def __call__(self, room: int, at_work: list[Any]) -> list[tuple[str]]:
         now = time.monotonic()
         if now < self.ask_at:
             return []
@@ -187,35 +193,42 @@ class Purging:
 
 
 def pollers(stopping: threading.Event, neighbours: Neighbours) -> list[Poller]:
-    """The sweep; callbacks and alerts have threads of their own, so that they cannot slow down a message."""
+    """The sweep; what else is to be done has threads of its own, so that it cannot slow down a message."""
     shares = Shares(SWEEP_THREADS, neighbours)
     sweep = Poller(
         "the sweep",
         stopping,
-        claim=lambda room: dispatch.claim_due(limit=room, idle_seconds=IDLE_SECONDS, shares=shares),
+        claim=lambda room, _: dispatch.claim_due(limit=room, idle_seconds=IDLE_SECONDS, shares=shares),
         work=lambda message: dispatch.deliver_claimed(message, shares),
-        tidy=Tidying(),
         threads=SWEEP_THREADS,
+    )
+    upkeep = Upkeep(
+        [
+            (0.0, lambda: fallback.send_fallbacks(limit=FALLBACK_BATCH)),
+            (0.0, sweeping.expire_messages),
+            (BUDGET_SECONDS, sweeping.raise_budget_alerts),
+            (WIPE_SECONDS, sweeping.wipe_codes),
+        ]
     )
     calls = Poller(
         "callbacks",
         stopping,
-        claim=lambda room: callbacks.claim_due(limit=room),
+        claim=lambda room, at_work: callbacks.claim_due(limit=room, busy=[row.project_id for row in at_work]),
         work=callbacks.deliver,
         threads=CALLBACK_THREADS,
     )
     news = Poller(
         "alerts",
         stopping,
-        claim=lambda room: alerts.claim_due(limit=room),
+        claim=lambda room, _: alerts.claim_due(limit=room),
         work=alerts.deliver,
         tidy=Guarding(),
         threads=ALERT_THREADS,
     )
-    purge = Poller("the purge", stopping, claim=Purging(), work=lambda _: retention.purge(), threads=1)
-    return [sweep, calls, news, purge]
+    purge = Poller("the purge", stopping, claim=Purging(), work=lambda _: retention.purge())
+    return [sweep, Poller("the upkeep", stopping, tidy=upkeep), calls, news, purge]
 
 
 def keeper(stopping: threading.Event) -> Poller:
     """What holds the connections to the configuration. It has no rows to work on."""
-    return Poller("the connections", stopping, claim=lambda _: [], work=lambda _: None, tidy=connected.keep, threads=1)
+    return Poller("the connections", stopping, tidy=connected.keep)

@@ -6,6 +6,8 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from tests import factories
+from tests.api.calls import Api
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.models import Callback, CallbackAttempt, WebhookSecret
 from verification.services import callbacks, webhook_secrets
@@ -151,6 +153,20 @@ def test_one_project_does_not_take_all_the_places(api, outbox, receiver):
         api.manual_send(to=f"+4915112345{number:03d}", callback_url=receiver.url)
     assert outbox.messages
     assert len(callbacks.claim_due(limit=10)) == callbacks.PER_PROJECT
+
+
+def test_calls_under_way_take_up_their_projects_places(api, project, client, outbox, receiver):
+    other = factories.project()
+    for caller in (api, Api(client, other.api_key, other.secret_key)):
+        for number in range(3):
+            caller.manual_send(to=f"+4915112345{number:03d}", callback_url=receiver.url)
+    assert outbox.messages
+
+    def claimed(*busy):
+        return [row.project_id for row in callbacks.claim_due(limit=10, busy=busy)]
+
+    assert claimed(project.id, project.id, other.id) == [other.id]
+    assert claimed(project.id) == [project.id, other.id, other.id]
 
 
 def test_a_test_event_shows_how_the_receiver_answers(project, receiver):

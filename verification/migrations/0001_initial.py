@@ -1927,7 +1927,9 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ("-created_at",),
                 "indexes": [
-                    models.Index(condition=models.Q(("due_at__isnull", False)), fields=["due_at"], name="callback_due")
+                    models.Index(
+                        condition=models.Q(("due_at__isnull", False)), fields=["project", "due_at"], name="callback_due"
+                    )
                 ],
             },
         ),

@@ -157,7 +157,7 @@ class Callback(models.Model):
 
     class Meta:
         ordering = ("-created_at",)
-        indexes = (models.Index(name="callback_due", fields=("due_at",), condition=Q(due_at__isnull=False)),)
+        indexes = (models.Index(name="callback_due", fields=("project", "due_at"), condition=Q(due_at__isnull=False)),)
 
     def __str__(self) -> str:
         return f"Callback of {self.message_id}"

@@ -9,6 +9,7 @@ import json
 import logging
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUTS = Timeouts(connect=3.0, total=10.0)
 LEASE_SECONDS = 30  # longer than a call may take
-PER_PROJECT = 2  # calls of one project at a time
+PER_PROJECT = 2  # calls of one project at a time, in each worker
 RETRY_SECONDS = (5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200)
 JITTER = 0.2  # of the wait, either way, so that retries do not come in waves
 MAX_RETRY_AFTER_SECONDS = 86_400
@@ -48,9 +49,12 @@ class Try:
         return self.status is not None and 200 <= self.status < 300
 
 
-def claim_due(*, limit: int) -> list[Any]:
-    """Take callbacks that are due, at most two of a project."""
-    return sql.call_many("claim_callbacks", limit=limit, per_project=PER_PROJECT, lease_seconds=LEASE_SECONDS)
+def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[Any]:
+    """Take callbacks that are due, of each project as many as it has places. ``busy`` are the projects of those that
+    this process has under way, each as often as it is one's."""
+    return sql.call_many(
+        "claim_callbacks", limit=limit, per_project=PER_PROJECT, busy=list(busy), lease_seconds=LEASE_SECONDS
+    )
 
 
 def deliver(row: Any) -> None:

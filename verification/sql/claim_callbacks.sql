@@ -1,6 +1,9 @@
--- Take up to p_limit callbacks whose next try is due, at most p_per_project of any one project, so that a customer whose
--- server is slow holds up nobody else's. `due_at` moves to the end of a lease.
-CREATE OR REPLACE FUNCTION claim_callbacks(p_limit integer, p_per_project integer, p_lease_seconds integer)
+-- Take up to p_limit callbacks whose next try is due, so many that of any one project at most p_per_project are under way
+-- in the worker, so that a customer whose server is slow holds up nobody else's. p_busy names the project of each that is
+-- under way there now. `due_at` moves to the end of a lease.
+CREATE OR REPLACE FUNCTION claim_callbacks(
+    p_limit integer, p_per_project integer, p_busy bigint[], p_lease_seconds integer
+)
 RETURNS TABLE (
     message_id bigint, project_id bigint, url text, tries integer, channel text, status text, error text,
     finished_at timestamptz
@@ -10,18 +13,16 @@ DECLARE
     v_ids bigint[];
 BEGIN
     v_ids := ARRAY(
-        SELECT due.message_id FROM (
-            SELECT c.message_id, row_number() OVER (PARTITION BY c.project_id ORDER BY c.due_at) AS place, c.due_at
-            FROM verification_callback AS c
-            WHERE c.due_at <= v_now
+        SELECT due.message_id
+        FROM verification_project AS project
+        CROSS JOIN LATERAL (
+            SELECT c.message_id, c.due_at FROM verification_callback AS c
+            WHERE c.project_id = project.id AND c.due_at <= v_now
+            ORDER BY c.due_at
+            LIMIT greatest(p_per_project - cardinality(array_positions(p_busy, project.id)), 0)
+            FOR UPDATE SKIP LOCKED
         ) AS due
-        WHERE due.place <= p_per_project
         ORDER BY due.due_at LIMIT p_limit
-    );
-    v_ids := ARRAY(
-        SELECT c.message_id FROM verification_callback AS c
-        WHERE c.message_id = ANY (v_ids) AND c.due_at <= v_now
-        FOR UPDATE SKIP LOCKED
     );
     RETURN QUERY
     UPDATE verification_callback AS c
