@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 ESCAPE = 0x1B
 
 # In the order of their septets, the escape among them. Of the cedillas only the capital one is in it, and no back-tick.
@@ -28,6 +30,11 @@ def is_gsm7(text: str) -> bool:
 def length(text: str) -> int:
     """The size in what its alphabet counts: septets for GSM-7, UTF-16 units (an emoji is two) for UCS-2."""
     return sum(_costs(text, is_gsm7=is_gsm7(text)))
+
+
+def octets(text: str) -> int:
+    """The size as it travels. One SMS carries 140."""
+    return math.ceil(length(text) * 7 / 8) if is_gsm7(text) else length(text) * 2
 
 
 def segments(text: str) -> int:

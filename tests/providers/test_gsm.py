@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from providers import gsm
-from providers.gsm import is_gsm7, length, segments
+from providers.gsm import is_gsm7, length, octets, segments
 
 
 def test_the_table_has_its_127_characters_and_its_ten_extensions():
@@ -29,6 +29,11 @@ def test_it_knows_what_the_alphabet_lacks(character):
 )
 def test_it_counts_septets_or_utf_16_units(text, units):
     assert length(text) == units
+
+
+@pytest.mark.parametrize(("text", "size"), [("", 0), ("a" * 160, 140), ("a" * 161, 141), ("к" * 70, 140)])
+def test_it_counts_octets_as_they_travel(text, size):
+    assert octets(text) == size
 
 
 @pytest.mark.parametrize(

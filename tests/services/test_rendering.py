@@ -2,6 +2,7 @@
 
 import pytest
 
+from providers import gsm
 from tests import factories
 from verification.models import MessageTemplate
 from verification.services import rendering
@@ -120,6 +121,22 @@ def test_a_page_is_written_from_right_to_left_where_its_language_is(no_own_texts
 def test_the_code_comes_last_where_browsers_look_for_it(no_own_texts):
     text = render(web_otp_domain="shop.example").text
     assert text.splitlines()[-1] == "@shop.example #123456"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_ours_is_short_enough_for_android_and_still_has_code_and_hash(no_own_texts, language):
+    text = render(language=language, android_hash="FA+9qCX9VSu").text
+    assert gsm.octets(text) <= 140
+    assert text.startswith("123456") and text.endswith("\nFA+9qCX9VSu")
+
+
+def test_without_an_android_app_ours_is_whole(no_own_texts):
+    assert render(language="es").text == "123456 es tu código de Shop. Vale 3 min. No lo compartas."
+
+
+def test_what_is_left_out_for_android_are_the_last_sentences(no_own_texts):
+    text = render(language="es", name="Example shop", android_hash="FA+9qCX9VSu", web_otp_domain="shop.example").text
+    assert text == "123456 es tu código de Example shop.\nFA+9qCX9VSu\n@shop.example #123456"
 
 
 # --- filling in one pass ---------------------------------------------------------------------------------------------

@@ -12,14 +12,17 @@ from pathlib import Path
 from django.conf import settings
 from django.template.loader import render_to_string
 
+from providers import gsm
 from verification.models import ChannelType, MessageTemplate
 from verification.services.fresh import Remembered
 
 FALLBACK_LANGUAGE = "en"
 MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read
+ANDROID_MAX_BYTES = 140  # of an SMS that Android hands to an app (developers.google.com, SMS Retriever)
 RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
 
 _PLACEHOLDER = re.compile(r"\{(code|project|minutes)\}")
+_SENTENCE = re.compile(r"[^.。।]+[.。।]?\s*")
 _RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*)(?:\s*;\s*q=([01](?:\.[0-9]{0,3})?))?")
 
 
@@ -83,8 +86,9 @@ def render_text(
         return _email(own, texts, values, language, code_in_subject=project.code_in_subject)
     if channel == ChannelType.VOICE:
         return Rendered(fill(own.text if own else texts["voice"], {**values, "code": ", ".join(code)}))
-    text = fill(own.text if own else texts["sms"], values)
-    return Rendered(for_autofill(text, code, project) if channel == ChannelType.SMS else text)
+    if channel != ChannelType.SMS:
+        return Rendered(fill(own.text if own else texts["sms"], values))
+    return Rendered(for_autofill(fill(own.text, values), code, project) if own else _sms(texts["sms"], values, project))
 
 
 def _email(
@@ -108,6 +112,16 @@ def _email(
         },
     )
     return Rendered(text, fill(subject, values), page)
+
+
+def _sms(text: str, values: dict[str, str], project: Style) -> str:
+    """Our own text. Where an Android app shall read it, as many of its sentences as leave it short enough."""
+    sentences = _SENTENCE.findall(text)
+    while True:
+        sms = for_autofill(fill("".join(sentences).rstrip(), values), values["code"], project)
+        if not project.android_hash or len(sentences) < 2 or gsm.octets(sms) <= ANDROID_MAX_BYTES:
+            return sms
+        sentences.pop()
 
 
 def for_autofill(text: str, code: str, project: Style) -> str:

@@ -8,11 +8,18 @@ from urllib.parse import urlsplit
 
 from providers import gsm
 from verification.models import ChannelType, Project
-from verification.services.rendering import OwnText, Rendered, Style, fill, for_autofill, render_text
+from verification.services.rendering import (
+    ANDROID_MAX_BYTES,
+    OwnText,
+    Rendered,
+    Style,
+    fill,
+    for_autofill,
+    render_text,
+)
 
 MAX_CHARACTERS = 480
 MAX_SEGMENTS = 2  # SMS that one message may cost
-ANDROID_MAX_BYTES = 140  # of a message that Android hands to an app
 VENDOR_WORDED = frozenset({ChannelType.MESSENGER_B})  # the wording there is the platform's, not ours
 PLACEHOLDERS = frozenset({"code", "project", "minutes"})
 SAMPLE_CODES = {(True, False): "471836", (False, True): "KTRMWH", (True, True): "K7R3WH"}  # by digits, letters
@@ -70,7 +77,7 @@ def _sms_faults(project: Project, text: str) -> list[str]:
     if segments > MAX_SEGMENTS:
         alphabet = "GSM-7" if gsm.is_gsm7(typical) else "UCS-2, as some character is not in GSM-7"
         found.append(f"It travels as {segments} SMS ({alphabet}); {MAX_SEGMENTS} is the most.")
-    size = gsm.length(typical) * 7 // 8 if gsm.is_gsm7(typical) else gsm.length(typical) * 2
+    size = gsm.octets(typical)
     if project.android_hash and size > ANDROID_MAX_BYTES:
         found.append(f"With the app's hash it has {size} bytes; Android reads {ANDROID_MAX_BYTES}.")
     return found
