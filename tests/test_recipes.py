@@ -153,3 +153,18 @@ def test_the_code_in_javascript_can_be_read(source, tmp_path):
     (tmp_path / "guide.mjs").write_text(source)
     done = subprocess.run(["node", "--check", "guide.mjs"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_hash_of_an_android_app_is_made_as_android_makes_it(tmp_path):
+    if not (shutil.which("xxd") and shutil.which("openssl")):
+        pytest.skip("There is no xxd or openssl on this machine to run the recipe with.")
+    certificate = bytes(range(256)) * 4
+    (tmp_path / "certificate").write_bytes(certificate)
+    (tmp_path / "keytool").write_text(f"#!/bin/sh\ncat {tmp_path}/certificate\n")
+    (tmp_path / "keytool").chmod(0o755)
+    (found,) = (block for block in blocks(INTEGRATE, "sh") if "keytool" in block)
+    recipe = found.partition("manage.py")[0]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(["sh", "-ec", recipe], env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    expected = hashlib.sha256(b"com.example.shop " + certificate.hex().encode()).digest()
+    assert done.stdout == base64.b64encode(expected)[:11].decode() + "\n", done.stderr
