@@ -97,6 +97,7 @@ SERVICES = {
     "unisender_go": Service("Unisender Go", _KEY, "unisender_go.UnisenderGoTracking", _KEY, True),
 }  # fmt: skip
 _NEEDS_URL = frozenset({"postal", "unisender_go"})
+_ASKS_BY_GET = frozenset({"unisender_go"})  # whether the address answers, when it is entered; others by HEAD
 _BY_BASIC = frozenset({"amazon_ses"})  # confirm a subscription only where a password proves that it is ours
 
 _STATUSES = {
@@ -234,9 +235,12 @@ class Adapter(base.Adapter):
         return base.Health(True, f"{service.label} accepts the key.", _credits(data))
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        self._view(request)
+        if not self._is_question(request):
+            self._view(request)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        if self._is_question(request):
+            return base.HookReply()
         view, asked = self._view(request)
         conversation = Conversation(self.http)
         try:
@@ -347,6 +351,10 @@ class Adapter(base.Adapter):
         return ProviderError(
             f"{name}: {told[1]} ({code})", told[0], provider_status=str(code), retry_after=usual.retry_after
         )
+
+    def _is_question(self, request: base.HookRequest) -> bool:
+        """Whether the service only asks if there is somebody at the address."""
+        return request.method == "GET" and self.settings["service"] in _ASKS_BY_GET
 
     def _view(self, request: base.HookRequest) -> tuple[Any, Any]:
         """The library's view and the call as Django's request, verified. Raises :class:`HookForged`."""

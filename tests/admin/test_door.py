@@ -254,6 +254,15 @@ def test_an_address_that_the_client_made_up_does_not_help(client, user, settings
     assert not is_in(client)
 
 
+def test_an_address_that_nobody_can_read_does_not_help(client, user, settings):
+    settings.TRUSTED_PROXIES = 1
+    for number in range(throttle.PER_USER_AND_ADDRESS):
+        give_password(client, "wrong", HTTP_X_FORWARDED_FOR=f"garbage {number}")
+    assert give_password(client, HTTP_X_FORWARDED_FOR="more garbage").status_code == 200
+    assert not is_in(client)
+    assert give_password(client, HTTP_X_FORWARDED_FOR="192.0.2.1").status_code == 302
+
+
 def test_all_addresses_of_one_ipv6_network_count_as_one(client, user):
     for number in range(throttle.PER_USER_AND_ADDRESS):
         give_password(client, "wrong", REMOTE_ADDR=f"2001:db8:1:2::{number}")

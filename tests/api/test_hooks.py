@@ -2,6 +2,7 @@
 
 import json
 import threading
+from urllib.parse import urlsplit
 
 import pytest
 from django.utils import timezone
@@ -10,7 +11,7 @@ from providers.base import Outcome, Result
 from tests import factories
 from verification.models import Callback, Message, Provider, Suppression
 from verification.services import dispatch, receipts
-from verification.services.providers import hook_secret_of
+from verification.services.providers import hook_secret_of, hook_url, store_settings
 
 pytestmark = pytest.mark.django_db
 
@@ -161,6 +162,22 @@ def test_a_secret_that_was_copied_from_another_row_opens_nothing(client, provide
     Provider.objects.filter(pk=provider.pk).update(hook_secret=known.hook_secret)
     assert report(client, provider, secret=hook_secret_of(known), id="id-1", status="failed").status_code == 404
     assert f"provider {provider.pk} is not heard" in caplog.text
+
+
+def test_whether_the_address_answers_can_be_asked_without_effect(client, provider, sent):
+    """Of a gateway that reports by GET, and with all that makes a report: HEAD is none."""
+    provider.type = "http"
+    values = {"url": "http://127.0.0.1:9/send", "message_id_path": "id", "has_receipts": True, "receipt_secret": "hush"}
+    store_settings(
+        provider, values | {"receipt_id_field": "id", "receipt_status_field": "is", "receipt_success": "there"}
+    )
+    provider.save()
+    path, asked = urlsplit(hook_url(provider)).path, {"id": "id-1", "is": "there"}
+    assert client.head(path, asked, headers={"x-receipt-secret": "hush"}).status_code == 200
+    assert status(sent) == "sent"
+    assert client.head(f"{path}-wrong").status_code == 404
+    assert client.get(path, asked, headers={"x-receipt-secret": "hush"}).status_code == 200
+    assert status(sent) == "success"
 
 
 def test_garbage_is_a_400(client, provider):

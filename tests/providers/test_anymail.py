@@ -14,13 +14,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from providers import registry
-from providers.base import Outcome, ReceiptStatus
+from providers.base import HookRequest, Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, ProviderError, SettingsInvalid
 from providers.http import HttpDoor
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
 from tests.fakes.memory import FakeMemory
-from tests.fakes.messages import error_of, make_sms
+from tests.fakes.messages import HOOK_URL, error_of, make_sms
 
 TYPE = "anymail"
 SETTINGS = {
@@ -360,6 +360,14 @@ def test_a_body_that_is_changed_after_signing_is_forged(build):
     changed = call(report.body.replace(b"delivered", b"bounce"), **report.headers)
     with pytest.raises(HookForged):
         receipts_of(build(**SENDGRID), changed)
+
+
+def test_unisender_go_asks_by_get_whether_the_address_answers(build):
+    """Before it is told here that there are reports; a service that does not ask so gets nothing."""
+    question = HookRequest("GET", HOOK_URL, "", {}, b"")
+    assert receipts_of(build(service="unisender_go", has_webhook=False), question) == ()
+    with pytest.raises(HookForged):
+        receipts_of(build(), question)
 
 
 @pytest.mark.parametrize("body", [b"x", b"[]", b"5", b"\xff"])

@@ -122,6 +122,7 @@ def bodies(adapter, **changes):
         ({"sender": "x" * 21}, "sender"),
         ({"sender": "Łódź"}, "sender"),
         ({"port": 0}, "port"),
+        ({"port": 65536}, "port"),
         ({"binds": 0}, "binds"),
         ({"binds": 11}, "binds"),
         ({"window": 0}, "window"),

@@ -577,6 +577,41 @@ def test_behind_a_trusted_proxy_what_the_caller_wrote_before_it_counts_for_nothi
     assert problem(refused) == (429, "rate_limited")
 
 
+@pytest.mark.parametrize("written", ["", "garbage", "unknown", "_hidden", "198.41.0.300", "[198.41.0.5", "8.8.8.8, "])
+def test_callers_without_a_readable_address_share_one_limit(api, project, settings, written):
+    """The proxy's own address, a neighbour's, would free them of it."""
+    settings.TRUSTED_PROXIES = 1
+    project.set(creates_per_address=1)
+    assert create_from(api, "10.0.0.1", **{"x-forwarded-for": written}).status_code == 200
+    assert create_from(api, "10.0.0.1", **{"x-forwarded-for": "other garbage"}).status_code == 429
+    assert create_from(api, "10.0.0.1", **{"x-forwarded-for": "198.41.0.5"}).status_code == 200
+
+
+@pytest.mark.parametrize("written", ["198.41.0.5:4711", "198.41.0.5:", " 198.41.0.5 ", "::ffff:198.41.0.5"])
+def test_an_address_may_be_written_with_its_port(api, project, settings, written):
+    settings.TRUSTED_PROXIES = 1
+    project.set(creates_per_address=1)
+    create_from(api, "10.0.0.1", **{"x-forwarded-for": "198.41.0.5"})
+    assert create_from(api, "10.0.0.1", **{"x-forwarded-for": written}).status_code == 429
+
+
+@pytest.mark.parametrize("written", ["[2001:500:2::2]", "[2001:500:2::2]:443", "2001:500:2::2"])
+def test_an_address_of_ipv6_may_stand_in_brackets(api, project, settings, written):
+    settings.TRUSTED_PROXIES = 1
+    project.set(creates_per_address=1)
+    create_from(api, "10.0.0.1", **{"x-forwarded-for": "2001:500:2::1"})
+    assert create_from(api, "10.0.0.1", **{"x-forwarded-for": written}).status_code == 429
+
+
+def test_who_passed_fewer_proxies_than_there_are_is_still_told_apart(api, project, settings):
+    """One that reaches the second proxy without the first, whose own address is a neighbour's."""
+    settings.TRUSTED_PROXIES = 2
+    project.set(creates_per_address=1)
+    assert create_from(api, "10.0.0.1", **{"x-forwarded-for": "198.41.0.5"}).status_code == 200
+    assert create_from(api, "10.0.0.1", **{"x-forwarded-for": "198.41.0.6"}).status_code == 200
+    assert create_from(api, "10.0.0.1", **{"x-forwarded-for": "198.41.0.5"}).status_code == 429
+
+
 # --- the cache is away -----------------------------------------------------------------------------------------------
 
 

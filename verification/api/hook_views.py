@@ -23,12 +23,19 @@ MAX_HOOK_BYTES = 64 * 1024  # vendors batch their receipts; none known sends mor
 class ProviderHookView(APIView):
     """A wrong path is 404, a forged call 401, an unreadable one 400; whatever is genuine is answered 200.
 
+    HEAD at the right path is 200 and has no effect: services ask so whether the address answers when it is entered,
+    some before they tell the key that they will sign with.
+
     Signatures are computed over our configured public address, never over what the caller says the host is.
     """
 
     is_server_only: ClassVar[bool] = True
     authentication_classes = ()
     schema = None
+
+    def head(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
+        receipts.find_provider(provider_uuid, secret)
+        return HttpResponse()
 
     def get(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
         return self._answer(request, provider_uuid, secret)
@@ -45,12 +52,16 @@ class ProviderHookView(APIView):
         try:
             reply = receipts.take_in(provider, _hook_request(raw, body))
         except HookForged:
-            log.warning("A forged call for %s from %s was refused.", provider.name, client_address(raw))
+            log.warning("A forged call for %s from %s was refused.", provider.name, _caller(raw))
             return HttpResponse(status=401)
         except HookUnreadable as error:
             log.warning("A call of %s makes no sense: %s", provider.name, error)
             return HttpResponse(status=400)
         return HttpResponse(reply.body, status=reply.status, content_type=reply.content_type)
+
+
+def _caller(request: HttpRequest) -> str:
+    return client_address(request) or "an unknown address"
 
 
 def _hook_request(request: HttpRequest, body: bytes) -> HookRequest:
