@@ -1,12 +1,32 @@
 """How log lines look: JSON for machines, one plain line for people. Neither ever shows a secret we know of."""
 
 import logging
-
-import structlog
+from functools import cached_property
 
 
 def formatter(log_format: str) -> logging.Formatter:
     """A formatter for the standard library's handlers; ``log_format`` is ``json`` or ``console``."""
+    return LateFormatter(log_format)
+
+
+class LateFormatter(logging.Formatter):
+    """Loads structlog with the first line that is written: most commands write none, and start sooner without it."""
+
+    def __init__(self, log_format: str) -> None:
+        super().__init__()
+        self.log_format = log_format
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._formatter.format(record)
+
+    @cached_property
+    def _formatter(self) -> logging.Formatter:
+        return _make(self.log_format)
+
+
+def _make(log_format: str) -> logging.Formatter:
+    import structlog
+
     renderer = (
         structlog.processors.JSONRenderer()
         if log_format == "json"

@@ -6,6 +6,8 @@ from django.views.generic import RedirectView
 
 from verification.api import docs_views
 
+admin.autodiscover()
+
 handler400 = "verification.api.middleware.bad_request"
 handler404 = "verification.api.middleware.not_found"
 handler500 = "verification.api.middleware.server_error"

@@ -1,6 +1,8 @@
 """Who may import whom: the picture in docs/architecture.md, read from the imports."""
 
 import ast
+import subprocess
+import sys
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -133,3 +135,10 @@ def test_no_files_import_each_other_in_a_circle():
     above = {path: {file_of(module) for module in imported(path)} - {None, path} for path, _ in rooms()}
     order = TopologicalSorter(above).static_order()  # raises CycleError, which names the circle
     assert set(above) <= set(order)
+
+
+def test_a_worker_loads_no_page_and_starts_the_sooner():
+    program = "import sys, django; django.setup(); import verification.worker; print(*sys.modules)"
+    loaded = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True)
+    pages = ("verification.admin", "verification.api", "config.urls", "structlog", "boto3", "anymail", "apprise")
+    assert [module for module in loaded.split() if module.startswith(pages)] == []

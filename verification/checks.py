@@ -15,12 +15,14 @@ from redis.exceptions import RedisError, ResponseError
 
 from providers import guard, registry
 
+EVERYWHERE = "watchword"  # the tag of those that concern a process that shows no page, too
+
 # Before 15 whoever owns the database could let the audit log be emptied: setting a parameter needed no permission.
 OLDEST_POSTGRESQL = 15
 OLDEST_VALKEY = 7  # workers wait with BLMPOP. Valkey calls itself redis_version 7.2.4 and is new enough in any version
 
 
-@register()
+@register(EVERYWHERE)
 def adapters_load(**_: Any) -> list[CheckMessage]:
     return [
         Error(
@@ -32,7 +34,7 @@ def adapters_load(**_: Any) -> list[CheckMessage]:
     ]
 
 
-@register()
+@register(EVERYWHERE)
 def networks_are_networks(**_: Any) -> list[CheckMessage]:
     try:
         guard.networks(settings.OUTBOUND_ALLOWED_NETWORKS)

@@ -50,7 +50,7 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     signals: SimpleQueue[int] = SimpleQueue()  # which, unlike an event, a signal handler may touch at any moment
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: signals.put(number))
-    addresses.warm()
+    addresses.keep_patterns()
     languages()
     actors = [deliver_message, deliver_connected] if holds_connections else [deliver_message]
     neighbours = Neighbours()
