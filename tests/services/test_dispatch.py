@@ -327,6 +327,16 @@ def test_whoever_may_have_sent_it_is_never_asked_again(api, outbox):
     assert asked() == [("first", "unknown"), ("second", "temporary"), ("second", "accepted")]
 
 
+def test_not_even_where_the_database_crashed_and_forgot_the_claim(api, outbox):
+    outbox.answer("first", UNKNOWN)
+    outbox.answer("second", TEMPORARY)
+    message_id = send(api)
+    deliver(message_id)
+    Message.objects.update(status="queued", claims=0, due_at=timezone.now())
+    deliver(message_id)
+    assert asked()[2:] == [("second", "accepted")]
+
+
 def test_where_there_is_no_other_the_message_is_sent_but_unconfirmed(api, outbox, project):
     alone(project)
     outbox.answer("first", NoAnswer("The connection was lost."))

@@ -1789,6 +1789,11 @@ class Migration(migrations.Migration):
                         name="message_due",
                     ),
                     models.Index(
+                        condition=models.Q(("status__in", ("queued", "sending"))),
+                        fields=["expires_at"],
+                        name="message_expires",
+                    ),
+                    models.Index(
                         condition=models.Q(("fallback_at__isnull", False)),
                         fields=["fallback_at"],
                         name="message_falls_back",

@@ -105,6 +105,11 @@ class Message(models.Model):
                 fields=("-created_at",),
                 condition=Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
             ),
+            models.Index(
+                name="message_expires",
+                fields=("expires_at",),
+                condition=Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
+            ),
             models.Index(name="message_falls_back", fields=("fallback_at",), condition=Q(fallback_at__isnull=False)),
             models.Index(name="message_awaits_receipt", fields=("due_at",), condition=Q(status=MessageStatus.SENT)),
             models.Index(

@@ -38,7 +38,8 @@ DECLARE
     v_others bigint[];
     v_ids bigint[] := '{}';
 BEGIN
-    -- A claim need not wait for the disk: one that a crash of the server forgets is as one whose worker died with it.
+    -- A claim need not wait for the disk: one that a crash of the server forgets is as one whose worker died with it. The
+    -- next commit that does wait, of whomever, takes it along.
     PERFORM set_config('synchronous_commit', 'off', true);
     IF p_message IS NOT NULL THEN
         v_ids := ARRAY(
@@ -125,7 +126,7 @@ BEGIN
         m.expires_at <= v_now OR NOT project.is_enabled OR coalesce(session_state(s, v_now) <> 'open' AND s.id IS NOT NULL, false),
         ARRAY(
             SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
-            WHERE m.claims > 1 AND attempt.message_id = m.id AND attempt.outcome = 'unknown'
+            WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'
         ),
         m.recipient_id,
         (

@@ -90,7 +90,7 @@ DECLARE
     v_ids bigint[] := ARRAY(
         SELECT id FROM verification_message
         WHERE status IN ('queued', 'sending') AND expires_at <= v_now AND due_at <= v_now
-        ORDER BY created_at
+        ORDER BY expires_at
         LIMIT p_limit FOR UPDATE SKIP LOCKED
     );
 BEGIN

@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent
 # read whole all the same, such as one of a single row, would then look dear enough to compile the plan.
 BY_KEY = (
     "claim_messages",
+    "expire_messages",
     "finish_message",
     "open_session",
     "queue_manual_message",
