@@ -55,7 +55,10 @@ class Command(WatchwordCommand):
         if password:
             data["owner_password"] = password
             shown.append((f"Password of {owner}", password))
-        text = f"Project {new.project.pk} ({name}) is made. Keep these, they are not shown again:\n\n{aligned(shown)}"
+        text = (
+            f"Project {new.project.pk} ({name}) is made. Keep these, they are not shown again:\n\n{aligned(shown)}\n\n"
+            "It has no channel yet: add a provider in the panel or with addprovider."
+        )
         self.show(data, text, as_json=json)
 
 
