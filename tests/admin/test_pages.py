@@ -1,5 +1,7 @@
 """Every registered page, seen by a superuser, an owner, a member of another project, and nobody."""
 
+from urllib.parse import urlencode
+
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
@@ -105,14 +107,33 @@ def test_the_list_shows_the_owner_the_row_and_a_stranger_none(panel, model):
     assert is_sent_away(panel.as_("anonymous").get(url(model, "changelist")))
 
 
-@pytest.mark.parametrize("page", ["change", "history"])
 @pytest.mark.parametrize("model", MODELS)
-def test_the_row_opens_for_its_owner_only(panel, model, page):
-    address = url(model, page, panel.rows[model].pk)
+def test_the_row_opens_for_its_owner_only(panel, model):
+    address = url(model, "change", panel.rows[model].pk)
     assert panel.as_("root").get(address).status_code == 200
     assert panel.as_("owner").get(address).status_code == 200
     assert is_sent_away(panel.as_("stranger").get(address))
     assert is_sent_away(panel.as_("anonymous").get(address))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_history_of_a_row_is_in_the_audit_log(panel, model):
+    row = panel.rows[model]
+    address, about = url(model, "history", row.pk), f"{row._meta.label_lower}:{row.pk}"
+    shown = panel.as_("owner").get(address, follow=True)
+    assert shown.redirect_chain[0][0] == f"{url(AuditEntry, 'changelist')}?{urlencode({'about': about})}"
+    assert {(line.object_type, line.object_id) for line in shown.context["cl"].result_list} <= {tuple(about.split(":"))}
+    assert is_sent_away(panel.as_("stranger").get(address))
+    assert is_sent_away(panel.as_("anonymous").get(address))
+
+
+def test_the_history_tells_what_no_form_did(panel):
+    provider = panel.rows[Provider]
+    Provider.objects.filter(pk=provider.pk).update(priority=7)
+    page = panel.as_("owner").get(url(Provider, "history", provider.pk), follow=True)
+    assert [line.action for line in page.context["cl"].result_list] == ["Changed", "Created"]
+    stranger = panel.as_("stranger").get(page.redirect_chain[0][0])
+    assert not stranger.context["cl"].result_list
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -114,7 +114,9 @@ def test_the_secret_of_challenges_is_kept_and_shown_nowhere(panel):
     again = change(panel, challenge_min_score="0.7")
     assert challenge_secret_of(panel.project) == "0x4AAA-hush"
     assert "hush" not in again.content.decode()
-    history = panel.as_("owner").get(reverse("admin:verification_project_history", args=(panel.project.pk,)))
+    history = panel.as_("owner").get(
+        reverse("admin:verification_project_history", args=(panel.project.pk,)), follow=True
+    )
     assert "hush" not in history.content.decode()
 
 

@@ -35,6 +35,8 @@ class UnreadFilter(admin.SimpleListFilter):
 class AlertAdmin(TrafficAdmin):
     """Opening an alert marks it as read, for all members of its project."""
 
+    empty_text = "Nothing has needed your attention so far."
+    has_history = False
     list_display = ("state", "shown_title", "told", "project", "created")
     list_display_links = ("shown_title",)
     list_filter = (ProjectFilter, UnreadFilter, CreatedFilter)

@@ -55,16 +55,32 @@ class KindFilter(admin.SimpleListFilter):
         return queryset.exclude(action__in=CHANGES) if self.value() == "acts" else queryset
 
 
+class ObjectFilter(admin.SimpleListFilter):
+    """One row's history, where its page leads to."""
+
+    title = "object"
+    parameter_name = "about"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        kind, _, number = (self.value() or "").partition(":")
+        return [(f"{kind}:{number}", f"{KINDS[kind].capitalize()} {number}")] if kind in KINDS else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        kind, _, number = (self.value() or "").partition(":")
+        return queryset.filter(object_type=kind, object_id=number) if kind else queryset
+
+
 @admin.register(AuditEntry)
 class AuditAdmin(ScopedAdmin):
     list_display = ("time", "who", "act", "thing", "fields_changed", "project", "client")
     list_display_links = ("time",)
-    list_filter = (ProjectFilter, KindFilter, TimeFilter)
+    list_filter = (ProjectFilter, ObjectFilter, KindFilter, TimeFilter)
     list_select_related = ("project",)
     search_fields = ("=who", "=object_id")
     search_help_text = "Whole user, command or id"
     ordering = ("-id",)
     actions = None
+    has_history = False
     show_close_button = True
     fieldsets = (
         (None, {"fields": ("time_exactly", "who", "client", "act", "thing", "object_number", "project")}),

@@ -66,6 +66,7 @@ class AttemptInline(ScopedInline):
 
 @admin.register(Callback)
 class CallbackAdmin(TrafficAdmin):
+    empty_text = "They appear once your server sends a message that names a callback_url."
     list_display = ("number", "shown_url", "state", "tries", "project", "created")
     list_filter = (ProjectFilter, StateFilter, CreatedFilter)
     list_select_related = ("project",)

@@ -115,8 +115,8 @@ def _steps(request: HttpRequest, projects: Any) -> list[Step]:
         ),
         Step(
             "Send the first code",
-            "Call POST /session/create with the key; the session shows up here.",
-            "",
+            "Call POST /session/create with the key, as the API reference shows; the session shows up here.",
+            "/docs/",
             Session.objects.filter(project__in=projects).exists(),
         ),
     ]

@@ -46,6 +46,8 @@ class LastFilter(CreatedFilter):
 
 @admin.register(Decision)
 class DecisionAdmin(TrafficAdmin):
+    empty_text = "Nothing was refused so far."
+    has_history = False
     list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
     list_filter = (ProjectFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)

@@ -35,6 +35,7 @@ class RunningFilter(admin.SimpleListFilter):
 
 @admin.register(GuardBlock)
 class GuardBlockAdmin(TrafficAdmin):
+    empty_text = "Nothing suspicious was found."
     list_display = ("shown_rule", "subject_shown", "state", "shown_refused", "project", "began")
     list_filter = (ProjectFilter, RunningFilter, "rule")
     list_select_related = ("project",)

@@ -75,6 +75,7 @@ class StateFilter(admin.SimpleListFilter):
 
 @admin.register(ApiKey)
 class KeyAdmin(ScopedAdmin):
+    empty_text = "An app needs one of the kind API, a server one of the kind secret."
     list_display = ("key", "kind_shown", "project", "state", "created", "expires", "last_used")
     list_filter = (ProjectFilter, StateFilter, "kind")
     list_select_related = ("project", "created_by")

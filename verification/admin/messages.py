@@ -55,6 +55,8 @@ class AttemptInline(ScopedInline):
 
 @admin.register(Message)
 class MessageAdmin(TrafficAdmin):
+    empty_text = "They appear once your app asks for a code, or your server sends one."
+    has_history = False
     list_display = (
         "short_id",
         "masked",

@@ -63,6 +63,7 @@ def title_of(link: str, *, default: str) -> str:
 
 def account(request: HttpRequest) -> list[dict[str, Any]]:
     return [
+        {"title": "API reference", "link": "/docs/"},
         {"title": "Second factor", "link": reverse("admin:second_factor")},
         {"title": "Change password", "link": reverse("admin:password_change")},
     ]

@@ -39,6 +39,7 @@ class SubscriptionInline(ScopedInline):
 
 @admin.register(Recipient)
 class RecipientAdmin(TrafficAdmin):
+    empty_text = "They appear once somebody asks for a code."
     list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
     list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
     list_select_related = ("project",)

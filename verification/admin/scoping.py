@@ -20,6 +20,7 @@ from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet, URLField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 from unfold.admin import ModelAdmin, TabularInline
@@ -159,6 +160,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
     """The base of every page of the panel."""
 
     goes_with_it = ""  # what is deleted with a row, for the page that asks
+    empty_text = ""  # what a list without rows tells: where they come from, or that it is well so
+    has_history = True  # whether people change its rows, so that the audit log has lines about them
     paginator = ShortCount
     list_per_page = 50
     list_max_show_all = 0
@@ -182,12 +185,21 @@ class ScopedAdmin(Scoped, ModelAdmin):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """What only the service knows, under its lock (whether there is room for one more), comes as an exception."""
+        extra_context = {"show_history": self.has_history, **(extra_context or {})}
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
         except Misuse as error:
             self.message_user(request, str(error), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
         return response
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """What the audit log has of the row. Django's own page knows only what was done in these forms."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            return HttpResponseRedirect(reverse("admin:index"))
+        about = f"{self.opts.label_lower}:{row.pk}"
+        return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query={"about": about}))
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         allowed: set[str] = set()

@@ -66,6 +66,8 @@ class SessionMessageInline(ScopedInline):
 
 @admin.register(Session)
 class SessionAdmin(TrafficAdmin):
+    empty_text = "They appear once your app asks for a code."
+    has_history = False
     list_display = ("short_id", "masked", "shown_channel", "state", "tries", "project", "created")
     list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, TestFilter)
     list_select_related = ("project", "recipient")

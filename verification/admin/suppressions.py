@@ -36,6 +36,7 @@ class LiveFilter(admin.SimpleListFilter):
 
 @admin.register(Suppression)
 class SuppressionAdmin(TrafficAdmin):
+    empty_text = "Nobody has bounced, complained or opted out."
     list_display = ("masked", "shown_channel", "shown_reason", "state", "project", "created")
     list_filter = (ProjectFilter, LiveFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
