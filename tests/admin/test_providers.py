@@ -7,6 +7,8 @@ from providers import registry
 from providers.base import Adapter, SettingKind
 from tests import factories
 from tests.admin.rows import form_values
+from verification.admin.providers import UNREADABLE
+from verification.crypto import encrypt
 from verification.models import Channel, ChannelType, Provider
 from verification.services.providers import hook_url, stored_secrets
 
@@ -91,6 +93,19 @@ def test_the_type_and_channel_stay_as_they_are(panel):
     after = Provider.objects.get(pk=provider.pk)
     assert (after.type, after.channel, after.project) == ("http", "sms", panel.project)
     assert (hook_url(after), after.settings) == (hook_url(provider), provider.settings)
+
+
+def test_what_no_key_opens_stays_until_it_is_entered_again(panel):
+    provider, client = panel.rows[Provider], panel.as_("owner")
+    Provider.objects.update(secrets=encrypt("{}", place="elsewhere"), hook_secret=encrypt("x", place="elsewhere"))
+    page = reverse("admin:verification_provider_change", args=(provider.pk,))
+    shown = client.get(page)
+    assert "Saving makes a new one" in shown.content.decode()
+    assert UNREADABLE in str(client.post(page, form_values(shown)).context["errors"])
+    assert client.post(page, form_values(shown) | {"setting_headers": "X-Key: again"}).status_code == 302
+    provider.refresh_from_db()
+    assert stored_secrets(provider)["headers"] == "X-Key: again"
+    assert hook_url(provider) in client.get(page).content.decode()
 
 
 def test_prefixes_are_checked(panel):

@@ -231,7 +231,9 @@ class ProviderAdmin(BreakerAdmin):
         try:
             url = hook_url(provider)
         except DecryptionFailed:
-            return "It cannot be read with the present encryption keys."
+            return (
+                "It cannot be read with the present encryption keys. Saving makes a new one, to enter at the service."
+            )
         return format_html(
             '<code class="ww-code ww-break">{}</code><p class="ww-help">Enter it at the service, so that it can'
             " report what became of a message. Treat it as a secret.</p>",

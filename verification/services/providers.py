@@ -120,11 +120,13 @@ def add_provider(
 def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     """Check the settings and put them on the (unsaved) row, the secret ones encrypted.
 
-    A row that has none yet gets the secret of its hook.
     A secret that is left empty keeps its stored value, but not for another server: whoever may change the address would
-    else have the secret sent to one of their own. Raises :class:`providers.errors.SettingsInvalid`.
+    else have the secret sent to one of their own. Secrets that no key opens are replaced by those that are given, and
+    stay while none is. A row whose hook has no secret, or an unreadable one, gets a new one.
+
+    Raises :class:`providers.errors.SettingsInvalid` and :class:`verification.crypto.DecryptionFailed`.
     """
-    stored = stored_secrets(provider)
+    stored = _secrets_before(provider, values)
     given = {name: value for name, value in values.items() if not (value == "" and name in stored)}
     cleaned = registry.clean_settings(provider.type, {**stored, **given}, settings.OUTBOUND_ALLOWED_NETWORKS)
     plain, secret = registry.split_secrets(provider.type, cleaned)
@@ -133,8 +135,19 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
         raise SettingsInvalid(dict.fromkeys(kept, "enter it again, as it would go to another server"))
     provider.settings = plain
     provider.secrets = encrypt(json.dumps(secret), place=places.provider_secrets(provider.uuid)) if secret else None
-    if not provider.hook_secret:
+    if not _has_hook_secret(provider):
         provider.hook_secret = encrypt(generate_hook_secret(), place=places.provider_hook(provider.uuid))
+
+
+def _secrets_before(provider: Provider, values: Mapping[str, object]) -> dict[str, Any]:
+    """Those that are stored; none where they cannot be read and others are given in their place."""
+    declared = registry.adapter_class(provider.type).declared
+    try:
+        return stored_secrets(provider)
+    except DecryptionFailed:
+        if not any(values.get(setting.name) for setting in declared if setting.kind is SettingKind.SECRET):
+            raise
+        return {}
 
 
 def _servers(provider_type: str, values: Mapping[str, Any]) -> list[str]:
@@ -163,6 +176,13 @@ def hook_url(provider: Provider) -> str:
     Raises :class:`verification.crypto.DecryptionFailed`.
     """
     return f"{settings.BASE_URL}/hooks/{provider.uuid}/{hook_secret_of(provider)}"
+
+
+def _has_hook_secret(provider: Provider) -> bool:
+    try:
+        return bool(hook_secret_of(provider))
+    except DecryptionFailed:
+        return False
 
 
 def hook_secret_of(provider: Provider) -> str:
