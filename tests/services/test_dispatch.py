@@ -11,7 +11,7 @@ from tests import clock, factories
 from tests.api.calls import WRONG
 from tests.fakes import collector
 from verification.models import Callback, DailySpend, DeliveryAttempt, Message
-from verification.services import dispatch, receipts, sweeping
+from verification.services import dispatch, killswitch, receipts, sweeping
 
 pytestmark = pytest.mark.django_db
 
@@ -247,6 +247,55 @@ def test_a_provider_deleted_while_it_sends_does_not_undo_the_record_of_its_accep
     message = deliver(send(api))
     assert (message.status, message.provider_id) == ("success", None)
     assert asked() == [("first", "accepted")]
+
+
+def while_the_first_is_asked(monkeypatch, happen):
+    """Let something happen meanwhile, which every process knows of; then the first is busy."""
+
+    def send_after(adapter, message):
+        if adapter.settings["name"] == "first":
+            happen(message)
+            factories.forget()
+            return TEMPORARY
+        return collect(adapter, message)
+
+    collect = collector.Adapter.send
+    monkeypatch.setattr(collector.Adapter, "send", send_after)
+
+
+def test_a_code_that_was_verified_meanwhile_goes_to_no_further_provider(api, monkeypatch):
+    session_id = api.create().data["session_id"]
+    while_the_first_is_asked(monkeypatch, lambda message: api.check(session_id, message.code))
+    message = deliver(Message.objects.get().pk)
+    assert (asked(), message.claimed_at) == ([("first", "temporary")], None)
+    assert deliver(message.pk).status == "expired"
+
+
+def test_a_channel_that_was_stopped_meanwhile_is_not_sent_over_by_a_further_provider(api, monkeypatch):
+    while_the_first_is_asked(monkeypatch, lambda _: killswitch.stop("sms"))
+    message = deliver(send(api))
+    assert asked() == [("first", "temporary")]
+    assert deliver(message.pk).status == "failed"
+
+
+def test_a_project_that_was_switched_off_meanwhile_sends_no_more(api, project, monkeypatch):
+    while_the_first_is_asked(monkeypatch, lambda _: project.set(is_enabled=False))
+    message = deliver(send(api))
+    assert asked() == [("first", "temporary")]
+    assert deliver(message.pk).status == "expired"
+
+
+def test_a_provider_that_was_switched_off_meanwhile_is_not_asked(api, project, monkeypatch):
+    seconds = project.row.providers.filter(name="second")
+    while_the_first_is_asked(monkeypatch, lambda _: seconds.update(is_enabled=False))
+    assert deliver(send(api)).status == "sending"
+    assert asked() == [("first", "temporary")]
+
+
+def test_what_a_receipt_settled_meanwhile_goes_to_no_further_provider(api, project, monkeypatch):
+    while_the_first_is_asked(monkeypatch, lambda _: Message.objects.update(status="sent", code_encrypted=None))
+    assert deliver(send(api)).status == "sent"
+    assert asked() == [("first", "temporary")]
 
 
 # --- trying again ----------------------------------------------------------------------------------------------------

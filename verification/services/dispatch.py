@@ -151,11 +151,11 @@ class _Offer:
         self.started_at = time.monotonic()
         self.answer = _Answer(is_unknown=bool(message.unknown_at))
         self.faults: list[tuple[LiveProvider, Result]] = []
+        self.has_asked = False
 
     def run(self) -> None:
         message = self.message
-        project = recent_projects.get(message.project_id, lambda: load_project(message.project_id))
-        if project and (reason := stop_reason(project, message.channel, message.address)):
+        if reason := self._stop_reason():
             _finish(message, MessageStatus.FAILED, error=reason)
             return
         try:
@@ -171,15 +171,15 @@ class _Offer:
             for provider, result in self.faults:
                 _note_fault(provider, result)
 
+    def _stop_reason(self) -> str:
+        message = self.message
+        project = recent_projects.get(message.project_id, lambda: load_project(message.project_id))
+        return stop_reason(project, message.channel, message.address) if project else ""
+
     def _ask_in_turn(self, message: Any, outgoing: OutgoingMessage) -> None:
-        for provider in providers_for(
-            project_id=message.project_id,
-            channel=message.channel,
-            address=message.address,
-            pinned_id=message.pinned_provider_id,
-            left_out={*message.unknown_at, *message.no_account_at},
-            accounts=message.accounts,
-        ):
+        had_their_turn: set[int] = set()
+        while provider := self._next_provider(had_their_turn):
+            had_their_turn.add(provider.id)
             sender = sender_of(provider)
             if sender is None:
                 if self._is_handed_over(provider):
@@ -190,9 +190,31 @@ class _Offer:
             if _stopping.is_set() or self._elapsed() > OFFER_SECONDS or self._lives_seconds() <= 0:
                 self.answer.retry_after = 0
                 break
+            if self.has_asked and not self._is_still_wanted():
+                _finish(message, MessageStatus.SENDING, seconds=0)  # whoever claims it next sees what it came to
+                return
+            self.has_asked = True
             if self._is_settled_by(provider, sender, addressed(outgoing, provider, message)):
                 return
         self._conclude()
+
+    def _next_provider(self, had_their_turn: set[int]) -> LiveProvider | None:
+        """As things stand now: to ask those before it may have taken many seconds."""
+        message = self.message
+        providers = providers_for(
+            project_id=message.project_id,
+            channel=message.channel,
+            address=message.address,
+            pinned_id=message.pinned_provider_id,
+            left_out={*message.unknown_at, *message.no_account_at, *had_their_turn},
+            accounts=message.accounts,
+        )
+        return providers[0] if providers else None
+
+    def _is_still_wanted(self) -> bool:
+        """False if the code is of no use any more, must not be sent, or is not ours to send."""
+        wanted = sql.call("is_still_wanted", message=self.message.id, claims=self.message.claims).is_still_wanted
+        return wanted and not self._stop_reason()
 
     def _is_handed_over(self, provider: LiveProvider) -> bool:
         """Leave the message to a worker that holds this provider's connection. False if it was left to one already

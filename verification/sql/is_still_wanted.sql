@@ -1,0 +1,13 @@
+-- Whether a message is still its claimer's to send and its code still of use, after another provider was asked.
+CREATE OR REPLACE FUNCTION is_still_wanted(p_message bigint, p_claims integer) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM verification_message AS m
+        JOIN verification_project AS project ON project.id = m.project_id
+        LEFT JOIN verification_session AS s ON s.id = m.session_id
+        WHERE m.id = p_message
+          AND m.status = 'sending'
+          AND m.claims = p_claims
+          AND project.is_enabled
+          AND (m.session_id IS NULL OR session_state(s, clock_timestamp()) = 'open')
+    )
+$$;
