@@ -27,7 +27,7 @@ class Secrets:
 
 def load(env: Environment, *, home: Path, is_embedded: bool) -> Secrets:
     """Read and judge the secrets. Raises ``ImproperlyConfigured`` with one line that says what to set."""
-    made = _made_once(home) if is_embedded else {}
+    made = _made(home) if is_embedded else {}
     secret_key = env.str("SECRET_KEY", default=made.get("SECRET_KEY", ""))
     encryption_keys = env.list("ENCRYPTION_KEYS", default=[made["ENCRYPTION_KEYS"]] if made else [])
     fallbacks = env.list("SECRET_KEY_FALLBACKS", default=[])
@@ -75,6 +75,17 @@ def _decode_key(text: str) -> bytes:
     return key
 
 
+def _made(home: Path) -> dict[str, str]:
+    try:
+        return _made_once(home)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"Cannot keep secrets in {home}: {error.strerror}. Set WATCHWORD_HOME to a folder of your own."
+        ) from None
+    except ValueError:
+        raise ImproperlyConfigured(f"{home / 'secrets.json'} is damaged. Put it back from a backup.") from None
+
+
 def _made_once(home: Path) -> dict[str, str]:
     """The embedded mode's secrets, in a file that only its owner reads. Two first starts agree on one file."""
     path = home / "secrets.json"
@@ -85,13 +96,13 @@ def _made_once(home: Path) -> dict[str, str]:
             "ENCRYPTION_KEYS": base64.b64encode(secrets.token_bytes(ENCRYPTION_KEY_BYTES)).decode(),
         }
         draft = path.with_suffix(f".{os.getpid()}")
-        draft.touch(mode=0o600)
-        draft.write_text(json.dumps(made))
         try:
+            draft.touch(mode=0o600)
+            draft.write_text(json.dumps(made))
             os.link(draft, path)  # fails where another process was first
         except FileExistsError:
             pass
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
     made_before: dict[str, str] = json.loads(path.read_text())
     return made_before

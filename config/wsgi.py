@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 from django.core.signals import request_finished, request_started  # noqa: E402
 from django.core.wsgi import get_wsgi_application  # noqa: E402
 from django.db import close_old_connections, reset_queries  # noqa: E402
+from django.urls import get_resolver  # noqa: E402
 
 from config.embedded import EmbeddedUnavailable  # noqa: E402
 
@@ -22,6 +23,7 @@ except (ImproperlyConfigured, EmbeddedUnavailable) as error:
     sys.exit(f"watchword: {error}")
 django_application = get_wsgi_application()
 
+from providers import registry  # noqa: E402
 from verification import addresses  # noqa: E402  (needs the loaded settings)
 from verification.api.edge import edge  # noqa: E402
 
@@ -31,5 +33,9 @@ request_started.disconnect(reset_queries)
 request_started.disconnect(close_old_connections)
 request_finished.disconnect(close_caches)
 
+# What the first request would load is loaded now: it does not wait for that, and no process reads a file that an
+# upgrade has changed under it.
 addresses.warm()
+registry.failures()
+get_resolver().url_patterns  # noqa: B018
 application = edge(django_application)

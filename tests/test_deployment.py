@@ -102,6 +102,19 @@ def test_the_log_tells_why_a_connection_failed_and_quotes_no_row():
     assert sql.reason(refused) == "UniqueViolation"
 
 
+def test_the_first_request_finds_everything_loaded():
+    """An upgrade replaces the files under running processes."""
+    paths = [
+        path for folder in ("providers/adapters", "verification/api") for path in (ROOT / folder).glob("[a-z]*.py")
+    ]
+    script = "import sys, config.rsgi; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=PRODUCTION, capture_output=True, text=True, check=True
+    )
+    ours = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
+    assert ours - set(done.stdout.split()) == set()
+
+
 def test_a_report_to_sentry_tells_the_place_and_nothing_that_was_there():
     secret = "+4915112345678"
     frame = {"function": "open_session", "lineno": 40}

@@ -84,6 +84,22 @@ def test_embedded_they_are_made_once_for_their_owner_alone(tmp_path):
     assert (tmp_path / "secrets.json").stat().st_mode & 0o077 == 0
 
 
+def test_a_home_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        ImproperlyConfigured, match=r"^Cannot keep secrets in \S+: Not a directory\. Set WATCHWORD_HOME"
+    ):
+        load_from(tmp_path / "file" / "var", {}, is_embedded=True)
+
+
+def test_a_damaged_file_of_secrets_is_one_line_and_stays(tmp_path):
+    path = tmp_path / "secrets.json"
+    path.write_text("{")
+    with pytest.raises(ImproperlyConfigured, match=r"secrets\.json is damaged\. "):
+        load_from(tmp_path, {}, is_embedded=True)
+    assert path.read_text() == "{"
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(("fallbacks", "status"), [([SECRET], 200), ([], 302)])
 def test_a_new_secret_key_logs_nobody_out_while_the_old_one_is_a_fallback(settings, fallbacks, status):
