@@ -98,7 +98,7 @@ ACCEPT_LANGUAGE = request_header(
 )
 REQUEST_ID = request_header(
     "X-Request-Id",
-    "Your name for this request, to find it in the log: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is "
+    "Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is "
     "replaced by an id of ours.",
 )
 IDEMPOTENCY_KEY = request_header(

@@ -280,6 +280,7 @@ class ManualSendRequest(serializers.Serializer[Any]):
     callback_url = serializers.URLField(
         required=False,
         allow_null=True,
+        min_length=1,
         max_length=URL_MAX_CHARACTERS,
         help_text="Where the finished status is sent, signed: a public https address on port 443 or 8443, without user "
         "name and fragment. See the callback of this operation.",
@@ -342,7 +343,9 @@ class Problem(serializers.Serializer[Any]):
     status = serializers.IntegerField(min_value=400, max_value=599, help_text="The HTTP status, once more.")
     code = serializers.CharField(help_text="The stable value to program against.")
     detail = serializers.CharField(help_text="What happened this time, in English, for people.")
-    request_id = serializers.CharField(help_text="Finds this request in the operator's log; also in `X-Request-Id`.")
+    request_id = serializers.CharField(
+        help_text="Names this request, as `X-Request-Id` does. With it the operator finds a 500 in the log."
+    )
     errors = FieldProblem(  # type: ignore[assignment]  # a field of this name hides the serializer's own property
         many=True, required=False, help_text="With `validation_error`: every wrong field."
     )
