@@ -352,7 +352,7 @@ def test_a_page_carries_the_security_policy(panel):
     assert "unsafe-inline" not in script
 
 
-def test_what_fails_is_told_on_a_page(panel, monkeypatch):
+def test_what_fails_is_told_on_a_page(panel, monkeypatch, caplog):
     owner = panel.as_("owner")
     owner.raise_request_exception = False
     monkeypatch.setattr(MessageAdmin, "get_queryset", lambda *_: 1 / 0)
@@ -367,6 +367,7 @@ def test_what_fails_is_told_on_a_page(panel, monkeypatch):
         assert title in page and reverse("admin:index") in page and "division" not in page
         assert ("my-request" in page) == (status == 500)
         assert "Content-Security-Policy" in response
+    assert "request my-request: ZeroDivisionError" in caplog.text and "lambda *_: 1 / 0" in caplog.text
 
 
 def test_a_form_that_was_open_too_long_is_told_on_a_page_before_login_too(db):

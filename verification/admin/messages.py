@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
 
 from verification.admin import display
 from verification.admin.display import text_of, time_of
@@ -139,7 +140,7 @@ class MessageAdmin(TrafficAdmin):
     @admin.display(description="Provider", ordering="provider__name")
     def shown_provider(self, message: Message) -> str:
         """By name only: a system provider's page is not the member's."""
-        return message.provider.name if message.provider else "–"
+        return format_html('<span class="ww-nowrap">{}</span>', message.provider.name) if message.provider else "–"
 
     @admin.display(description="Pinned provider")
     def pinned(self, message: Message) -> str:

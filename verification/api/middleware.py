@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -131,5 +132,6 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler for what a page did not foresee."""
-    return exceptions.problem(RuntimeError("a page failed"), request)
+    """Django's handler for what a page did not foresee, called while it is handled: so the log gets its place."""
+    error = sys.exception()
+    return exceptions.problem(error if isinstance(error, Exception) else RuntimeError("a page failed"), request)

@@ -26,6 +26,10 @@ PAGES = {
         "Look whether your last step was carried out before you repeat it. The operator finds what happened in the log"
         " by the id below.",
     ),
+    HTTPStatus.SERVICE_UNAVAILABLE: (
+        "The database is busy",
+        "Wait a moment and try again. If it stays so, tell the operator the id below.",
+    ),
 }
 
 
