@@ -106,6 +106,20 @@ def test_who_ends_a_delivery_learns_that_others_may_wait(shared):
     assert shared.end(third) is False
 
 
+def test_a_place_that_becomes_free_while_others_are_claimed_is_not_overlooked(shared):
+    """Else who is left out, after the last delivery has asked whether somebody waits, would wait for the sweep."""
+    ending, *_ = shared.claim(3, Backlog(A, A, A).take)
+    ends = iter([ending])
+    backlog = Backlog(A)
+
+    def take(limit, full, others_only):
+        taken = backlog.take(limit, full, others_only)
+        assert not any(shared.end(message) for message in ends)  # nobody waits yet, as far as it knows
+        return taken
+
+    assert [row.project_id for row in shared.claim(1, take)] == [A]
+
+
 # --- the claim's statement ------------------------------------------------------------------------------------------
 
 

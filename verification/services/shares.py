@@ -71,8 +71,8 @@ class Shares:
                     break  # what was claimed before is delivered all the same
                 self._begin(taken, is_leaving_out)
                 claimed += taken
-                if len(taken) < wanted:
-                    break
+                if len(taken) < wanted and not (is_leaving_out and self._places()[0] != full):
+                    break  # and no delivery ended meanwhile, whose project was left out
         return claimed
 
     def end(self, message: Any) -> bool:
