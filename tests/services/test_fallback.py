@@ -1,12 +1,13 @@
 """The next channel, when a code does not arrive."""
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import factories
 from verification.models import FallbackStep, Message, Session
-from verification.services import fallback
+from verification.services import fallback, sessions
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +76,42 @@ def test_each_channel_is_tried_once(api, outbox):
         overdue()
         fallback.send_fallbacks(limit=10)
     assert channels_used() == ["messenger_b", "sms", "voice"]
+
+
+def failing(monkeypatch, error):
+    """Let the first that is sent fail."""
+    errors, send = iter([error]), sessions.send_unasked
+
+    def send_or_fail(**what):
+        for found in errors:
+            raise found
+        send(**what)
+
+    monkeypatch.setattr(sessions, "send_unasked", send_or_fail)
+
+
+def test_nothing_is_lost_where_a_worker_dies_or_the_database_goes_away(api, outbox, monkeypatch):
+    outbox.answer("messenger_b first", SENT)
+    api.create()
+    assert outbox.messages
+    overdue()
+    failing(monkeypatch, OperationalError())
+    with pytest.raises(OperationalError):
+        fallback.send_fallbacks(limit=10)
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms"]
+
+
+def test_a_fault_of_ours_with_one_keeps_no_other_from_its_turn(api, outbox, monkeypatch):
+    outbox.answer("messenger_b first", SENT, SENT)
+    api.create()
+    api.create(to="+4915112345679")
+    assert outbox.messages
+    overdue()
+    failing(monkeypatch, RuntimeError())
+    assert fallback.send_fallbacks(limit=10) == 2
+    assert channels_used() == ["messenger_b", "messenger_b", "sms"]
+    assert fallback.send_fallbacks(limit=10) == 0
 
 
 def test_the_users_own_choice_comes_first(api, outbox):

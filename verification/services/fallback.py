@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, transaction
 
 from verification import sql
 from verification.errors import Refusal
@@ -16,12 +19,29 @@ log = logging.getLogger(__name__)
 
 def send_fallbacks(*, limit: int) -> int:
     """Send up to ``limit`` codes that are overdue over the next channel. Returns how many were taken up."""
-    due = sql.call_many("claim_fallbacks", limit=limit)
-    for row in due:
-        project = load_project(row.project_id)
-        if project is not None:
-            advance(project, row.session_id, used=row.channels)
-    return len(due)
+    taken_up = 0
+    for _ in range(limit):
+        sql.drop_dead_connection()
+        with transaction.atomic():  # whoever dies with one leaves it to the next
+            row = sql.call("claim_fallback")
+            if row is None:
+                break
+            if row.is_wanted:
+                taken_up += 1
+                _send(row)
+    return taken_up
+
+
+def _send(row: Any) -> None:
+    try:
+        with transaction.atomic():
+            project = load_project(row.project_id)
+            if project is not None:
+                advance(project, row.session_id, used=row.channels)
+    except (OperationalError, InterfaceError):  # nothing is lost: it is claimed again
+        raise
+    except Exception as error:  # a fault of ours, which must not keep the others from their turn
+        log.error("project %s: a fall-back failed with %s", row.project_id, type(error).__name__)
 
 
 def advance(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:

@@ -1,0 +1,23 @@
+-- Take the message whose time to arrive has been over for longest. It is handed out once; whoever takes it sends the
+-- session's code over the project's next channel, in the same transaction, if that is still wanted: if it was neither
+-- confirmed nor its session ended. No row: none is due.
+CREATE OR REPLACE FUNCTION claim_fallback()
+RETURNS TABLE (project_id bigint, session_id text, channels text[], is_wanted boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    WITH due AS (
+        SELECT m.id FROM verification_message AS m
+        WHERE m.fallback_at <= v_now
+        ORDER BY m.fallback_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ), taken AS (
+        UPDATE verification_message AS m SET fallback_at = NULL FROM due WHERE m.id = due.id
+        RETURNING m.project_id, m.session_id, m.status
+    )
+    SELECT taken.project_id, taken.session_id::text, ARRAY(
+        SELECT DISTINCT sent.channel::text FROM verification_message AS sent WHERE sent.session_id = taken.session_id
+    ), taken.status <> 'success' AND session_state(s, v_now) = 'open'
+    FROM taken JOIN verification_session AS s ON s.id = taken.session_id;
+END
+$$;
