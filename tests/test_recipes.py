@@ -77,6 +77,18 @@ def test_it_refuses_an_envelope_of_another_key(open_envelope):
     assert done.returncode != 0
 
 
+@pytest.mark.parametrize(
+    "envelope", ["aes256", "aes256:AAAA:AAAA", "plain:AAECAwQFBgcICQoL:5mkVbht+:8IJuAVvZH2Zms1xUFbUrkw=="]
+)
+def test_php_tells_what_is_no_envelope_without_a_warning(tmp_path, envelope):
+    if shutil.which("php") is None:
+        pytest.skip("There is no php on this machine to run the recipe with.")
+    (tmp_path / "open_envelope.php").write_text(recipe("php", "open_envelope"))
+    done = subprocess.run(["php", tmp_path / "open_envelope.php", envelope], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "not an envelope" in done.stdout + done.stderr and "Warning" not in done.stdout + done.stderr
+
+
 def test_the_documented_envelope_is_right():
     key = hashlib.sha256(documented("secret key").encode())
     assert key.hexdigest() == documented("its SHA-256")
