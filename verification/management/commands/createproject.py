@@ -33,7 +33,7 @@ class Command(WatchwordCommand):
         parser.add_argument(
             "--owner",
             metavar="EMAIL",
-            help="Who runs the project in the admin: a user's name or e-mail address. An address that nobody has yet "
+            help="Who runs the project in the panel: a user's name or e-mail address. An address that nobody has yet "
             "gets a user, whose password is shown once.",
         )
 

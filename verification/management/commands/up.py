@@ -176,7 +176,7 @@ def describe(base_url: str, url: str) -> str:
     addresses = [
         ("API", base_url),
         ("Docs", f"{base_url}/docs/"),
-        ("Admin", f"{base_url}/admin/   {login}"),
+        ("Panel", f"{base_url}/admin/   {login}"),
     ]
     if base_url != url:
         addresses.append(("Listens at", url))
@@ -211,8 +211,8 @@ Check it, with the session_id of that answer and the code; then exchange the ver
     -H 'x-api-key: {secret_key}' \\
     -H 'content-type: application/json' -d '{{"verify_token": "VERIFY_TOKEN"}}'
 
-Each channel has a provider Console, tried first, and a provider Inbox, whose messages the admin shows: to read codes
-there instead, disable Console in the admin."""
+Each channel has a provider Console, tried first, and a provider Inbox, whose messages the panel shows: to read codes
+there instead, disable Console in the panel."""
 
 
 def shorten(path: Path) -> str:
