@@ -5,6 +5,7 @@ import json
 import pytest
 from django.urls import reverse
 
+from config import urls  # noqa: F401  (the panel is loaded before anybody logs in, as in a web server)
 from tests.admin.rows import form_values, make_panel
 from tests.api.calls import Api
 from tests.commands.running import run_json
