@@ -334,7 +334,9 @@ class EmbeddedServers:
                     self._drop_share()
                     raise
         except OSError as error:
-            raise EmbeddedUnavailable(f"The embedded servers cannot run in {self.home}: {error}") from error
+            raise EmbeddedUnavailable(
+                f"The embedded servers cannot run in {self.home}: {error}. Set WATCHWORD_HOME to a folder of your own."
+            ) from error
 
     def release(self) -> None:
         """Give the share back; the last one stops the servers."""

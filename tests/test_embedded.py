@@ -385,7 +385,9 @@ def test_a_failed_start_names_the_log_and_what_it_says(home):
 
 def test_a_home_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(EmbeddedUnavailable, match=r"^The embedded servers cannot run in [^\n]+$"):
+    with pytest.raises(
+        EmbeddedUnavailable, match=r"^The embedded servers cannot run in [^\n]+\. Set WATCHWORD_HOME to [^\n]+$"
+    ):
         make(tmp_path / "file" / "var").start()
 
 

@@ -53,8 +53,8 @@ class ListConsumer(dramatiq.Consumer):
             try:
                 self.popped.extend(self.broker.pop(self.queue_name, room, seconds=self.seconds))
                 self._note(is_away=False)
-            except RedisError:
-                self._note(is_away=True)
+            except RedisError as error:
+                self._note(is_away=True, why=str(error))
                 time.sleep(AWAY_SECONDS)
             if not self.popped:
                 return None
@@ -79,9 +79,9 @@ class ListConsumer(dramatiq.Consumer):
             with suppress(RedisError):  # the sweep finds their rows
                 self.broker.push(self.queue_name, wakeups)
 
-    def _note(self, *, is_away: bool) -> None:
+    def _note(self, *, is_away: bool, why: str = "") -> None:
         if is_away and not self.is_away:
-            log.warning("The broker is away; messages go out with the sweep.")
+            log.warning("The broker is away; messages go out with the sweep. (%s)", why)
         if self.is_away and not is_away:
             log.info("The broker is back.")
         self.is_away = is_away
