@@ -11,6 +11,7 @@ from verification.services import receipts
 pytestmark = pytest.mark.django_db
 
 PHONE = "+4915112345678"
+OTHER = "+4915112345679"
 CHAT = "777000111"
 
 
@@ -26,9 +27,9 @@ def bot(project):
     return Provider.objects.get(type="collector_bot")
 
 
-def waiting_session(api):
+def waiting_session(api, to=PHONE):
     """A session whose code waits for the messenger, and the payload of its link."""
-    data = api.create(PHONE, type="messenger_a").data
+    data = api.create(to, type="messenger_a").data
     (messenger,) = (channel for channel in data["channels"] if channel["type"] == "messenger_a")
     return data["session_id"], messenger["link"].partition("start=")[2]
 
@@ -143,6 +144,41 @@ def test_a_number_that_moves_to_another_account_ends_the_old_binding_and_tells_i
     receipts.act_on(bot, [ContactShared("888", PHONE, is_own=True)])
     assert Subscription.objects.get(is_active=True).account_id == "888"
     assert (CHAT, "Your number is now confirmed in another account. Codes no longer arrive here.", "") in collector.SAID
+
+
+@pytest.fixture
+def moved(api, bot):
+    """The account was bound to a number and then, by proof, to another one."""
+    for to in (PHONE, OTHER):
+        _, payload = waiting_session(api, to)
+        receipts.act_on(bot, [BotStarted(CHAT, payload), ContactShared(CHAT, to, is_own=True)])
+    factories.expire_everything()
+
+
+@pytest.mark.parametrize("has_blocked_the_bot", [False, True])
+def test_an_account_that_has_another_number_now_gets_no_code_for_the_old_one(api, bot, moved, has_blocked_the_bot):
+    """Numbers are given to other people."""
+    if has_blocked_the_bot:
+        receipts.act_on(bot, [BotReachability(CHAT, False)])
+    _, payload = waiting_session(api)
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    assert Session.objects.get(link_payload=payload).channel == ""
+    assert collector.SAID[-1][2] == "Share my number"
+
+
+def test_an_account_that_has_another_number_now_can_block_and_unblock_the_bot(bot, moved):
+    receipts.act_on(bot, [BotReachability(CHAT, False), BotReachability(CHAT, True)])
+    assert Subscription.objects.get(is_active=True).recipient.address == OTHER
+
+
+def test_the_payload_is_not_used_up_where_binding_fails(api, outbox, bot, monkeypatch):
+    _, payload = waiting_session(api)
+    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(Subscription, "save", lambda *_, **__: 1 / 0)
+        receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    assert outbox.messages[-1].account_id == CHAT
 
 
 def test_an_expired_session_is_not_served(api, outbox, bot):

@@ -75,28 +75,31 @@ def share_contact(provider: Provider, event: ContactShared) -> None:
     if _canonical(event.phone) != session.recipient.address:
         _say(provider, event.account_id, "other_number", language)
         return
-    if not Session.objects.filter(pk=session.pk, is_link_used=False).update(is_link_used=True):
-        _say(provider, event.account_id, "stale", language)  # somebody was bound by this link before
+    replaced = bind(provider, session, event.account_id, language)
+    if replaced is None:
+        _say(provider, event.account_id, "stale", language)
         return
-    for replaced in bind(provider, session.recipient, event.account_id, language):
-        _say(provider, replaced, "moved", language)
+    for account_id in replaced:
+        _say(provider, account_id, "moved", language)
     _say(provider, event.account_id, "bound", language)
     _send_waiting_code(provider, session)
 
 
 @transaction.atomic
-def bind(provider: Provider, recipient: Recipient, account_id: str, language: str) -> list[str]:
-    """Bind a proved account to the recipient. An account has one recipient and a recipient one account: earlier
-    bindings of either end. Returns the accounts that lost the recipient, who are to be told."""
-    Recipient.objects.select_for_update(no_key=True).get(pk=recipient.pk)
+def bind(provider: Provider, session: Session, account_id: str, language: str) -> list[str] | None:
+    """Bind a proved account to the session's recipient. An account has one recipient and a recipient one account:
+    earlier bindings of either end. Returns the accounts that lost the recipient, who are to be told; None where
+    somebody was bound by the session's link before."""
+    recipient = Recipient.objects.select_for_update(no_key=True).get(pk=session.recipient_id)
+    if not Session.objects.filter(pk=session.pk, is_link_used=False).update(is_link_used=True):
+        return None
     replaced = list(
         Subscription.objects.filter(provider=provider, recipient=recipient, is_active=True)
         .exclude(account_id=account_id)
         .values_list("account_id", flat=True)
     )
-    Subscription.objects.filter(provider=provider, account_id=account_id).exclude(recipient=recipient).update(
-        is_active=False
-    )
+    # They are no longer of any use: whoever has the old number now is somebody else.
+    Subscription.objects.filter(provider=provider, account_id=account_id).exclude(recipient=recipient).delete()
     Subscription.objects.update_or_create(
         provider=provider,
         recipient=recipient,
