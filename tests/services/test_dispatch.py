@@ -130,6 +130,21 @@ def test_the_sweep_delivers_without_a_broker(api, outbox):
     assert len(outbox.messages) == 1
 
 
+def test_a_sweep_by_hand_holds_no_lease_of_what_waits_for_its_turn(api, monkeypatch):
+    """A lease that ends while others are sent is another worker's, and the message would be sent twice."""
+    in_hand = []
+
+    def send_and_look(adapter, message):
+        in_hand.append(Message.objects.filter(claimed_at__isnull=False).count())
+        return DELIVERED
+
+    monkeypatch.setattr(collector.Adapter, "send", send_and_look)
+    for number in range(3):
+        send(api, to=f"+4915112345{number:03d}")
+    assert sweeping.sweep_once(limit=2)["delivered"] == 2
+    assert in_hand == [1, 1]
+
+
 def test_a_provider_gets_all_that_it_needs(api, outbox, project):
     project.set(name="Shop")
     message_id = send(api, code="0042")

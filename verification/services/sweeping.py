@@ -12,8 +12,8 @@ def sweep_once(*, limit: int) -> dict[str, int]:
     """One whole round by hand: at most ``limit`` messages are delivered, one after the other."""
     guard.sweep()
     counts = {"expired": expire_messages(), "wiped": wipe_codes(), "delivered": 0}
-    for message in dispatch.claim_due(limit=limit, idle_seconds=0):
-        dispatch.deliver_claimed(message)
+    while counts["delivered"] < limit and (claimed := dispatch.claim_due(limit=1, idle_seconds=0)):
+        dispatch.deliver_claimed(claimed[0])
         counts["delivered"] += 1
     return counts
 
