@@ -23,7 +23,7 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
-LABELS = {"is_staff": "May log in", "is_superuser": "Operator"}
+LABELS = {"is_staff": "May log in", "is_superuser": "Superuser"}
 HELP_TEXTS = {
     "username": "Letters, digits and @ . + - _ only.",
     "email": "Alerts of their projects are mailed there.",
@@ -74,7 +74,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
 
     @admin.display(description="Role", ordering="is_superuser")
     def role(self, user: User) -> str:
-        return "Operator" if user.is_superuser else "Owner" if user.is_staff else "No access"
+        return "Superuser" if user.is_superuser else "Owner" if user.is_staff else "No access"
 
     @admin.display(description="State", ordering="is_active")
     def state(self, user: User) -> str:
