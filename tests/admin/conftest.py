@@ -1,3 +1,5 @@
+from copy import deepcopy
+
 import pytest
 
 
@@ -7,8 +9,13 @@ def pages_are_loaded():
     from config import urls  # noqa: F401
 
 
-@pytest.fixture
-def panel(db):
+@pytest.fixture(scope="module")
+def shared_panel(around_all_tests):
     from tests.admin.rows import make_panel  # Django is not set up yet when pytest reads this file
 
     return make_panel()
+
+
+@pytest.fixture
+def panel(db, shared_panel):
+    return deepcopy(shared_panel)  # what a test changes is rolled back in the database alone

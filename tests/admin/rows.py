@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from unittest import mock
 
 from django.contrib.auth.models import User
+from django.template.response import TemplateResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -146,10 +148,16 @@ def a_message(project, recipient, **fields):
     )
 
 
+def values_on(client, page):
+    """What a browser would send back from the form on this page, unchanged. The page is not drawn, which is most of
+    what it costs; tests of what it shows look at it themselves."""
+    with mock.patch.object(TemplateResponse, "rendered_content", ""):
+        return form_values(client.get(page))
+
+
 def form_values(response):
-    """What a browser would send back from a page's form, unchanged."""
     values = {}
-    for form in [response.context["adminform"].form, *inline_forms(response)]:
+    for form in [response.context_data["adminform"].form, *inline_forms(response)]:
         for bound in form:
             value = bound.value()
             if isinstance(value, bool) or value is None:
@@ -163,6 +171,6 @@ def form_values(response):
 
 
 def inline_forms(response):
-    for inline in response.context.get("inline_admin_formsets", []):
+    for inline in response.context_data.get("inline_admin_formsets", []):
         yield inline.formset.management_form
         yield from inline.formset.forms

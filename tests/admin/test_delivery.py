@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import CALLBACK_URL, form_values
+from tests.admin.rows import CALLBACK_URL, values_on
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.models import (
     Callback,
@@ -39,7 +39,7 @@ def inline_errors(response):
 
 
 def save(client, address, **values):
-    return client.post(address, form_values(client.get(address)) | values)
+    return client.post(address, values_on(client, address) | values)
 
 
 # --- the project's page ----------------------------------------------------------------------------------------------

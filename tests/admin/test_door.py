@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_otp.oath import totp
 
-from tests.admin.rows import ADDRESS, form_values
+from tests.admin.rows import ADDRESS, make_panel, values_on
 from verification.models import ApiKey, AuditEntry, Membership, Recipient, RecoveryCode, SecondFactor
 from verification.panel import factor_views, throttle
 from verification.panel.session import CONFIRMED, FACTOR, FRESH_SECONDS, MAX_SECONDS, STARTED
@@ -24,6 +24,11 @@ from verification.services import second_factor
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
 LOGIN, CODE, ENROL, INDEX = (f"admin:{name}" for name in ("login", "second_step", "enrol", "index"))
+
+
+@pytest.fixture
+def panel(db):
+    return make_panel()  # of its own: here some tests commit
 
 
 @pytest.fixture(autouse=True)
@@ -373,7 +378,7 @@ def stale(panel):
 
 def test_a_change_asks_who_it_is_and_then_goes_on_with_what_was_typed(panel, stale):
     page = reverse("admin:verification_project_change", args=(panel.project.pk,))
-    typed = form_values(stale.get(page)) | {"sends_per_day": 7, "site_url": "https://typed.example"}
+    typed = values_on(stale, page) | {"sends_per_day": 7, "site_url": "https://typed.example"}
     asked = stale.post(page, typed)
     assert asked.template_name == "admin/verification/confirm.html"
     assert "typed.example" not in asked.content.decode()

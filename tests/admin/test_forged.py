@@ -5,7 +5,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from tests.admin.rows import form_values
+from tests.admin.rows import form_values, values_on
 from verification.models import ApiKey, Channel, Membership, Project, Provider, TestLogin
 from verification.services import killswitch
 
@@ -34,7 +34,7 @@ def test_the_project_and_type_of_a_channel_stay_as_they_are(panel):
     channel = panel.rows[Channel]
     page = reverse("admin:verification_channel_change", args=(channel.pk,))
     client = panel.as_("owner")
-    forged = form_values(client.get(page)) | {"project": panel.other.pk, "type": "voice", "name": "Text message"}
+    forged = values_on(client, page) | {"project": panel.other.pk, "type": "voice", "name": "Text message"}
     assert client.post(page, forged).status_code == 302
     channel.refresh_from_db()
     assert (channel.project, channel.type, channel.name) == (panel.project, "sms", "Text message")
@@ -53,9 +53,9 @@ def test_what_apps_load_and_open_is_an_https_address(panel, field, address):
     channel = panel.rows[Channel]
     page = reverse("admin:verification_channel_change", args=(channel.pk,))
     client = panel.as_("owner")
-    response = client.post(page, form_values(client.get(page)) | {field: address})
+    response = client.post(page, values_on(client, page) | {field: address})
     assert field in response.context["adminform"].form.errors
-    assert client.post(page, form_values(client.get(page)) | {field: "https://shop.example/a"}).status_code == 302
+    assert client.post(page, values_on(client, page) | {field: "https://shop.example/a"}).status_code == 302
     assert getattr(Channel.objects.get(pk=channel.pk), field) == "https://shop.example/a"
 
 
@@ -107,7 +107,7 @@ def test_members_are_neither_shown_to_members_nor_taken_from_them(panel):
 def test_a_superuser_adds_a_member(panel):
     page = reverse("admin:verification_project_change", args=(panel.project.pk,))
     client, stranger = panel.as_("root"), User.objects.get(username="stranger")
-    values = form_values(client.get(page)) | {"memberships-TOTAL_FORMS": 2, "memberships-1-user": stranger.pk}
+    values = values_on(client, page) | {"memberships-TOTAL_FORMS": 2, "memberships-1-user": stranger.pk}
     assert client.post(page, values).status_code == 302
     assert Membership.objects.filter(project=panel.project, user=stranger).exists()
 
@@ -116,7 +116,7 @@ def test_a_project_that_the_operator_stopped_stays_stopped_whatever_its_owner_po
     killswitch.stop(f"project:{panel.project.pk}")
     page = reverse("admin:verification_project_change", args=(panel.project.pk,))
     client = panel.as_("owner")
-    forged = form_values(client.get(page)) | {"is_enabled": "on", "site_url": "https://kept.example"}
+    forged = values_on(client, page) | {"is_enabled": "on", "site_url": "https://kept.example"}
     assert client.post(page, forged).status_code == 302
     panel.project.refresh_from_db()
     assert (panel.project.is_enabled, panel.project.site_url) == (False, "https://kept.example")

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from tests.admin.rows import form_values
+from tests.admin.rows import values_on
 from verification.admin.projects import ProjectAdmin
 from verification.admin.tabs import in_tabs
 from verification.models import Project
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def change(panel, **values):
     page = reverse("admin:verification_project_change", args=(panel.project.pk,))
     client = panel.as_("owner")
-    response = client.post(page, form_values(client.get(page)) | values, follow=True)
+    response = client.post(page, values_on(client, page) | values, follow=True)
     panel.project.refresh_from_db()
     return response
 
@@ -83,7 +83,7 @@ def test_codes_of_6_are_not_warned_of(panel):
 def test_a_code_needs_an_alphabet(panel):
     page = reverse("admin:verification_project_change", args=(panel.project.pk,))
     client = panel.as_("owner")
-    values = form_values(client.get(page))
+    values = values_on(client, page)
     values.pop("code_digits")
     assert client.post(page, values).context["adminform"].form.errors
 

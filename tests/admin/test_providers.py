@@ -6,7 +6,7 @@ from django.urls import reverse
 from providers import registry
 from providers.base import Adapter, SettingKind
 from tests import factories
-from tests.admin.rows import form_values
+from tests.admin.rows import form_values, values_on
 from verification.admin.providers import UNREADABLE
 from verification.crypto import encrypt
 from verification.models import Channel, ChannelType, Provider
@@ -54,7 +54,7 @@ def test_every_adapter_has_a_form_with_its_settings(panel, adapter):
 
 def test_a_provider_is_added_with_its_secrets_encrypted(panel):
     client, page = panel.as_("owner"), add_page(panel.project, "voice/http")
-    values = form_values(client.get(page)) | {
+    values = values_on(client, page) | {
         "name": "Voice gateway",
         "setting_url": "http://127.0.0.1:9/call",
         "setting_headers": "X-Key: open-sesame",
@@ -69,7 +69,7 @@ def test_a_provider_is_added_with_its_secrets_encrypted(panel):
 
 def test_what_the_adapter_refuses_is_said_at_its_field(panel):
     client, page = panel.as_("owner"), add_page(panel.project, "sms/http")
-    values = form_values(client.get(page)) | {
+    values = values_on(client, page) | {
         "name": "Gateway",
         "setting_url": "http://127.0.0.1:9/send",
         "setting_success_status": "maybe",
@@ -81,7 +81,7 @@ def test_what_the_adapter_refuses_is_said_at_its_field(panel):
 
 def test_a_superuser_adds_a_system_provider(panel):
     client, page = panel.as_("root"), add_page("system", "sms/inbox")
-    assert client.post(page, form_values(client.get(page)) | {"name": "For all"}).status_code == 302
+    assert client.post(page, values_on(client, page) | {"name": "For all"}).status_code == 302
     assert Provider.objects.get(name="For all").project is None
 
 
@@ -89,7 +89,7 @@ def test_the_type_and_channel_stay_as_they_are(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
     page = reverse("admin:verification_provider_change", args=(provider.pk,))
     forged = {"type": "inbox", "channel": "email", "project": panel.other.pk, "hook_secret": "known", "settings": "{}"}
-    assert client.post(page, form_values(client.get(page)) | forged).status_code == 302
+    assert client.post(page, values_on(client, page) | forged).status_code == 302
     after = Provider.objects.get(pk=provider.pk)
     assert (after.type, after.channel, after.project) == ("http", "sms", panel.project)
     assert (hook_url(after), after.settings) == (hook_url(provider), provider.settings)
@@ -111,7 +111,7 @@ def test_what_no_key_opens_stays_until_it_is_entered_again(panel):
 def test_prefixes_are_checked(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
     page = reverse("admin:verification_provider_change", args=(provider.pk,))
-    values = form_values(client.get(page))
+    values = values_on(client, page)
     assert "only_prefixes" in client.post(page, values | {"only_prefixes": "49"}).context["adminform"].form.errors
     assert client.post(page, values | {"only_prefixes": "+49, +43"}).status_code == 302
     provider.refresh_from_db()

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import PROVIDER_SECRET, form_values
+from tests.admin.rows import PROVIDER_SECRET, form_values, values_on
 from verification.errors import Refusal
 from verification.models import ApiKey, Provider
 from verification.services.keys import authenticate
@@ -204,7 +204,7 @@ def test_a_providers_secret_is_not_in_its_form(panel):
 def test_a_blank_secret_keeps_what_is_stored(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
     page = page_of("provider_change", provider)
-    values = form_values(client.get(page)) | {"name": "Renamed", "setting_method": "PUT"}
+    values = values_on(client, page) | {"name": "Renamed", "setting_method": "PUT"}
     assert client.post(page, values).status_code == 302
     provider.refresh_from_db()
     assert (provider.name, provider.settings["method"]) == ("Renamed", "PUT")
@@ -214,7 +214,7 @@ def test_a_blank_secret_keeps_what_is_stored(panel):
 def test_a_new_secret_replaces_the_stored_one_and_stays_out_of_the_history(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
     page = page_of("provider_change", provider)
-    client.post(page, form_values(client.get(page)) | {"setting_headers": "X-Key: another-secret"})
+    client.post(page, values_on(client, page) | {"setting_headers": "X-Key: another-secret"})
     provider.refresh_from_db()
     assert stored_secrets(provider)["headers"] == "X-Key: another-secret"
     entry = LogEntry.objects.latest("pk")
@@ -226,7 +226,7 @@ def test_a_new_secret_replaces_the_stored_one_and_stays_out_of_the_history(panel
 def test_an_optional_secret_can_be_removed(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
     page = page_of("provider_change", provider)
-    client.post(page, form_values(client.get(page)) | {"forget_headers": "on"})
+    client.post(page, values_on(client, page) | {"forget_headers": "on"})
     provider.refresh_from_db()
     assert stored_secrets(provider)["headers"] == ""
 
@@ -234,7 +234,7 @@ def test_an_optional_secret_can_be_removed(panel):
 def test_a_refused_form_does_not_repeat_the_secret(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
     page = page_of("provider_change", provider)
-    values = form_values(client.get(page)) | {"setting_headers": "X-Key: typed-secret", "setting_url": "not a url"}
+    values = values_on(client, page) | {"setting_headers": "X-Key: typed-secret", "setting_url": "not a url"}
     response = client.post(page, values)
     assert response.status_code == 200
     assert "setting_url" in response.context["adminform"].form.errors
@@ -264,7 +264,7 @@ def test_a_stored_secret_does_not_follow_an_address_to_another_server(panel, url
     """A member who cannot read it could else have it sent to a server of their own."""
     provider, client = panel.rows[Provider], panel.as_("owner")
     page = page_of("provider_change", provider)
-    values = form_values(client.get(page)) | {"setting_url": url}
+    values = values_on(client, page) | {"setting_url": url}
     response = client.post(page, values)
     assert (response.status_code == 302) is goes
     if not goes:

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from tests.admin.rows import form_values
+from tests.admin.rows import values_on
 from verification.crypto import encrypt
 from verification.models import TestLogin
 from verification.services.testlogins import MAX_TEST_LOGINS, code_of
@@ -36,7 +36,7 @@ def test_the_list_hides_the_code(panel):
 def test_the_code_can_be_changed_and_the_recipient_not(panel):
     login, client = panel.rows[TestLogin], panel.as_("owner")
     page = reverse("admin:verification_testlogin_change", args=(login.pk,))
-    shown = form_values(client.get(page))
+    shown = values_on(client, page)
     assert shown["code"] == "123456"
     client.post(page, shown | {"code": "9999", "to": "other@example.com"})
     login.refresh_from_db()
@@ -48,7 +48,7 @@ def test_a_code_that_no_key_opens_is_entered_anew(panel):
     login, client = panel.rows[TestLogin], panel.as_("owner")
     TestLogin.objects.update(code_encrypted=encrypt("654321", place="project:another:test_login:reviewer@example.com"))
     page = reverse("admin:verification_testlogin_change", args=(login.pk,))
-    shown = form_values(client.get(page))
+    shown = values_on(client, page)
     assert "code" not in shown
     client.post(page, shown | {"code": "9999"})
     login.refresh_from_db()
