@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import textwrap
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,7 @@ os.environ.update(
 )
 os.environ.pop("SENTRY_DSN", None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the many processes of a run compiles every module again
+sys.dont_write_bytecode = False  # as this one does, and pytest rewrites the assertions of every file
 
 
 def pytest_configure(config):
@@ -113,6 +115,25 @@ def project(db):
     return factories.project(channels=("sms", "voice", "email"))
 
 
+@pytest.fixture(scope="module")
+def around_all_tests(django_db_setup, django_db_blocker):
+    """A transaction to which each test of a file is rolled back: what is written in it once, all of them find. For
+    files whose tests commit nothing."""
+    from django.db import transaction
+
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def shared_project(around_all_tests):
+    """As ``project``, made once for a file whose tests leave it as it is."""
+    from tests import factories
+
+    return factories.project(channels=("sms", "voice", "email"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def static_files_are_listed_once():
     """Every client makes a chain of middleware, and WhiteNoise lists every static file there is for it."""
@@ -129,6 +150,23 @@ def static_files_are_listed_once():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", list_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def only_the_context_of_the_page_is_kept():
+    """For ``response.context`` Django copies that of every widget as well, hundreds a page."""
+    from django.template import RequestContext
+    from django.test import client
+
+    store_every = client.store_rendered_templates
+
+    def store_first(store, signal, sender, template, context, **arguments):
+        if "context" not in store and isinstance(context, RequestContext):
+            store_every(store, signal, sender, template, context, **arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "store_rendered_templates", store_first)
         yield
 
 

@@ -5,12 +5,16 @@ import re
 
 import pytest
 
-from tests import factories
 from tests.api.calls import ENDPOINTS, POSTS, problem
-from tests.fakes.outage import database_away
-from verification.models import Message, Session
+from verification.models import Message
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def project(shared_project):
+    return shared_project
+
 
 every_endpoint = pytest.mark.parametrize(("method", "path", "kind"), ENDPOINTS)
 every_post = pytest.mark.parametrize(("method", "path", "kind"), POSTS)
@@ -82,26 +86,6 @@ def test_an_unforeseen_exception_is_a_problem_without_details(api, project, capl
     assert response["Content-Type"] == "application/problem+json"
     assert "p4ssw0rd" not in response.content.decode() + caplog.text
     assert response.data["request_id"] in caplog.text
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("is_key_known", [True, False])
-def test_with_the_database_away_nothing_is_accepted(api, is_key_known):
-    assert api.channels().status_code == 200
-    if not is_key_known:
-        factories.forget()
-    with database_away():
-        response = api.create()
-    assert problem(response) == (503, "service_unavailable")
-    assert response["Retry-After"] == str(response.data["retry_after"])
-    assert not Session.objects.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_once_the_database_is_back_the_next_request_is_answered(api):
-    with database_away():
-        api.create()
-    assert api.create().status_code == 200
 
 
 # --- methods ---------------------------------------------------------------------------------------------------------
