@@ -139,6 +139,16 @@ def test_a_private_address_is_not_called(settings, receiver, finished):
     assert CallbackAttempt.objects.get().status is None
 
 
+def test_a_secret_that_cannot_be_read_is_a_try_that_failed_and_ends_with_the_schedule(receiver, finished):
+    WebhookSecret.objects.update(secret=b"sealed by a key that is gone")
+    run()
+    assert receiver.requests == []
+    assert "ENCRYPTION_KEYS" in CallbackAttempt.objects.get().error
+    Callback.objects.update(due_at=timezone.now(), tries=len(callbacks.RETRY_SECONDS))
+    run()
+    assert Callback.objects.get().due_at is None
+
+
 def test_send_again_starts_over(receiver, finished):
     receiver.script(answer(410, b""))
     run()

@@ -20,6 +20,7 @@ from standardwebhooks import Webhook
 from providers.errors import ProviderError
 from providers.http import HttpAnswer, Timeouts, retry_after_seconds
 from verification import moments, sql
+from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Callback, CallbackAttempt, MessageStatus, Project
 from verification.services.providers import http_door
@@ -87,9 +88,13 @@ def deliver(row: Any) -> None:
 
 def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> Try:
     """POST one signed event. Every live secret of the project signs; the bytes that are signed are those sent."""
+    try:
+        secrets = [secret for secret, _ in live_webhook_secrets(project)]
+    except DecryptionFailed:
+        return Try(None, error="The webhook secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
     now = datetime.now(UTC)
-    signatures = [Webhook(secret).sign(event_id, now, text) for secret, _ in live_webhook_secrets(project)]
+    signatures = [Webhook(secret).sign(event_id, now, text) for secret in secrets]
     headers = {
         "content-type": "application/json",
         "webhook-id": event_id,
