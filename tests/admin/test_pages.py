@@ -34,6 +34,7 @@ from verification.models import (
     Suppression,
     TestLogin,
 )
+from verification.services.decisions import RULES
 
 pytestmark = pytest.mark.django_db
 MODELS = [
@@ -400,3 +401,4 @@ def test_a_decision_is_told_in_words(panel, rule, subject, figures, shown):
     Decision.objects.filter(pk=row.pk).update(rule=rule, subject=subject, figures=figures)
     page = panel.as_("owner").get(url(Decision, "change", row.pk)).content.decode()
     assert not [text for text in shown if text not in page]
+    assert f"{RULES[rule].title}: {subject}" in page  # at its top

@@ -8,7 +8,9 @@ from django import template
 from django.db.models import Model
 from django.utils.text import capfirst
 
+from verification.admin.decisions import title_of as rule_title
 from verification.admin.navigation import title_of
+from verification.models import Decision
 
 register = template.Library()
 
@@ -17,4 +19,6 @@ register = template.Library()
 def crumb(part: dict[str, Any]) -> str:
     """The text of one of unfold's crumbs: a ``title`` that is a row or a table's name, and mostly a ``link``."""
     title = part["title"]
+    if isinstance(title, Decision):
+        return f"{rule_title(title.rule)}: {title.subject}"  # the row itself knows its rule by its code alone
     return str(title) if isinstance(title, Model) else title_of(str(part.get("link", "")), default=capfirst(str(title)))
