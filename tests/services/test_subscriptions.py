@@ -1,12 +1,13 @@
 """Bots: from the deep link to the code, bound by proof only."""
 
 import pytest
+from django.db import OperationalError
 
 from providers.base import BotReachability, BotStarted, ContactShared, HookReply, Outcome, Result
 from tests import factories
 from tests.fakes import collector
-from verification.models import Provider, Session, Subscription
-from verification.services import receipts
+from verification.models import Provider, SeenHook, Session, Subscription
+from verification.services import receipts, subscriptions
 
 pytestmark = pytest.mark.django_db
 
@@ -197,6 +198,21 @@ def test_a_refusal_by_the_bot_makes_the_channel_inactive(api, outbox, bot):
     receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert outbox.messages == []
     assert not Subscription.objects.get().is_active
+
+
+def test_a_call_during_which_the_database_went_away_is_acted_on_when_it_is_repeated(api, bot, monkeypatch):
+    _, payload = waiting_session(api)
+    reply = HookReply((BotStarted(CHAT, payload),), dedup_key="10001")
+
+    def away(*_, **__):
+        raise OperationalError
+
+    with monkeypatch.context() as patch, pytest.raises(OperationalError):
+        patch.setattr(subscriptions, "start", away)
+        patch.setattr(SeenHook, "delete", away)
+        receipts.act_on_once(bot, reply)
+    receipts.act_on_once(bot, reply)
+    assert len(said()) == 1
 
 
 def test_a_repeated_call_is_acted_on_once(api, outbox, bot):

@@ -63,18 +63,17 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
 
 
 def act_on_once(provider: Provider, reply: HookReply) -> None:
-    """Act on a verified call, unless it repeats one. Receipts need no memory of that: they only go forward."""
+    """Act on a verified call, unless it repeats one. Receipts need no memory of that: they only go forward.
+
+    It is remembered last: of a call whose effect was lost, the provider's next try is acted on.
+    """
     if not reply.dedup_key or all(isinstance(event, Receipt) for event in reply.events):
         act_on(provider, reply.events)
         return
-    seen, is_new = SeenHook.objects.get_or_create(provider=provider, key=reply.dedup_key[:200])
-    if not is_new:
-        return
-    try:
+    key = reply.dedup_key[:200]
+    if not SeenHook.objects.filter(provider=provider, key=key).exists():
         act_on(provider, reply.events)
-    except BaseException:
-        seen.delete()  # so that the provider's next try is acted on
-        raise
+        SeenHook.objects.get_or_create(provider=provider, key=key)
 
 
 def act_on(provider: Provider, events: Iterable[HookEvent]) -> None:
