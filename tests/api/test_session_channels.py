@@ -41,6 +41,13 @@ def test_they_have_the_members_of_the_specification_and_no_others(api):
     assert all(set(channel) == members for channel in api.channels().data)
 
 
+def test_no_block_is_longer_than_60_seconds_even_where_the_databases_clock_was_set_back(api):
+    session_id = api.create().data["session_id"]
+    clock.forward(-5)
+    assert max(channel["timeout"] for channel in api.channels(session_id).data) == 60
+    assert api.send(session_id, "sms").data["retry_after"] == 60
+
+
 def test_without_a_session_nothing_is_blocked(api, session_id):
     assert {channel["timeout"] for channel in api.channels().data} == {0}
 
