@@ -402,3 +402,12 @@ def test_a_decision_is_told_in_words(panel, rule, subject, figures, shown):
     page = panel.as_("owner").get(url(Decision, "change", row.pk)).content.decode()
     assert not [text for text in shown if text not in page]
     assert f"{RULES[rule].title}: {subject}" in page  # at its top
+
+
+@pytest.mark.parametrize(
+    ("subject", "term"), [("messenger_a", "telegram"), ("messenger_a", "messenger_a"), ("KP", "KP")]
+)
+def test_a_decision_is_found_by_its_subject_as_it_is_shown(panel, subject, term):
+    Decision.objects.update(subject=subject)
+    found = panel.as_("owner").get(url(Decision, "changelist"), {"q": term})
+    assert found.context["cl"].result_count == 1

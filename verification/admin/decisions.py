@@ -53,7 +53,7 @@ class DecisionAdmin(TrafficAdmin):
     list_select_related = ("project",)
     list_before_template = "admin/verification/decision/what_for.html"
     search_fields = ("subject",)
-    search_help_text = "Subject, as it stands here"
+    search_help_text = "Subject, such as +4915… or MA"
     ordering = ("-last_at", "-id")
     fieldsets = (
         (None, {"fields": ("rule_title", "meaning", "shown_subject", "project", "times", "all_figures")}),
@@ -64,7 +64,8 @@ class DecisionAdmin(TrafficAdmin):
     last_when = time_of("last_at", "Last in this hour")
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
-        return rows.filter(subject=term[:SUBJECT_MAX_LENGTH])
+        written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}
+        return rows.filter(subject__in={term[:SUBJECT_MAX_LENGTH], *written})
 
     @admin.display(description="Rule", ordering="rule")
     def rule_title(self, decision: Decision) -> str:
