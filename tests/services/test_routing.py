@@ -1,6 +1,7 @@
 """Which provider gets a message, and which is set aside."""
 
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
@@ -130,6 +131,29 @@ def test_after_its_time_one_message_is_the_probe_and_success_closes_the_breaker(
     api_message(project)
     assert outbox.names[-1] == "first"
     assert CircuitBreaker.objects.get().open_until is None
+
+
+def test_once_the_probe_has_succeeded_the_next_message_goes_there_too(project, outbox):
+    fail(project, outbox, 5)
+    CircuitBreaker.objects.update(open_until=timezone.now())
+    factories.forget()
+    for number in range(2):
+        api_message(project, f"+4915112300{number:03d}")
+        assert outbox.names[-1] == "first"
+
+
+@pytest.mark.parametrize("minutes", [-5, 5])
+def test_how_long_a_provider_is_set_aside_is_the_databases_to_say_whatever_a_workers_clock(
+    project, outbox, monkeypatch, minutes
+):
+    fail(project, outbox, 5)
+    now = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: now() + timedelta(minutes=minutes))
+    for seconds, name in ((10, "second"), (0, "first")):
+        CircuitBreaker.objects.update(open_until=now() + timedelta(seconds=seconds))
+        factories.forget()
+        api_message(project, f"+4915112300{seconds:03d}")
+        assert outbox.names[-1] == name
 
 
 def test_a_probe_that_fails_opens_for_longer(project, outbox):

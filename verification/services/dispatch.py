@@ -282,6 +282,7 @@ class _Offer:
             self.faults.append((provider, result))
         elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:
             sql.call("note_provider_success", provider=provider.id)
+            forget_providers()  # so that no other thread of this process leaves it out for the rest of a second
             log.info("%s works again.", provider.name)
 
     def _note(self, result: Result) -> None:

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
 
 from providers import registry
 from providers.base import Adapter, Health, SettingKind
@@ -35,7 +37,8 @@ log = logging.getLogger(__name__)
 class LiveProvider:
     """An enabled provider with its adapter, ready to send, and what decides its turn.
 
-    ``open_until`` is the end of its time aside while its circuit breaker is open; past it, one probe is let through.
+    ``open_until`` is the end of its time aside, by our own clock, while its circuit breaker is open; past it, one
+    probe is let through.
     """
 
     id: int
@@ -219,22 +222,26 @@ _live: Remembered[tuple[int, str], list[LiveProvider]] = Remembered()
 def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
     rows = (
         Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
+        .annotate(asked_at=Now())
         .select_related("breaker")
         .prefetch_related("sender_rules")
         .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
     )
-    live = (_live_provider(row) for row in rows if is_known(row.type))
+    live = (_live_provider(row, timezone.now() - row.asked_at) for row in rows if is_known(row.type))
     return [provider for provider in live if provider is not None]
 
 
-def _live_provider(row: Provider) -> LiveProvider | None:
-    """None for a row that cannot be read, which must not take the others of its channel with it."""
+def _live_provider(row: Provider, ahead: timedelta) -> LiveProvider | None:
+    """None for a row that cannot be read, which must not take the others of its channel with it.
+
+    ``ahead`` is by how much our clock is ahead of the database's.
+    """
     try:
         adapter, url = adapter_of(row), hook_url(row)
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
         log.error("provider %s is left out: its settings cannot be read (%s)", row.pk, type(error).__name__)
         return None
-    breaker = getattr(row, "breaker", None)
+    open_until = row.breaker.open_until if hasattr(row, "breaker") else None
     return LiveProvider(
         id=row.pk,
         name=row.name,
@@ -246,7 +253,7 @@ def _live_provider(row: Provider) -> LiveProvider | None:
         only_prefixes=tuple(row.only_prefixes),
         except_prefixes=tuple(row.except_prefixes),
         senders={rule.prefix: rule for rule in row.sender_rules.all()},
-        open_until=breaker.open_until if breaker else None,
+        open_until=open_until and open_until + ahead,
     )
 
 
