@@ -1,5 +1,7 @@
 """Test logins: a fixed code for a recipient, added through the service."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -36,11 +38,18 @@ def test_the_list_hides_the_code(panel):
 def test_the_code_can_be_changed_and_the_recipient_not(panel):
     login, client = panel.rows[TestLogin], panel.as_("owner")
     page = reverse("admin:verification_testlogin_change", args=(login.pk,))
-    shown = values_on(client, page)
-    assert shown["code"] == "123456"
-    client.post(page, shown | {"code": "9999", "to": "other@example.com"})
+    client.post(page, values_on(client, page) | {"code": "9999", "to": "other@example.com"})
     login.refresh_from_db()
     assert (login.to, code_of(login)) == ("reviewer@example.com", "9999")
+
+
+def test_the_form_does_not_show_the_code_and_keeps_it_where_none_is_entered(panel):
+    login, client = panel.rows[TestLogin], panel.as_("owner")
+    page = reverse("admin:verification_testlogin_change", args=(login.pk,))
+    assert re.search(r"\b123456\b", client.get(page).content.decode()) is None
+    client.post(page, values_on(client, page) | {"expires_at_0": "2031-05-04", "expires_at_1": "09:30"})
+    login.refresh_from_db()
+    assert (code_of(login), login.expires_at.year) == ("123456", 2031)
 
 
 def test_a_code_that_no_key_opens_is_entered_anew(panel):
@@ -49,7 +58,7 @@ def test_a_code_that_no_key_opens_is_entered_anew(panel):
     TestLogin.objects.update(code_encrypted=encrypt("654321", place="project:another:test_login:reviewer@example.com"))
     page = reverse("admin:verification_testlogin_change", args=(login.pk,))
     shown = values_on(client, page)
-    assert "code" not in shown
+    assert client.post(page, shown).status_code == 200  # there is none to keep
     client.post(page, shown | {"code": "9999"})
     login.refresh_from_db()
     assert code_of(login) == "9999"

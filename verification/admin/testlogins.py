@@ -19,11 +19,13 @@ from verification.errors import Misuse
 from verification.models import TestLogin
 from verification.services.testlogins import add_test_login, clean_test_code, code_of
 
+CODE_HELP = "4 or 6 letters and digits. Whoever knows it can log in as this recipient."
+
 
 class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     code = forms.CharField(
         max_length=6,
-        help_text="4 or 6 letters and digits. Whoever knows it can log in as this recipient.",
+        help_text=CODE_HELP,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
     )
 
@@ -37,8 +39,10 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            with contextlib.suppress(DecryptionFailed):  # then the field is empty, and a code can be entered anew
-                self.initial["code"] = code_of(self.instance)
+            with contextlib.suppress(DecryptionFailed):  # then there is none to keep
+                code_of(self.instance)
+                self.fields["code"].required = False
+                self.fields["code"].help_text = "Empty keeps the code as it is. " + CODE_HELP
 
     def clean_to(self) -> str:
         try:
@@ -47,8 +51,9 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
             raise forms.ValidationError(str(error)) from None
 
     def clean_code(self) -> str:
+        given = self.cleaned_data["code"]
         try:
-            return clean_test_code(self.cleaned_data["code"])
+            return clean_test_code(given) if given else code_of(self.instance)
         except Misuse as error:
             raise forms.ValidationError(str(error)) from None
 
