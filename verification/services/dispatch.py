@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import IntegrityError, InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
@@ -17,11 +16,7 @@ from providers.errors import ProviderError
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.models import MessageStatus, Subscription
-from verification.models.messages import (
-    ERROR_MAX_LENGTH,
-    PROVIDER_MESSAGE_ID_MAX_LENGTH,
-    PROVIDER_STATUS_MAX_LENGTH,
-)
+from verification.models.messages import ERROR_MAX_LENGTH
 from verification.services import outbox
 from verification.services.admission import stop_reason
 from verification.services.composing import addressed, compose
@@ -29,6 +24,7 @@ from verification.services.configuration import ProjectConfig, load_project
 from verification.services.connected import sender_of
 from verification.services.fresh import Remembered
 from verification.services.providers import LiveProvider, forget_providers
+from verification.services.recording import attempt_of, finish
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
 from verification.services.shares import Shares
 
@@ -36,8 +32,6 @@ log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 30  # longer than the offers of one claim can take: OFFER_SECONDS and one last provider call
 OFFER_SECONDS = 15  # after these no further provider is asked within one claim; the message goes back instead
-RECORD_SECONDS = 15.0  # how long an outcome is kept for a database that is away
-RECORD_PAUSE_SECONDS = 0.2
 HAND_OVER_SECONDS = 2.0  # so long a message is left to the workers that hold its provider's connection
 FIRST_RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 15.0
@@ -122,9 +116,9 @@ def _claim(
 
 def _deliver_claimed(message: Any) -> None:
     if message.is_over:
-        _finish(message, MessageStatus.EXPIRED, error="Its session or its time ended before it could be sent.")
+        finish(message, MessageStatus.EXPIRED, error="Its session or its time ended before it could be sent.")
     elif message.lost_leases > LEASES_TO_LOSE:
-        _finish(
+        finish(
             message,
             MessageStatus.SENT,
             error="Workers died while sending it; whether it arrived is not known.",
@@ -156,13 +150,13 @@ class _Offer:
     def run(self) -> None:
         message = self.message
         if reason := self._stop_reason():
-            _finish(message, MessageStatus.FAILED, error=reason)
+            finish(message, MessageStatus.FAILED, error=reason)
             return
         try:
             outgoing = compose(message)
         except DecryptionFailed:
             log.error("message %s: its code cannot be decrypted; is a key missing?", message.id)
-            _finish(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
+            finish(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
             return
         try:
             self._ask_in_turn(message, outgoing)
@@ -191,7 +185,7 @@ class _Offer:
                 self.answer.retry_after = 0
                 break
             if self.has_asked and not self._is_still_wanted():
-                _finish(message, MessageStatus.SENDING, seconds=0)  # whoever claims it next sees what it came to
+                finish(message, MessageStatus.SENDING, seconds=0)  # whoever claims it next sees what it came to
                 return
             self.has_asked = True
             if self._is_settled_by(provider, sender, addressed(outgoing, provider, message)):
@@ -243,7 +237,7 @@ class _Offer:
         """Ask one provider. True if that decided the message."""
         asked_at = time.monotonic()
         result = _ask(provider, sender, outgoing)
-        attempt = _attempt(provider, result, latency=time.monotonic() - asked_at)
+        attempt = attempt_of(provider, result, latency=time.monotonic() - asked_at)
         is_settled = self._record(provider, result, attempt)
         self._judge(provider, result)
         return is_settled
@@ -253,7 +247,7 @@ class _Offer:
         if result.outcome is Outcome.ACCEPTED:
             status = MessageStatus.SUCCESS if result.is_delivered else MessageStatus.SENT
             window = provider.adapter.receipt_window_seconds or UNCONFIRMED_SECONDS
-            _finish(self.message, status, seconds=None if result.is_delivered else window, **attempt)
+            finish(self.message, status, seconds=None if result.is_delivered else window, **attempt)
             return True
         log.info(
             "message %s: %s answered %s: %s",
@@ -263,9 +257,9 @@ class _Offer:
             result.error or "-",
         )
         if result.outcome in ABOUT_THE_RECIPIENT:
-            _finish(self.message, MessageStatus.FAILED, error=result.error, **attempt)
+            finish(self.message, MessageStatus.FAILED, error=result.error, **attempt)
             return True
-        _finish(self.message, None, **attempt)
+        finish(self.message, None, **attempt)
         self._note(result)
         return False
 
@@ -297,11 +291,11 @@ class _Offer:
         backoff = min(MAX_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self.message.claims - 1))
         delay = max(backoff, self.answer.retry_after)
         if delay < self._lives_seconds():
-            _finish(self.message, MessageStatus.SENDING, seconds=delay)
+            finish(self.message, MessageStatus.SENDING, seconds=delay)
         elif self.answer.is_unknown:
-            _finish(self.message, MessageStatus.SENT, seconds=UNCONFIRMED_SECONDS)
+            finish(self.message, MessageStatus.SENT, seconds=UNCONFIRMED_SECONDS)
         else:
-            _finish(self.message, MessageStatus.FAILED, error=self.answer.error)
+            finish(self.message, MessageStatus.FAILED, error=self.answer.error)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.started_at
@@ -338,62 +332,3 @@ def _note_fault(provider: LiveProvider, result: Result) -> None:
     if is_set_aside:
         forget_providers()  # so that no other thread of this process asks it for the rest of a second
         log.warning("%s is set aside for a while: %s", provider.name, result.error)
-
-
-def _attempt(provider: LiveProvider, result: Result, *, latency: float) -> dict[str, Any]:
-    identity = result.provider_message_id
-    return {
-        "provider": provider.id,
-        "provider_name": provider.name,
-        "outcome": result.outcome.value,
-        "provider_message_id": identity and sql.text(identity, PROVIDER_MESSAGE_ID_MAX_LENGTH),
-        "provider_status": sql.text(result.provider_status, PROVIDER_STATUS_MAX_LENGTH),
-        "attempt_error": sql.text(result.error, ERROR_MAX_LENGTH),
-        "latency_ms": round(latency * 1000),
-    }
-
-
-_NO_ATTEMPT = {
-    "provider": None,
-    "provider_name": None,
-    "outcome": None,
-    "provider_message_id": None,
-    "provider_status": None,
-    "attempt_error": None,
-    "latency_ms": None,
-}
-
-
-def _finish(
-    message: Any,
-    status: MessageStatus | None,
-    *,
-    error: str | None = None,
-    seconds: float | None = None,
-    **attempt: Any,
-) -> None:
-    """Record what became of the message: what is forgotten is sent again.
-
-    So a database that restarts is waited for, and a provider that was deleted meanwhile is on record by its name alone.
-    """
-    give_up_at = time.monotonic() + RECORD_SECONDS
-    while True:
-        try:
-            sql.call(
-                "finish_message",
-                message=message.id,
-                claims=message.claims,
-                status=status.value if status else None,
-                error=sql.text(error, ERROR_MAX_LENGTH) if error else None,
-                retry_seconds=seconds,
-                **{**_NO_ATTEMPT, **attempt},
-            )
-            return
-        except (OperationalError, InterfaceError):
-            if connection.in_atomic_block or time.monotonic() > give_up_at:
-                raise
-            time.sleep(RECORD_PAUSE_SECONDS)
-        except IntegrityError:
-            if connection.in_atomic_block or attempt.get("provider") is None:
-                raise
-            attempt["provider"] = None
