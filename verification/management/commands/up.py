@@ -44,7 +44,7 @@ class Command(WatchwordCommand):
         "  manage.py up --port 9000"
     )
     prints_data = False
-    requires_system_checks = "__all__"
+    requires_system_checks = ["watchword"]  # the others load all pages; one that cannot be loaded stops the web server
 
     def add_arguments(self, parser: CommandParser) -> None:
         workers = min(os.cpu_count() or 1, MAX_DEFAULT_WORKERS)
