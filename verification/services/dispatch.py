@@ -254,7 +254,7 @@ class _Offer:
             self.message.id,
             provider.name,
             result.outcome,
-            result.error or "-",
+            attempt["attempt_error"] or "-",
         )
         if result.outcome in ABOUT_THE_RECIPIENT:
             finish(self.message, MessageStatus.FAILED, error=result.error, **attempt)
