@@ -87,7 +87,6 @@ def test_a_code_goes_out_over_the_bind_and_its_receipt_comes_back(shop, smsc):
 
 
 def test_messages_outlive_a_restart_of_the_message_centre(shop, smsc, provider_id):
-    shop.set(requests_per_second=2_000)
     numbers = [recipient() for _ in range(MESSAGES)]
     restarted = threading.Event()
 
