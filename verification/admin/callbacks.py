@@ -43,6 +43,7 @@ class AttemptInline(ScopedInline):
     project_path = "callback__project"
     fields = readonly_fields = ("at", "answer", "shown_error", "latency")
     verbose_name_plural: Any = "tries"
+    latency = display.latency
 
     @admin.display(description="At")
     def at(self, attempt: CallbackAttempt) -> str:
@@ -58,10 +59,6 @@ class AttemptInline(ScopedInline):
     def shown_error(self, attempt: CallbackAttempt) -> str:
         """Where it says more than the answer does."""
         return "–" if attempt.error in ("", f"HTTP {attempt.status}") else attempt.error
-
-    @admin.display(description="Took")
-    def latency(self, attempt: CallbackAttempt) -> str:
-        return f"{attempt.latency_ms:,} ms"
 
 
 @admin.register(Callback)

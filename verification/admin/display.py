@@ -139,3 +139,19 @@ def text_of(name: str, description: str) -> Callable[[Any, Any], str]:
         return str(getattr(row, name) or "–")
 
     return shown
+
+
+def channel_of(name: str, description: str, *, is_sorted_by: bool = False) -> Callable[[Any, Any], SafeString]:
+    """A channel by its icon and name."""
+
+    @admin.display(description=description, ordering=name if is_sorted_by else None)
+    def shown(page: Any, row: Any) -> SafeString:
+        return channel(getattr(row, name))
+
+    return shown
+
+
+@admin.display(description="Took")
+def latency(page: Any, row: Any) -> str:
+    """How long a call took, by the row's ``latency_ms``."""
+    return f"{row.latency_ms:,} ms"

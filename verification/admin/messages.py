@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
 from verification.admin import display
-from verification.admin.display import text_of, time_of
+from verification.admin.display import channel_of, text_of, time_of
 from verification.admin.inbox import inbox_view
 from verification.admin.scoping import ProjectFilter, ScopedInline
 from verification.admin.traffic import CreatedFilter, TestFilter, TrafficAdmin
@@ -43,15 +43,12 @@ class AttemptInline(ScopedInline):
     answer = text_of("provider_status", "Answer")
     reference = text_of("provider_message_id", "The provider's id")
     created_when = time_of("created_at", "At")
+    latency = display.latency
 
     @admin.display(description="Outcome")
     def shown_outcome(self, attempt: DeliveryAttempt) -> str:
         words = attempt.outcome.replace("_", " ").capitalize()
         return display.label(words, OUTCOME_VARIANTS.get(attempt.outcome, "danger"))
-
-    @admin.display(description="Took")
-    def latency(self, attempt: DeliveryAttempt) -> str:
-        return f"{attempt.latency_ms:,} ms"
 
 
 @admin.register(Message)
@@ -110,6 +107,7 @@ class MessageAdmin(TrafficAdmin):
     sent_when = time_of("sent_at", "Sent")
     finished_when = time_of("finished_at", "Final")
     expires_when = time_of("expires_at", "Expires")
+    shown_channel = channel_of("channel", "Channel", is_sorted_by=True)
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (("inbox/", "verification_inbox", inbox_view),)
@@ -124,10 +122,6 @@ class MessageAdmin(TrafficAdmin):
     @admin.display(description="Message", ordering="id")
     def short_id(self, message: Message) -> str:
         return display.code(message.pk)
-
-    @admin.display(description="Channel", ordering="channel")
-    def shown_channel(self, message: Message) -> str:
-        return display.channel(message.channel)
 
     @admin.display(description="Status", ordering="status")
     def shown_status(self, message: Message) -> str:

@@ -16,7 +16,7 @@ from unfold.enums import ActionVariant
 
 from verification.addresses import mask
 from verification.admin import display
-from verification.admin.display import flag_of, time_of
+from verification.admin.display import channel_of, flag_of, time_of
 from verification.admin.scoping import ProjectFilter, ScopedInline
 from verification.admin.traffic import CreatedFilter, TrafficAdmin
 from verification.errors import Misuse
@@ -56,6 +56,8 @@ class RecipientAdmin(TrafficAdmin):
     readonly_fields = ("masked", "shown_verified", "verified_when", "shown_reached", "created_when", "traffic")
     created_when = time_of("created_at", "First seen")
     verified_when = time_of("verified_at", "Last verified")
+    shown_verified = channel_of("verified_channel", "Last verified over", is_sorted_by=True)
+    shown_reached = channel_of("reached_channel", "Last reached over")
 
     @action(description="Export", icon="download", permissions=["address"])
     def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -151,14 +153,6 @@ class RecipientAdmin(TrafficAdmin):
     @admin.display(description="Recipient")
     def masked(self, row: Recipient) -> str:
         return display.code(mask(row.address))
-
-    @admin.display(description="Last verified over", ordering="verified_channel")
-    def shown_verified(self, recipient: Recipient) -> str:
-        return display.channel(recipient.verified_channel)
-
-    @admin.display(description="Last reached over")
-    def shown_reached(self, recipient: Recipient) -> str:
-        return display.channel(recipient.reached_channel)
 
     @admin.display(description="Verified", ordering="verified_at")
     def verified(self, recipient: Recipient) -> str:

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from verification.admin import display
-from verification.admin.display import flag_of, text_of, time_of
+from verification.admin.display import channel_of, flag_of, text_of, time_of
 from verification.admin.scoping import ProjectFilter, ScopedInline
 from verification.admin.traffic import CreatedFilter, TestFilter, TrafficAdmin
 from verification.codes import is_session_id
@@ -41,6 +41,7 @@ class SessionMessageInline(ScopedInline):
     model = Message
     fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "error", "created_when")
     verbose_name_plural = "messages"
+    shown_channel = channel_of("channel", "Channel")
     created_when = time_of("created_at", "Created")
     ordering = ("created_at",)
 
@@ -50,10 +51,6 @@ class SessionMessageInline(ScopedInline):
     @admin.display(description="Message")
     def link(self, message: Message) -> str:
         return display.page_link(display.code(message.pk), message)
-
-    @admin.display(description="Channel")
-    def shown_channel(self, message: Message) -> str:
-        return display.channel(message.channel)
 
     @admin.display(description="Status")
     def shown_status(self, message: Message) -> str:
@@ -114,6 +111,8 @@ class SessionAdmin(TrafficAdmin):
     created_when = time_of("created_at", "Created")
     expires_when = time_of("expires_at", "Expires")
     verified_when = time_of("verified_at", "Verified")
+    shown_channel = channel_of("channel", "Last sent over", is_sorted_by=True)
+    awaited = channel_of("awaited_channel", "Waits for a start of")
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         if is_session_id(term.upper()):
@@ -123,14 +122,6 @@ class SessionAdmin(TrafficAdmin):
     @admin.display(description="Session", ordering="id")
     def short_id(self, session: Session) -> str:
         return display.code(session.pk)
-
-    @admin.display(description="Last sent over", ordering="channel")
-    def shown_channel(self, session: Session) -> str:
-        return display.channel(session.channel)
-
-    @admin.display(description="Waits for a start of")
-    def awaited(self, session: Session) -> str:
-        return display.channel(session.awaited_channel)
 
     @admin.display(description="State")
     def state(self, session: Session) -> str:

@@ -14,7 +14,7 @@ from unfold.decorators import action
 
 from verification.addresses import mask
 from verification.admin import display
-from verification.admin.display import time_of
+from verification.admin.display import channel_of, time_of
 from verification.admin.scoping import ProjectFilter
 from verification.admin.traffic import CreatedFilter, TrafficAdmin
 from verification.models import ChannelType, Suppression
@@ -53,6 +53,7 @@ class SuppressionAdmin(TrafficAdmin):
     readonly_fields = ("recipient_link", "shown_channel", "state", "created_when", "lifted_when")
     created_when = time_of("created_at", "Since")
     lifted_when = time_of("lifted_at", "Lifted")
+    shown_channel = channel_of("channel", "Channel", is_sorted_by=True)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(recipient__in=self.recipients(request, term))
@@ -60,10 +61,6 @@ class SuppressionAdmin(TrafficAdmin):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         row = self.get_object(request, str(object_id))
         return super().get_actions_detail(request, object_id) if row and row.lifted_at is None else []
-
-    @admin.display(description="Channel", ordering="channel")
-    def shown_channel(self, row: Suppression) -> str:
-        return display.channel(row.channel)
 
     @admin.display(description="Reason")
     def shown_reason(self, row: Suppression) -> str:
