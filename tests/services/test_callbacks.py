@@ -173,10 +173,10 @@ def test_calls_under_way_take_up_their_projects_places(api, project, client, out
     assert outbox.messages
 
     def claimed(*busy):
-        return [row.project_id for row in callbacks.claim_due(limit=10, busy=busy)]
+        return sorted(row.project_id for row in callbacks.claim_due(limit=10, busy=busy))
 
     assert claimed(project.id, project.id, other.id) == [other.id]
-    assert claimed(project.id) == [project.id, other.id, other.id]
+    assert claimed(project.id) == sorted([project.id, other.id, other.id])
 
 
 def test_a_test_event_shows_how_the_receiver_answers(project, receiver):
