@@ -33,6 +33,8 @@ RETURNS TABLE (
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_late constant interval := '0.25 seconds';
+    -- Where the ids are known. Written out, it would let PostgreSQL take an index of all that waits for one as good.
+    v_waiting constant text[] := '{queued,sending}';
     v_now timestamptz := clock_timestamp();
     v_look constant integer := CASE WHEN p_message IS NULL THEN 10000 ELSE 100 END;
     v_others bigint[];
@@ -45,7 +47,7 @@ BEGIN
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
             WHERE m.id = p_message
-              AND m.status IN ('queued', 'sending')
+              AND m.status = ANY (v_waiting)
               AND (m.due_at BETWEEN v_now - v_late AND v_now OR p_is_connected AND m.is_handed_over)
               AND m.project_id <> ALL (p_full_projects)
             FOR UPDATE SKIP LOCKED
@@ -73,7 +75,7 @@ BEGIN
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
             WHERE m.id = ANY (v_others)
-              AND m.status IN ('queued', 'sending')
+              AND m.status = ANY (v_waiting)
               AND (m.due_at <= v_now OR p_is_connected AND m.is_handed_over)
             ORDER BY m.created_at DESC
             LIMIT p_limit

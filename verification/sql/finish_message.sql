@@ -31,7 +31,7 @@ BEGIN
     IF p_status = 'sending' THEN
         UPDATE verification_message
         SET claimed_at = NULL, due_at = v_now + make_interval(secs => p_retry_seconds)
-        WHERE id = p_message AND status = 'sending' AND claims = p_claims;
+        WHERE id = p_message AND claimed_at IS NOT NULL AND claims = p_claims;
         RETURN FOUND;
     END IF;
 

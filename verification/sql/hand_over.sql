@@ -5,7 +5,7 @@ RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE verification_message SET
         claimed_at = NULL, is_handed_over = true, due_at = clock_timestamp() + make_interval(secs => p_seconds)
-    WHERE id = p_message AND status = 'sending' AND claims = p_claims;
+    WHERE id = p_message AND claimed_at IS NOT NULL AND claims = p_claims;
     RETURN FOUND;
 END
 $$;

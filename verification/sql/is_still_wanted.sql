@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION is_still_wanted(p_message bigint, p_claims integer) R
         JOIN verification_project AS project ON project.id = m.project_id
         LEFT JOIN verification_session AS s ON s.id = m.session_id
         WHERE m.id = p_message
-          AND m.status = 'sending'
+          AND m.claimed_at IS NOT NULL
           AND m.claims = p_claims
           AND project.is_enabled
           AND (m.session_id IS NULL OR session_state(s, clock_timestamp()) = 'open')

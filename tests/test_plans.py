@@ -1,0 +1,121 @@
+"""PostgreSQL keeps the plans that it makes while the tables are small; they must serve when there is a backlog."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from tests import factories
+from verification import codes, sql
+from verification.models import Message, MessageStatus, Recipient
+from verification.services import sweeping
+from verification.services.recording import finish
+
+BACKLOG = 1_000
+
+
+@pytest.fixture
+def made(db):
+    """A function that writes so many messages, which are due, and returns their ids. There are none before, and no
+    plan that was made for another test's.
+    """
+    project = factories.project().row
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE verification_message CASCADE")
+        cursor.execute("DISCARD PLANS")
+
+    def make(number):
+        now = timezone.now()
+        recipients = Recipient.objects.bulk_create(
+            [Recipient(project=project, address=f"+49{codes.generate_message_id()}") for _ in range(number)]
+        )
+        rows = [
+            Message(
+                id=codes.generate_message_id(),
+                project=project,
+                recipient=recipient,
+                channel="sms",
+                language="en",
+                created_at=now - timedelta(milliseconds=number - place),
+                due_at=now - timedelta(milliseconds=number - place),
+                expires_at=now + timedelta(minutes=5),
+            )
+            for place, recipient in enumerate(recipients)
+        ]
+        Message.objects.bulk_create(rows)
+        return [row.id for row in rows]
+
+    return make
+
+
+def rows_read():
+    """How many entries of the table of messages, or of an index of it, this test has read so far."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM ("
+            " SELECT indexrelid FROM pg_index WHERE indrelid = 'verification_message'::regclass"
+            " UNION ALL SELECT 'verification_message'::regclass"
+            ") AS read (oid)"
+        )
+        return cursor.fetchone()[0]
+
+
+def claim(message=None, **options):
+    usual = {"limit": 1, "idle_seconds": 0.0, "is_connected": False, "full_projects": [], "others_only": False}
+    return sql.call_many("claim_messages", message=message, lease_seconds=30, **{**usual, **options})
+
+
+def give_up(message):
+    finish(message, MessageStatus.SENDING, seconds=0)
+
+
+def send(message):
+    finish(message, MessageStatus.SENT, seconds=600)
+
+
+def hand_over(message):
+    sql.call("hand_over", message=message.id, claims=message.claims, seconds=2.0)
+
+
+def is_still_wanted(message):
+    assert sql.call("is_still_wanted", message=message.id, claims=message.claims).is_still_wanted
+
+
+@pytest.mark.parametrize("then", [give_up, send, hand_over, is_still_wanted])
+def test_a_message_is_found_by_its_id(made, then):
+    def deliver(message_id):
+        Message.objects.filter(id=message_id).update(due_at=timezone.now())  # a wake-up that comes at once
+        [message] = claim(message_id)
+        assert message.id == message_id
+        then(message)
+
+    for message_id in made(1):
+        deliver(message_id)
+    ids = made(BACKLOG)
+    before = rows_read()
+    for message_id in ids[:10]:
+        deliver(message_id)
+    assert rows_read() - before < BACKLOG  # for all ten together
+
+
+@pytest.mark.parametrize("options", [{"message": 1}, {}, {"full_projects": [1]}, {"message": 1, "full_projects": [1]}])
+def test_the_freshest_message_is_found_without_the_others(made, options):
+    made(1)
+    assert claim(**options)
+    ids = made(BACKLOG)
+    before = rows_read()
+    assert [message.id for _ in range(3) for message in claim(**options)] == ids[:-4:-1]
+    assert rows_read() - before < BACKLOG
+
+
+def test_what_expired_is_found_without_what_waits(made):
+    made(1)
+    sweeping.expire_messages()
+    expired = made(BACKLOG)[0]
+    now = timezone.now()
+    Message.objects.filter(id=expired).update(created_at=now - timedelta(minutes=6), expires_at=now)
+    before = rows_read()
+    sweeping.expire_messages()
+    assert Message.objects.get(id=expired).status == MessageStatus.EXPIRED
+    assert rows_read() - before < BACKLOG
