@@ -9,15 +9,13 @@ What it promises:
 - No redirects, no proxies from the environment, no cookies, nothing sent twice.
 - Errors name the host at most: never a path, a query, a header or a body.
 
-It speaks through h11, which knows the protocol and no sockets. ``httpx.Client`` would share its cookie jar among
-all tenants that use the same provider, and logs whole URLs; the bookkeeping of httpcore's pool costs twice what
-the request does. A thread makes one request at a time, so it keeps one connection to a place and shares none;
-after a fork the child begins anew.
+``httpx.Client`` would share its cookie jar among all tenants that use the same provider, and logs whole URLs; the
+bookkeeping of httpcore's pool costs four times what the request does. A thread makes one request at a time, so it keeps
+one connection to a place (:mod:`providers.connections`) and shares none; after a fork the child begins anew.
 
 Nothing is sent twice, not even a GET, since many gateways send by GET. That leaves the kept connection which
 the server closes in the very moment we write to it: no answer, an unknown outcome. Two things keep that rare:
-before an idle connection is taken again we look whether it has been closed, and none is kept for longer than
-``KEEP_SECONDS``, which is less than the usual servers wait before they close one.
+before an idle connection is taken again we look whether it has been closed, and none is kept for long.
 """
 
 from __future__ import annotations
@@ -27,11 +25,9 @@ import json as jsonlib
 import math
 import os
 import re
-import select
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -39,19 +35,16 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode
 
-import h11
+import httptools
 import httpx
 
 from providers import guard, tls
+from providers.connections import Connection, Kept, compose
 from providers.deadline import Deadline
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from providers.outcomes import Outcome
 
-MAX_BODY_BYTES = 64 * 1024
 MAX_RETRY_AFTER_SECONDS = 3600.0
-KEEP_SECONDS = 4.0
-MAX_KEPT = 16  # connections of a thread
-READ_BYTES = 16 * 1024
 
 Form = Mapping[str, object] | Sequence[tuple[str, object]]
 
@@ -144,23 +137,19 @@ class HttpDoor:
         sent = _headers(target, headers or {}, content_type, auth)
         if body is not None:
             sent.append(("Content-Length", str(len(body))))
-        try:
-            request = h11.Request(method=method, target=target.raw_path, headers=sent)
-        except h11.LocalProtocolError:
-            raise ProviderError("the request cannot be sent like this", Outcome.MISCONFIGURED) from None
+        request = compose(method, target.raw_path.decode("ascii"), sent, body or b"")
         deadline = Deadline(timeout.total)
         kept = self._kept()
         place = (target.scheme, target.host, _port(target))
-        connection = kept.take(place) or _Connection(self._connect(target, timeout))
+        connection = kept.take(place) or Connection(self._connect(target, timeout))
         try:
-            answer = connection.ask(request, body or b"", deadline, wants_body=wants_body)
+            return HttpAnswer(*connection.ask(request, deadline, wants_body=wants_body and method != "HEAD"))
         except TimeoutError:
             raise NoAnswer(f"{target.host}: no complete answer in time") from None
-        except (OSError, h11.RemoteProtocolError):
+        except (OSError, httptools.HttpParserError):
             raise NoAnswer(f"{target.host}: the connection broke or the answer is not HTTP") from None
         finally:
             kept.put_back(place, connection)
-        return answer
 
     def touch(self, url: str, *, timeout: Timeouts = DEFAULT) -> None:
         """Connect, for https with the TLS handshake, and hang up: nothing is asked. Raises as
@@ -170,16 +159,16 @@ class HttpDoor:
 
     def close(self) -> None:
         """Close the connections that the calling thread keeps. The door stays usable."""
-        kept: _Kept | None = self._local.__dict__.pop("kept", None)
+        kept: Kept | None = self._local.__dict__.pop("kept", None)
         if kept is not None:
             kept.close()
 
-    def _kept(self) -> _Kept:
-        kept: _Kept | None = getattr(self._local, "kept", None)
+    def _kept(self) -> Kept:
+        kept: Kept | None = getattr(self._local, "kept", None)
         if kept is None or kept.pid != os.getpid():
             # After a fork this closes only the child's copies of the sockets; nothing is said on the wire.
             self.close()
-            kept = self._local.kept = _Kept()
+            kept = self._local.kept = Kept()
         return kept
 
     def _connect(self, target: httpx.URL, timeout: Timeouts) -> socket.socket:
@@ -252,123 +241,6 @@ def header_error(name: str, value: str) -> str:
     if not _HEADER_VALUE.fullmatch(value):
         return f"the value of the header {name} holds a line break or a character outside ASCII"
     return ""
-
-
-Place = tuple[str, str, int]  # scheme, host and port, on which alone depends whom the guard lets us reach
-
-
-class _Kept:
-    """The idle connections of one thread, one to a place, the longest unused first."""
-
-    def __init__(self) -> None:
-        self.pid = os.getpid()
-        self._idle: dict[Place, _Connection] = {}
-
-    def take(self, place: Place) -> _Connection | None:
-        """None if there is none that could still be used."""
-        found = self._idle.pop(place, None)
-        self._let_go()
-        if found is None or found.is_usable():
-            return found
-        found.close()
-        return None
-
-    def put_back(self, place: Place, connection: _Connection) -> None:
-        """Keep it if its last answer was read to its end and more may follow; otherwise close it."""
-        if connection.is_idle():
-            self._idle[place] = connection
-        else:
-            connection.close()
-
-    def close(self) -> None:
-        for connection in self._idle.values():
-            connection.close()
-        self._idle.clear()
-
-    def _let_go(self) -> None:
-        """Of those that have been idle for too long or are too many."""
-        for place, connection in list(self._idle.items()):
-            if len(self._idle) < MAX_KEPT and not connection.is_stale():
-                break
-            self._idle.pop(place).close()
-
-
-class _Connection:
-    """One HTTP/1.1 connection. Every wait on its socket ends with the deadline of the call."""
-
-    def __init__(self, connected: socket.socket) -> None:
-        self._socket = connected
-        self._http = h11.Connection(h11.CLIENT)
-        self._idle_since = -math.inf
-
-    def ask(self, request: h11.Request, body: bytes, deadline: Deadline, *, wants_body: bool) -> HttpAnswer:
-        """Raises ``OSError``, :class:`h11.RemoteProtocolError` and :class:`NoAnswer`."""
-        parts = (request, h11.Data(data=body), h11.EndOfMessage())
-        try:
-            self._write(b"".join(self._http.send(part) or b"" for part in parts), deadline)
-        except TimeoutError:
-            raise
-        except OSError:
-            pass  # whoever hangs up before all is said may have answered all the same
-        response = self._next(deadline)
-        while not isinstance(response, h11.Response):  # as in 100 Continue
-            response = self._next(deadline)
-        headers: dict[str, str] = {}
-        for raw_name, raw_value in response.headers:
-            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-            headers[name] = f"{headers[name]}, {value}" if name in headers else value
-        content = b""
-        if wants_body:
-            try:
-                content = self._read_body(headers, deadline)
-            except (NoAnswer, OSError, h11.RemoteProtocolError):
-                if response.status_code < 400:
-                    raise
-        return HttpAnswer(response.status_code, headers, content)
-
-    def is_idle(self) -> bool:
-        """Whether another request may follow; if so, it is ready for it."""
-        is_over = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        if not is_over or self._http.trailing_data[0]:
-            return False
-        self._http.start_next_cycle()
-        self._idle_since = time.monotonic()
-        return True
-
-    def is_stale(self) -> bool:
-        return time.monotonic() - self._idle_since > KEEP_SECONDS
-
-    def is_usable(self) -> bool:
-        """For an idle connection readable means closed by the server."""
-        if self.is_stale() or self._socket.fileno() < 0:
-            return False
-        poller = select.poll()
-        poller.register(self._socket, select.POLLIN)
-        return not poller.poll(0)
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def _read_body(self, headers: Mapping[str, str], deadline: Deadline) -> bytes:
-        if headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            raise NoAnswer("the answer is packed, though it was asked for unpacked")
-        body = b""
-        while isinstance(event := self._next(deadline), h11.Data):
-            body += event.data
-            if len(body) > MAX_BODY_BYTES:
-                raise NoAnswer(f"the answer is larger than {MAX_BODY_BYTES // 1024} KiB")
-        return body
-
-    def _next(self, deadline: Deadline) -> object:
-        while (event := self._http.next_event()) is h11.NEED_DATA:
-            self._socket.settimeout(deadline.left())
-            self._http.receive_data(self._socket.recv(READ_BYTES))
-        return event
-
-    def _write(self, data: bytes, deadline: Deadline) -> None:
-        while data:
-            self._socket.settimeout(deadline.left())
-            data = data[self._socket.send(data) :]
 
 
 def _tls_reason(error: OSError) -> str:

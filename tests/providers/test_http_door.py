@@ -155,6 +155,43 @@ def test_what_is_no_complete_answer_leaves_the_outcome_unknown(door, server, beh
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\nX-Ref: a b\nContent-Length: 2\n\nok",
+        b"HTTP/1.1 200 OK\r\nX-Ref: a\r\n b\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 200\r\nx-ref: a b\r\ncontent-length: 2\r\n\r\nok",
+        b"HTTP/1.1 200 \r\nX-Ref: a b\r\nContent-Length: 7\r\nTransfer-Encoding: chunked\r\n\r\n2 \r\nok\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 Y\r\nX-Ref: a b\r\nTransfer-Encoding: chunked\r\n\r\n1;x\r\no\r\n1\r\nk\r\n0\r\nA: b\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\nX-Ref: c\r\n\r\nHTTP/1.1 200 OK\r\nX-Ref: a b\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.0 200 OK\r\nX-Ref: a b\r\n\r\nok",
+    ],
+)
+def test_it_reads_what_old_gateways_write(door, server, answer):
+    server.script(fake.raw(answer))
+    read = door.request("POST", server.url, json={}, timeout=SHORT)
+    assert (read.status, read.headers["x-ref"], read.body) == (200, "a b", b"ok")
+
+
+@pytest.mark.parametrize("more", [b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged", b"HTTP", b"\x00"])
+def test_nothing_after_an_answer_is_taken_for_the_next(door, server, more):
+    server.script(fake.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + more))
+    assert door.request("POST", server.url, json={}).body == b"ok"
+    assert door._kept()._idle == {}
+
+
+def test_the_answer_to_head_has_no_body(door, server):
+    server.script(fake.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"))
+    assert door.request("HEAD", server.url, timeout=SHORT).headers["content-length"] == "100"
+
+
+@pytest.mark.parametrize("method", ["GET / HTTP/1.1\r\nHost: elsewhere.example\r\n\r\nGET", "", "get it"])
+def test_a_method_does_not_change_the_request(door, server, method):
+    with pytest.raises(ProviderError):
+        door.request(method, server.url)
+    assert server.requests == []
+
+
 @pytest.mark.parametrize("behaviour", [fake.huge_body(status=503), fake.drip_body(status=503)])
 def test_an_error_status_stands_without_its_body(door, server, behaviour):
     server.script(behaviour)
