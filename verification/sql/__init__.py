@@ -12,11 +12,13 @@ import weakref
 from functools import lru_cache
 from typing import Any
 
+import orjson
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb as json
-from psycopg.types.json import JsonbLoader
+from psycopg.types.json import set_json_loads
 
 __all__ = ["call", "call_many", "drop_dead_connection", "json", "reason", "text"]
 
@@ -42,7 +44,7 @@ def text(value: str, max_length: int) -> str:
 
 
 def _execute(function: str, arguments: dict[str, Any]) -> psycopg.Cursor[Any]:
-    drop_dead_connection()
+    connection = drop_dead_connection()
     connection.ensure_connection()
     with connection.wrap_database_errors:
         return _cursor(connection.connection).execute(_statement(function, tuple(arguments)), tuple(arguments.values()))
@@ -56,7 +58,7 @@ def _cursor(raw: psycopg.Connection[Any]) -> psycopg.Cursor[Any]:
     cursor = _cursors.get(raw)
     if cursor is None:
         cursor = psycopg.Cursor(raw, row_factory=namedtuple_row)
-        cursor.adapters.register_loader("jsonb", JsonbLoader)
+        set_json_loads(orjson.loads, cursor)
         _cursors[raw] = cursor
     return cursor
 
@@ -67,14 +69,16 @@ def _statement(function: str, names: tuple[str, ...]) -> str:
     return f"SELECT * FROM {function}({', '.join(f'p_{name} => %s' for name in names)})"  # noqa: S608
 
 
-def drop_dead_connection() -> None:
-    """Notice, without a round trip, that the server has hung up: then its farewell waits on the socket.
+def drop_dead_connection() -> BaseDatabaseWrapper:
+    """Notice, without a round trip, that the server has hung up: then its farewell waits on the socket. Returns the
+    thread's connection.
 
     Otherwise the first request of every thread after a restart of PostgreSQL would fail.
     """
+    connection = connections[DEFAULT_DB_ALIAS]  # once: the proxy that is imported elsewhere finds it at every touch
     held = connection.connection
     if held is None or connection.in_atomic_block:
-        return
+        return connection
     try:
         poller = select.poll()
         poller.register(held.pgconn.socket, select.POLLIN)
@@ -83,6 +87,7 @@ def drop_dead_connection() -> None:
         is_dead = True
     if is_dead:
         connection.close()
+    return connection
 
 
 def reason(error: Exception) -> str:
