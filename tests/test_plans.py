@@ -12,13 +12,15 @@ from verification.models import Message, MessageStatus, Recipient
 from verification.services import sweeping
 from verification.services.recording import finish
 
-BACKLOG = 1_000
+BACKLOG = 500  # and so many rows are read where all of it is read once
 
 
-@pytest.fixture
-def made(db):
-    """A function that writes so many messages, which are due, and returns their ids. There are none before, and no
-    plan that was made for another test's.
+@pytest.fixture(params=[0, 100])
+def made(request, db):
+    """A function that writes so many messages, which are due, and returns their ids.
+
+    As many are there before as the parameter says; if any, PostgreSQL has statistics of them, as it has of the other
+    tables. There is no plan that was made for another test.
     """
     project = factories.project().row
     with connection.cursor() as cursor:
@@ -46,6 +48,11 @@ def made(db):
         Message.objects.bulk_create(rows)
         return [row.id for row in rows]
 
+    make(request.param)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE verification_project, verification_recipient, verification_session")
+        if request.param:
+            cursor.execute("ANALYZE verification_message")
     return make
 
 
@@ -94,18 +101,18 @@ def test_a_message_is_found_by_its_id(made, then):
         deliver(message_id)
     ids = made(BACKLOG)
     before = rows_read()
-    for message_id in ids[:10]:
+    for message_id in ids[:5]:
         deliver(message_id)
-    assert rows_read() - before < BACKLOG  # for all ten together
+    assert rows_read() - before < BACKLOG  # for all five together
 
 
-@pytest.mark.parametrize("options", [{"message": 1}, {}, {"full_projects": [1]}, {"message": 1, "full_projects": [1]}])
+@pytest.mark.parametrize("options", [{"message": 1}, {}, {"full_projects": [0]}, {"message": 1, "full_projects": [0]}])
 def test_the_freshest_message_is_found_without_the_others(made, options):
     made(1)
     assert claim(**options)
     ids = made(BACKLOG)
     before = rows_read()
-    assert [message.id for _ in range(3) for message in claim(**options)] == ids[:-4:-1]
+    assert [message.id for message in claim(**options)] == ids[-1:]
     assert rows_read() - before < BACKLOG
 
 

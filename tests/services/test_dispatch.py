@@ -308,7 +308,9 @@ def test_a_provider_that_was_switched_off_meanwhile_is_not_asked(api, project, m
 
 
 def test_what_a_receipt_settled_meanwhile_goes_to_no_further_provider(api, project, monkeypatch):
-    while_the_first_is_asked(monkeypatch, lambda _: Message.objects.update(status="sent", code_encrypted=None))
+    while_the_first_is_asked(
+        monkeypatch, lambda _: Message.objects.update(status="sent", code_encrypted=None, claimed_at=None)
+    )
     assert deliver(send(api)).status == "sent"
     assert asked() == [("first", "temporary")]
 

@@ -39,6 +39,7 @@ DECLARE
     v_look constant integer := CASE WHEN p_message IS NULL THEN 10000 ELSE 100 END;
     v_others bigint[];
     v_ids bigint[] := '{}';
+    v_id bigint;
 BEGIN
     -- A claim need not wait for the disk: one that a crash of the server forgets is as one whose worker died with it. The
     -- next commit that does wait, of whomever, takes it along.
@@ -102,46 +103,56 @@ BEGIN
             );
         END IF;
     END IF;
-    RETURN QUERY
-    UPDATE verification_message AS m SET
-        status = 'sending',
-        claims = m.claims + 1,
-        lost_leases = m.lost_leases + (m.claimed_at IS NOT NULL)::integer,
-        claimed_at = v_now,
-        is_handed_over = false,
-        due_at = v_now + make_interval(secs => p_lease_seconds)
-    FROM verification_message AS taken
-    JOIN verification_recipient AS recipient ON recipient.id = taken.recipient_id
-    JOIN verification_project AS project ON project.id = taken.project_id
-    LEFT JOIN verification_session AS s ON s.id = taken.session_id
-    WHERE m.id = ANY (v_ids) AND taken.id = m.id
-    RETURNING
-        m.id, m.project_id,
-        jsonb_build_object(
-            'name', project.name, 'code_in_subject', project.code_in_subject,
-            'web_otp_domain', project.web_otp_domain, 'android_hash', project.android_hash
-        ),
-        m.channel::text, recipient.address::text, m.language::text,
-        m.claims::integer, m.lost_leases::integer, m.session_id::text, s.code_encrypted, m.code_encrypted,
-        m.pinned_provider_id, m.pinned_provider_id IS NOT NULL,
-        extract(epoch FROM m.expires_at - v_now)::double precision,
-        m.expires_at <= v_now OR NOT project.is_enabled OR coalesce(session_state(s, v_now) <> 'open' AND s.id IS NOT NULL, false),
-        ARRAY(
-            SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
-            WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'
-        ),
-        m.recipient_id,
-        (
-            SELECT coalesce(jsonb_object_agg(subscription.provider_id, subscription.account_id), '{}')
-            FROM verification_subscription AS subscription
-            WHERE m.channel LIKE 'messenger%' AND subscription.recipient_id = m.recipient_id AND subscription.is_active
-        ),
-        ARRAY(
-            SELECT noted.provider_id FROM verification_noaccount AS noted
-            WHERE m.channel LIKE 'messenger%'
-              AND noted.recipient_id = m.recipient_id
-              AND noted.noted_at > v_now - interval '24 hours'
-        ),
-        taken.is_handed_over;
+    -- One by one, and what belongs to a message likewise (LIMIT 1 keeps PostgreSQL from turning that round). It would take
+    -- the array for ten ids, and read the whole of a table that had a few dozen rows when it was last analysed.
+    FOREACH v_id IN ARRAY v_ids LOOP
+        RETURN QUERY
+        UPDATE verification_message AS m SET
+            status = 'sending',
+            claims = m.claims + 1,
+            lost_leases = m.lost_leases + (m.claimed_at IS NOT NULL)::integer,
+            claimed_at = v_now,
+            is_handed_over = false,
+            due_at = v_now + make_interval(secs => p_lease_seconds)
+        FROM verification_message AS taken
+        CROSS JOIN LATERAL (
+            SELECT r.address FROM verification_recipient AS r WHERE r.id = taken.recipient_id LIMIT 1
+        ) AS recipient
+        CROSS JOIN LATERAL (
+            SELECT p.is_enabled, jsonb_build_object(
+                'name', p.name, 'code_in_subject', p.code_in_subject,
+                'web_otp_domain', p.web_otp_domain, 'android_hash', p.android_hash
+            ) AS style
+            FROM verification_project AS p WHERE p.id = taken.project_id LIMIT 1
+        ) AS project
+        LEFT JOIN LATERAL (
+            SELECT s.code_encrypted, session_state(s, v_now) <> 'open' AS is_closed
+            FROM verification_session AS s WHERE s.id = taken.session_id LIMIT 1
+        ) AS session ON true
+        WHERE m.id = v_id AND taken.id = v_id
+        RETURNING
+            m.id, m.project_id, project.style, m.channel::text, recipient.address::text, m.language::text,
+            m.claims::integer, m.lost_leases::integer, m.session_id::text, session.code_encrypted, m.code_encrypted,
+            m.pinned_provider_id, m.pinned_provider_id IS NOT NULL,
+            extract(epoch FROM m.expires_at - v_now)::double precision,
+            m.expires_at <= v_now OR NOT project.is_enabled OR coalesce(session.is_closed, false),
+            ARRAY(
+                SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
+                WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'
+            ),
+            m.recipient_id,
+            (
+                SELECT coalesce(jsonb_object_agg(subscription.provider_id, subscription.account_id), '{}')
+                FROM verification_subscription AS subscription
+                WHERE m.channel LIKE 'messenger%' AND subscription.recipient_id = m.recipient_id AND subscription.is_active
+            ),
+            ARRAY(
+                SELECT noted.provider_id FROM verification_noaccount AS noted
+                WHERE m.channel LIKE 'messenger%'
+                  AND noted.recipient_id = m.recipient_id
+                  AND noted.noted_at > v_now - interval '24 hours'
+            ),
+            taken.is_handed_over;
+    END LOOP;
 END
 $$;

@@ -17,17 +17,23 @@ FOLDER = Path(__file__).parent
 # installation a claim took forty times as long. Before PostgreSQL 18 what is done all the same, such as reading a table
 # of a single row, would then look dear enough to compile the plan.
 BY_KEY = (
+    "claim_callbacks",
     "claim_fallback",
     "claim_messages",
     "close_unconfirmed",
     "expire_messages",
+    "find_session",
     "finish_message",
+    "hand_over",
+    "is_still_wanted",
     "open_session",
     "queue_manual_message",
     "record_receipt",
     "redeem_token",
     "send_code",
     "spend_attempt",
+    "view_channels",
+    "wipe_codes",
 )
 AVOIDED = ("enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_mergejoin", "enable_hashjoin", "jit")
 
