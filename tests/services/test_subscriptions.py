@@ -24,7 +24,7 @@ def project(db):
 
 
 @pytest.fixture
-def bot(project):
+def bot(project, outbox):
     return Provider.objects.get(type="collector_bot")
 
 
