@@ -30,6 +30,7 @@ class Peer:
     kind: Command | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     sequences: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    owed: dict[int, ShortMessage] = field(default_factory=dict)  # receipts that it has not answered yet
     enquiries: int = 0
     has_unbound: bool = False
 
@@ -58,7 +59,8 @@ def hang_up(smsc: Smsc, peer: Peer, _: ShortMessage) -> None:
 class Smsc:
     """Use as a context manager. Each submitted message takes the next behaviour of the script; after it ``default``.
 
-    ``receipt`` is sent after each acceptance that asked for one: a function of its id and the message. ``answers`` are
+    ``receipt`` is sent after each acceptance that asked for one: a function of its id and the message. It is kept until
+    it is answered, through restarts, as a real centre does. ``answers`` are
     the statuses that receipts were answered with, ``deaf`` stops it from reading anything at all.
     """
 
@@ -78,6 +80,7 @@ class Smsc:
         self._script: deque[Behaviour] = deque()
         self._counter = itertools.count(0xABC0)
         self._lock = threading.Lock()
+        self._owed: list[ShortMessage] = []  # receipts that wait for a connection
         self.deaf = threading.Event()
         self.start()
         return self
@@ -147,6 +150,9 @@ class Smsc:
             peer.connection.close()
             with contextlib.suppress(ValueError):
                 self.peers.remove(peer)
+            with self._lock:
+                owed = list(peer.owed.values())
+            self._report(*owed)
 
     def _handle(self, peer: Peer, pdu: Pdu) -> None:
         if pdu.command in BINDS:
@@ -157,6 +163,9 @@ class Smsc:
             peer.send(Pdu(pdu.command | RESPONSE, pdu.sequence, b"" if status else b"smsc\0", status))
             if not status:
                 peer.kind = Command(pdu.command)
+                with self._lock:
+                    owed, self._owed = self._owed, []
+                self._report(*owed)
         elif pdu.command == Command.SUBMIT_SM:
             self._submit(peer, pdu)
         elif pdu.command == Command.ENQUIRE_LINK:
@@ -167,6 +176,7 @@ class Smsc:
             peer.send(Pdu(pdu.command | RESPONSE, pdu.sequence))
         elif pdu.command == Command.DELIVER_SM_RESP:
             self.answers.append(pdu.status)
+            peer.owed.pop(pdu.sequence, None)
 
     def _submit(self, peer: Peer, pdu: Pdu) -> None:
         message = ShortMessage.read(pdu.body)
@@ -181,8 +191,18 @@ class Smsc:
             self.ids.append(identity)
         peer.send(Pdu(Command.SUBMIT_SM_RESP, pdu.sequence, b"" if status else identity.encode() + b"\0", status))
         if not status and message.registered_delivery and self.receipt:
-            with contextlib.suppress(StopIteration):  # no receiver is bound
-                self.deliver(self.receipt(identity, message))
+            self._report(self.receipt(identity, message))
+
+    def _report(self, *receipts: ShortMessage) -> None:
+        for receipt in receipts:
+            with self._lock:
+                peer = next((peer for peer in self.bound() if peer.kind != Command.BIND_TRANSMITTER), None)
+                if peer is None:
+                    self._owed.append(receipt)
+                    continue
+                sequence = next(peer.sequences)
+                peer.owed[sequence] = receipt
+            peer.send(Pdu(Command.DELIVER_SM, sequence, bytes(receipt)))
 
 
 def receipt_text(identity: str, stat: str = "DELIVRD", err: str = "000") -> bytes:
