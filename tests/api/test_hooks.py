@@ -9,9 +9,10 @@ from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import factories
-from verification.models import Callback, Message, Provider, Suppression
+from verification.models import Callback, Message, MessageStatus, Provider, Suppression
 from verification.services import dispatch, receipts
 from verification.services.providers import hook_secret_of, hook_url, store_settings
+from verification.services.recording import finish
 
 pytestmark = pytest.mark.django_db
 
@@ -80,14 +81,39 @@ def test_the_same_receipt_twice_makes_one_callback(client, provider, sent):
     assert Callback.objects.get().message_id == sent.pk
 
 
-def test_receipts_for_strangers_hold_only_some_of_the_threads(client, provider, sent, monkeypatch):
+@pytest.fixture
+def under_way(api, outbox):
+    """A message that a worker has just given to a provider, and not yet noted: its row as the worker has it."""
+    api.manual_send(to="+4915112345679")
+    [claimed] = dispatch.claim_due(limit=1, idle_seconds=0)
+    return claimed
+
+
+def test_receipts_for_strangers_hold_only_some_of_the_threads(client, provider, sent, under_way, monkeypatch):
     monkeypatch.setattr(receipts, "_places_to_wait", threading.BoundedSemaphore(1))
     with receipts._places_to_wait:
         refused = report(client, provider, id="id-unknown", status="success")
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
         assert report(client, provider, id="id-1", status="success").status_code == 200
     assert status(sent) == "success"
+    monkeypatch.setattr(receipts, "OVERTAKEN_SECONDS", 0)
     assert report(client, provider, id="id-unknown", status="success").status_code == 200
+
+
+def test_a_receipt_for_a_stranger_waits_for_nothing_that_is_not_under_way(client, provider, sent, monkeypatch):
+    monkeypatch.setattr(receipts.time, "sleep", lambda _: pytest.fail("it waited"))
+    assert report(client, provider, id="id-unknown", status="success").status_code == 200
+
+
+def test_a_receipt_that_overtakes_our_own_note_is_not_lost(client, provider, under_way, monkeypatch):
+    def note(_):
+        given = {"provider": provider.pk, "provider_name": provider.name, "provider_message_id": "id-2"}
+        told = {"outcome": "accepted", "provider_status": "", "attempt_error": "", "latency_ms": 100}
+        finish(under_way, MessageStatus.SENT, seconds=600, **given, **told)
+
+    monkeypatch.setattr(receipts.time, "sleep", note)
+    report(client, provider, id="id-2", status="success")
+    assert Message.objects.get(pk=under_way.id).status == "success"
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from providers.smpp.pdu import RESPONSE, Address, Command, Pdu, ShortMessage, Status, Tag, Unreadable, take
 
 BINDS = (Command.BIND_TRANSCEIVER, Command.BIND_TRANSMITTER, Command.BIND_RECEIVER)
+AGAIN_SECONDS = 0.5  # until a receipt that could not be stored comes again
 SYSTEM_ID, PASSWORD = "watchword", "secret08"
 
 
@@ -176,7 +177,9 @@ class Smsc:
             peer.send(Pdu(pdu.command | RESPONSE, pdu.sequence))
         elif pdu.command == Command.DELIVER_SM_RESP:
             self.answers.append(pdu.status)
-            peer.owed.pop(pdu.sequence, None)
+            receipt = peer.owed.pop(pdu.sequence, None)
+            if receipt and pdu.status == Status.RECEIVER_TEMPORARY:
+                threading.Timer(AGAIN_SECONDS, self._report, [receipt]).start()
 
     def _submit(self, peer: Peer, pdu: Pdu) -> None:
         message = ShortMessage.read(pdu.body)

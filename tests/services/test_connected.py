@@ -222,8 +222,7 @@ def test_a_receipt_moves_its_message_forward_only(sent):
         assert Message.objects.get(pk=message_id).status == "success"
 
 
-def test_a_receipt_of_another_provider_or_for_nobody_changes_nothing(sent, monkeypatch):
-    monkeypatch.setattr("verification.services.receipts.OVERTAKEN_SECONDS", 0)
+def test_a_receipt_of_another_provider_or_for_nobody_changes_nothing(sent):
     message_id, connection = sent
     stranger = factories.project(channels=("voice",))
     stranger.provider("sms", name="stranger", type="collector_connected")

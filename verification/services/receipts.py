@@ -15,7 +15,7 @@ from providers.base import HookEvent, HookReply, HookRequest, Receipt
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
-from verification.models import Message, Provider, SeenHook, Suppression
+from verification.models import Message, MessageStatus, Provider, SeenHook, Suppression
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
@@ -26,7 +26,9 @@ from verification.services.providers import adapter_of, hook_secret_of
 
 log = logging.getLogger(__name__)
 
-OVERTAKEN_SECONDS = 0.5  # a receipt may overtake our own note of the acceptance; then it is looked at once more
+OVERTAKEN_SECONDS = 2.0  # at most so long a receipt waits for our own note of the acceptance, which it has overtaken
+LOOK_SECONDS = 0.05
+MAX_UNDER_WAY = 1000  # messages; more than the threads of all workers
 # How many of a process' few threads may wait for that at once: a provider may report on strangers without end.
 _places_to_wait = threading.BoundedSemaphore(2)
 
@@ -88,17 +90,27 @@ def act_on(provider: Provider, events: Iterable[HookEvent]) -> None:
         elif not record_receipt(provider, event):
             unknown.append(event)
     if unknown:
-        _wait_for_our_note()
+        _wait_for_our_notes(provider)
         strangers = sum(not record_receipt(provider, receipt) for receipt in unknown)
         if strangers:
             log.info("%s receipts of %s are for no message of ours.", strangers, provider.name)
 
 
-def _wait_for_our_note() -> None:
+def _wait_for_our_notes(provider: Provider) -> None:
+    """Until what is being sent at this moment is on record, if it may have gone to this provider."""
+    of_provider = Message.objects.filter(channel=provider.channel)
+    if provider.project_id is not None:
+        of_provider = of_provider.filter(project_id=provider.project_id)
+    claimed = of_provider.filter(status=MessageStatus.SENDING, claimed_at__isnull=False)
+    under_way = list(claimed.values_list("pk", flat=True)[:MAX_UNDER_WAY])
+    if not under_way:
+        return
     if not _places_to_wait.acquire(blocking=False):
         raise Refusal("service_unavailable", "Too many receipts are for messages that are not known.", retry_after=1)
     try:
-        time.sleep(OVERTAKEN_SECONDS)
+        give_up_at = time.monotonic() + OVERTAKEN_SECONDS
+        while time.monotonic() < give_up_at and claimed.filter(pk__in=under_way).exists():
+            time.sleep(LOOK_SECONDS)
     finally:
         _places_to_wait.release()
 
