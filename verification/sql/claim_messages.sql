@@ -29,7 +29,7 @@ RETURNS TABLE (
     is_pinned boolean, lives_seconds double precision, is_over boolean, unknown_at bigint[],
     recipient_id bigint, accounts jsonb, no_account_at bigint[], is_handed_over boolean
 )
--- Planning the statement below for its few ids takes longer than running it, and PostgreSQL would do so at every call.
+-- Planning the statements below for their few ids takes longer than running them, and PostgreSQL would at every call.
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_late constant interval := '0.25 seconds';

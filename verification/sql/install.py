@@ -14,8 +14,8 @@ FOLDER = Path(__file__).parent
 # What a request or a delivery waits for looks up a few rows by their keys. PostgreSQL plans it once per connection;
 # while the tables are small, reading them whole looks cheaper, and such a plan is kept until their next ANALYZE,
 # however they have grown. So is the reading of all that waits, to sort it, where an index has it in order. On a new
-# installation a claim took forty times as long. Before PostgreSQL 18 what is done all the same, such as reading a table
-# of a single row, would then look dear enough to compile the plan.
+# installation a claim took more than ten times as long. Before PostgreSQL 18 what is done all the same, such as reading
+# a table of a single row, would then look dear enough to compile the plan.
 BY_KEY = (
     "claim_callbacks",
     "claim_fallback",
