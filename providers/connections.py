@@ -24,6 +24,7 @@ from providers.outcomes import Outcome
 
 MAX_HEAD_BYTES = 16 * 1024
 MAX_BODY_BYTES = 64 * 1024
+MAX_ANSWER_BYTES = MAX_HEAD_BYTES + 8 * MAX_BODY_BYTES  # chunks of one byte are six on the line
 KEEP_SECONDS = 4.0  # less than the usual servers wait before they close an idle connection
 MAX_KEPT = 16  # connections of a thread
 READ_BYTES = 16 * 1024
@@ -170,23 +171,22 @@ class _Answer:
         self.headers: dict[str, str] = {}
         self.body = bytearray()
         self.has_head = self.is_over = self.may_be_followed = False
-        self._head_bytes = 0
+        self._bytes = 0
 
     def feed(self, data: bytes) -> None:
         """Take in what came over the line; nothing is the end of the connection."""
         if not data:
             self._end()
             return
-        if not self.has_head:
-            self._head_bytes += len(data)
+        self._bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             if not self.is_over:
                 raise httptools.HttpParserError("this is no answer") from None
             self.may_be_followed = False
-        if not self.has_head and self._head_bytes > MAX_HEAD_BYTES:
-            raise NoAnswer("the answer has too long a head")
+        if not self.is_over and self._bytes > (MAX_ANSWER_BYTES if self.has_head else MAX_HEAD_BYTES):
+            raise NoAnswer("the answer is too long outside its body")
 
     def _end(self) -> None:
         is_framed = "content-length" in self.headers or "transfer-encoding" in self.headers
@@ -195,8 +195,9 @@ class _Answer:
         self.is_over = True
 
     def on_message_begin(self) -> None:
-        self.headers = {} if not self.is_over else self.headers
         self.may_be_followed = False
+        if not self.is_over:
+            self.headers = {}
 
     def on_header(self, raw_name: bytes, raw_value: bytes) -> None:
         if not self.has_head:

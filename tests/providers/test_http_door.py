@@ -173,6 +173,15 @@ def test_it_reads_what_old_gateways_write(door, server, answer):
     assert (read.status, read.headers["x-ref"], read.body) == (200, "a b", b"ok")
 
 
+@pytest.mark.parametrize(
+    "start", [b"", b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"Transfer-Encoding: chunked\r\n\r\n1;"]
+)
+def test_it_stops_reading_what_is_no_body(door, server, start):
+    server.script(fake.raw(b"HTTP/1.1 200 OK\r\n" + start + b"x-a" + b"b" * 2_000_000))
+    with pytest.raises(NoAnswer, match="too long"):
+        door.request("POST", server.url, json={})
+
+
 @pytest.mark.parametrize("more", [b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged", b"HTTP", b"\x00"])
 def test_nothing_after_an_answer_is_taken_for_the_next(door, server, more):
     server.script(fake.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + more))
