@@ -12,10 +12,11 @@ def browser_page(monkeypatch):
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not chromium:
         pytest.skip("No Chromium is installed.")
-    playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed.")
+    from playwright.sync_api import sync_playwright
+
     # Playwright runs an event loop in this thread, in which Django would refuse to use the database.
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with playwright_api.sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page()
         complaints = []
