@@ -46,7 +46,7 @@ WATCHED = {
     "verification.Provider": Watch("name"),
     "verification.SenderRule": Watch("prefix", project="provider__project"),
     "verification.Suppression": Watch("channel", only=("lifted_at",)),
-    "verification.TestLogin": Watch("to", masked=("to",)),
+    "verification.TestLogin": Watch("to", quiet=("revision",), masked=("to",)),
     "verification.WebhookSecret": Watch("id"),
 }
 

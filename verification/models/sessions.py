@@ -36,6 +36,7 @@ class Session(models.Model):
     is_open = models.BooleanField(default=True, help_text="False once verified, or replaced by a later session.")
     is_link_used = models.BooleanField(default=False, db_default=False, help_text="Used up by binding an account.")
     is_test = models.BooleanField(default=False)
+    test_login = models.UUIDField(null=True, help_text="The revision of the test login that it is good for.")
     is_challenged = models.BooleanField(default=False, help_text="Whether a challenge was passed.")
     attempts = models.PositiveSmallIntegerField(default=0)
     attempts_max = models.PositiveSmallIntegerField()

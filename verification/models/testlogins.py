@@ -1,5 +1,6 @@
 """Test logins."""
 
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models.functions import Now
 
@@ -14,6 +15,11 @@ class TestLogin(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="test_logins")
     to = models.CharField(max_length=254, help_text="The phone number (E.164) or e-mail address.")
     code_encrypted = models.BinaryField(editable=False)
+    revision = models.UUIDField(
+        db_default=RandomUUID(),
+        editable=False,
+        help_text="New with every change, which ends the sessions of the old one.",
+    )
     expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

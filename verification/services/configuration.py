@@ -82,6 +82,16 @@ class GuardConfig:
     quiet_seconds: int
 
 
+@dataclass(frozen=True, slots=True)
+class TestLoginConfig:
+    """A live test login. A session is good for as long as the row has the revision that it was opened by."""
+
+    __test__ = False  # not a test class, whatever its name says
+
+    revision: str
+    sealed_code: bytes = field(repr=False)
+
+
 @dataclass(frozen=True)
 class ChallengeConfig:
     """How a project asks its callers to prove that they are no bots. ``api_key`` is public."""
@@ -130,7 +140,9 @@ class ProjectConfig:
         self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
         self.countries = frozenset(row["countries"])
         self.lists = Lists(row["lists"])
-        self.test_logins = {to: _bytes(sealed) for to, sealed in row["test_logins"].items()}  # their sealed codes
+        self.test_logins = {
+            to: TestLoginConfig(revision, _bytes(sealed)) for to, (revision, sealed) in row["test_logins"].items()
+        }
         self.guard = GuardConfig(
             mode=row["traffic_guard"],
             enforces_manual=row["traffic_guard_manual"],

@@ -26,38 +26,38 @@ class DrawnCode:
     digest: bytes
     encrypted: bytes
     settings: CodeSettings
-    is_test: bool
+    test_login: str | None  # the revision of the test login that it is of
 
 
 def draw_code(project: ProjectConfig, address: Address) -> DrawnCode:
     session_id = codes.generate_session_id()
-    sealed = project.test_logins.get(address.text)
-    if sealed is not None:
-        fixed = decrypt(sealed, place=places.test_login(project.public_id, address.text))
+    login = project.test_logins.get(address.text)
+    if login is not None:
+        fixed = decrypt(login.sealed_code, place=places.test_login(project.public_id, address.text))
         settings = CodeSettings(
             len(fixed),
             any(c in string.digits for c in fixed),
             any(c in string.ascii_uppercase for c in fixed),
         )
-        return _seal(fixed, session_id, settings, is_test=True)
+        return _seal(fixed, session_id, settings, test_login=login.revision)
     settings = CodeSettings(project.code_length, project.code_digits, project.code_letters)
-    return _seal(_generate(settings), session_id, settings, is_test=False)
+    return _seal(_generate(settings), session_id, settings)
 
 
 def draw_again(session_id: str, settings: CodeSettings) -> DrawnCode:
     """Another code for a session that has one, of the same length and kind."""
-    return _seal(_generate(settings), session_id, settings, is_test=False)
+    return _seal(_generate(settings), session_id, settings)
 
 
 def _generate(settings: CodeSettings) -> str:
     return codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)
 
 
-def _seal(code: str, session_id: str, settings: CodeSettings, *, is_test: bool) -> DrawnCode:
+def _seal(code: str, session_id: str, settings: CodeSettings, *, test_login: str | None = None) -> DrawnCode:
     return DrawnCode(
         session_id=session_id,
         digest=code_digest(code, session_id=session_id),
         encrypted=encrypt(code, place=places.session_code(session_id)),
         settings=settings,
-        is_test=is_test,
+        test_login=test_login,
     )

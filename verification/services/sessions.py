@@ -146,7 +146,7 @@ def _open(
         lives_seconds=SESSION_SECONDS,
         language=best_language(accept_language, project.languages),
         default_language=project.language,
-        is_test=new.is_test,
+        test_login=new.test_login,
         challenge=passed,
         send=send,
         type=channel_type,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from datetime import datetime
 
 from django.db import transaction
@@ -18,7 +19,10 @@ _TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
 
 
 def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
-    """Give a recipient a fixed code. An existing row for it is replaced. Raises :class:`Misuse`."""
+    """Give a recipient a fixed code. An existing row for it is replaced, which ends its sessions under way.
+
+    Raises :class:`Misuse`.
+    """
     try:
         address = parse_test_address(to)
     except AddressInvalid as error:
@@ -31,7 +35,9 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
             raise Misuse(f"A project has at most {MAX_TEST_LOGINS} test logins.")
         sealed = encrypt(code, place=places.test_login(project.public_id, address.text))
         login, _ = TestLogin.objects.update_or_create(
-            project=project, to=address.text, defaults={"code_encrypted": sealed, "expires_at": expires_at}
+            project=project,
+            to=address.text,
+            defaults={"code_encrypted": sealed, "expires_at": expires_at, "revision": uuid.uuid4()},
         )
     return login
 

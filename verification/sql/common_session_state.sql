@@ -1,10 +1,24 @@
--- Where a session stands. A row that was not found arrives as one of nulls.
+-- Whether a test login of this revision is live: neither changed nor deleted, expired or switched off.
+CREATE OR REPLACE FUNCTION is_test_login_live(p_project bigint, p_revision uuid)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM verification_testlogin AS login
+        JOIN verification_project AS project ON project.id = login.project_id
+        WHERE login.project_id = p_project
+          AND login.revision = p_revision
+          AND project.test_logins_enabled
+          AND (login.expires_at IS NULL OR login.expires_at > clock_timestamp())
+    )
+$$;
+
+-- Where a session stands. A row that was not found arrives as one of nulls. One of a test login is over when that is.
 CREATE OR REPLACE FUNCTION session_state(p_session verification_session, p_now timestamptz)
-RETURNS text LANGUAGE sql IMMUTABLE AS $$
+RETURNS text LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN p_session.id IS NULL THEN 'session_not_found'
         WHEN p_session.verified_at IS NOT NULL THEN 'session_verified'
         WHEN p_session.expires_at <= p_now THEN 'session_expired'
+        WHEN p_session.is_test AND NOT is_test_login_live(p_session.project_id, p_session.test_login) THEN 'session_expired'
         WHEN p_session.attempts >= p_session.attempts_max THEN 'session_locked'
         ELSE 'open'
     END

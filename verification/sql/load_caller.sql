@@ -45,7 +45,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
             ) AS alarm
         ),
         'test_logins', (
-            SELECT coalesce(jsonb_object_agg(login.to, login.code_encrypted), '{}')
+            SELECT coalesce(jsonb_object_agg(login.to, jsonb_build_array(login.revision, login.code_encrypted)), '{}')
             FROM verification_testlogin AS login
             WHERE login.project_id = p_project.id
               AND p_project.test_logins_enabled

@@ -9,6 +9,7 @@
 -- p_channels  what the project can send over to this kind of recipient, in the order of preference
 -- p_messengers  the messengers among the project's channels, as in active_messengers
 -- p_budgets   {"sms": messages a day} where the owner set one
+-- p_test_login  the revision of the test login that the code is of, or null; its session ends with it
 -- p_challenge  the digest of the answer by which the caller passed a challenge, which is used up here; null if none
 -- p_waits     the project's order of fall-back, as in queue_message
 -- p_guard     the traffic guard's case, as in guard_refuses
@@ -19,7 +20,7 @@
 CREATE OR REPLACE FUNCTION open_session(
     p_project bigint, p_address text, p_forgotten text, p_session text, p_code_digest bytea, p_code_encrypted bytea,
     p_code_length integer, p_code_digits boolean, p_code_letters boolean, p_attempts_max integer,
-    p_link_payload text, p_lives_seconds integer, p_language text, p_default_language text, p_is_test boolean,
+    p_link_payload text, p_lives_seconds integer, p_language text, p_default_language text, p_test_login uuid,
     p_challenge bytea, p_send boolean, p_type text, p_channels text[], p_messengers jsonb, p_message bigint,
     p_draws_new_code boolean, p_send_limits integer[], p_wrong_limits integer[], p_budgets jsonb,
     p_waits jsonb, p_guard jsonb,
@@ -42,7 +43,7 @@ BEGIN
     v_now := clock_timestamp();
     SELECT * INTO v_session FROM verification_session AS s WHERE s.recipient_id = v_recipient.id AND s.is_open;
     v_is_returned := FOUND;
-    IF v_is_returned AND (v_session.expires_at <= v_now OR v_session.attempts >= v_session.attempts_max) THEN
+    IF v_is_returned AND session_state(v_session, v_now) <> 'open' THEN
         UPDATE verification_session SET is_open = false WHERE id = v_session.id;
         v_is_returned := false;
     END IF;
@@ -66,16 +67,16 @@ BEGIN
         v_session.channel := '';
         v_session.awaited_channel := '';
         v_session.language := coalesce(p_language, nullif(v_recipient.language, ''), p_default_language);
-        v_session.is_test := p_is_test;
+        v_session.is_test := p_test_login IS NOT NULL;
         v_session.link_payload := p_link_payload;
         INSERT INTO verification_session (
             id, project_id, recipient_id, language, code_digest, code_encrypted, code_length, code_digits,
-            code_letters, channel, awaited_channel, link_payload, is_open, is_test, is_challenged, attempts,
-            attempts_max, created_at, expires_at
+            code_letters, channel, awaited_channel, link_payload, is_open, is_test, test_login, is_challenged,
+            attempts, attempts_max, created_at, expires_at
         ) VALUES (
             p_session, p_project, v_recipient.id, v_session.language, p_code_digest, p_code_encrypted, p_code_length,
-            p_code_digits, p_code_letters, '', '', p_link_payload, true, p_is_test, v_session.is_challenged, 0,
-            p_attempts_max, v_now, v_session.expires_at
+            p_code_digits, p_code_letters, '', '', p_link_payload, true, v_session.is_test, p_test_login,
+            v_session.is_challenged, 0, p_attempts_max, v_now, v_session.expires_at
         );
     END IF;
 

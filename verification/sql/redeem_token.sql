@@ -1,5 +1,5 @@
 -- Exchange a verify token for the address it proves. One conditional update decides: of parallel calls one succeeds,
--- and a token of another project is neither found nor burnt.
+-- and a token of another project is neither found nor burnt. That of a test login is over when its login is.
 --
 -- Outcome: 'redeemed', 'verify_token_not_found', 'verify_token_expired' (a used one counts as expired).
 CREATE OR REPLACE FUNCTION redeem_token(
@@ -16,6 +16,7 @@ BEGIN
       AND token.used_at IS NULL
       AND token.expires_at > clock_timestamp()
       AND s.id = token.session_id
+      AND (NOT s.is_test OR is_test_login_live(p_project, s.test_login))
     RETURNING 'redeemed', recipient.address, s.is_test, recipient.id INTO outcome, address, is_test, v_recipient;
     IF FOUND THEN
         -- The number is proved: its sends, as far as the traffic guard can look back, were nobody's pumping.
