@@ -9,6 +9,8 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 HOST = re.compile(r"(\[[^]]+\]|[^:]*)(:\d+)?")
+SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+LARGEST = 2**31 - 1  # what the servers and libraries that get such a number read as one
 
 
 class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no types
@@ -35,6 +37,19 @@ class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no type
     def list(self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET) -> Any:
         return [item.strip() for item in super().list(var, cast, default)]
 
+    def bool(self, var: str, default: Any = environ.Env.NOTSET) -> Any:
+        """A switch. A word that is none, such as ``ture``, would else be a silent no."""
+        text: str = self.str(var, default="")
+        if text and text.lower() not in SWITCH:
+            raise ImproperlyConfigured(f"{var} is one of: true, false.")
+        return SWITCH[text.lower()] if text else default
+
+    def number(self, name: str, *, default: int, least: int = 0, most: int = LARGEST) -> int:
+        value: int = self.int(name, default=default)
+        if not least <= value <= most:
+            raise ImproperlyConfigured(f"{name} is a whole number from {least} to {most}.")
+        return value
+
     def choice(self, name: str, choices: Iterable[str], *, default: str) -> str:
         value: str = self.str(name, default=default) or default
         if value not in choices:
@@ -49,6 +64,14 @@ class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no type
             raise ImproperlyConfigured(
                 f"{name} cannot be read. Write it as {example}, and special characters in it as %40 for @, %2F for /."
             )
+        return url
+
+    def origin(self, name: str, *, default: str, example: str) -> str:
+        """The address of a service at the root of its host: a scheme and a host, without a slash at its end."""
+        url = self.address(name, ("http", "https"), default=default, example=example).rstrip("/")
+        parts = urlsplit(url)
+        if not parts.hostname or parts.path or parts.query or "@" in parts.netloc:
+            raise ImproperlyConfigured(f"{name} is a scheme and a host alone, such as {example}: no path, no user.")
         return url
 
 

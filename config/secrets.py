@@ -15,6 +15,7 @@ SECRET_KEY_MIN_CHARACTERS = 50  # what Django's own deployment check asks for
 SECRET_KEY_MIN_DISTINCT = 8  # of random ones, even of digits alone, next to none has fewer
 ENCRYPTION_KEY_BYTES = 32  # AES-256
 ENCRYPTION_KEY_MIN_DISTINCT = 16  # of 32 random bytes about 30 are
+URL_SAFE_TO_PLAIN = str.maketrans("-_", "+/")
 PLACEHOLDERS = ("change", "default", "example", "insecure", "password", "replace", "secret")
 
 
@@ -60,14 +61,17 @@ def _judge_apart(secret_keys: list[str], encryption_keys: list[bytes]) -> None:
         raise ImproperlyConfigured("SECRET_KEY and SECRET_KEY_FALLBACKS hold the same secret twice.")
     if len(set(encryption_keys)) < len(encryption_keys):
         raise ImproperlyConfigured("ENCRYPTION_KEYS holds the same key twice.")
-    texts = {base64.b64encode(key).decode() for key in encryption_keys}
+    codings = (base64.b64encode, base64.urlsafe_b64encode)
+    texts = {encode(key).decode().rstrip("=") for key in encryption_keys for encode in codings}
     if any(text in secret_key for text in texts for secret_key in secret_keys):
         raise ImproperlyConfigured("SECRET_KEY and ENCRYPTION_KEYS hold the same secret. Make one for each.")
 
 
 def _decode_key(text: str) -> bytes:
+    """From base64 of either alphabet, with or without its padding: tools that make keys write any of these."""
+    plain = text.strip().rstrip("=").translate(URL_SAFE_TO_PLAIN)
     try:
-        key = base64.b64decode(text.strip(), validate=True)
+        key = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except ValueError:
         key = b""
     if len(key) != ENCRYPTION_KEY_BYTES or len(set(key)) < ENCRYPTION_KEY_MIN_DISTINCT:

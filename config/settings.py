@@ -1,14 +1,16 @@
 """All settings, read from the environment. README holds the table that explains each one.
 
-With no ``DATABASE_URL`` or ``REDIS_URL`` the service runs embedded: it starts its own PostgreSQL and Valkey under
+With neither ``DATABASE_URL`` nor ``REDIS_URL`` the service runs embedded: it starts its own PostgreSQL and Valkey under
 ``var/`` and makes its own secrets there. With both set it is in production mode, where a missing or weak secret stops
-the start.
+the start. With one of them it stops too, unless ``EMBEDDED=true`` says that this is meant.
 """
 
 import sys
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
 
 from config import secrets
 from config.embedded import EmbeddedServers
@@ -23,7 +25,15 @@ DATABASE_URL = env.address(
     "DATABASE_URL", ("postgres", "postgresql"), default="", example="postgres://user:password@host/name"
 )
 REDIS_URL = env.address("REDIS_URL", ("redis", "rediss", "unix"), default="", example="redis://:password@host:6379/0")
-IS_EMBEDDED = not (DATABASE_URL and REDIS_URL)
+# The embedded mode opens loopback to tenants, takes dummy secrets and makes an admin user. So it is chosen by setting
+# neither address, or by name, and never by forgetting one.
+_missing = [name for name, url in (("DATABASE_URL", DATABASE_URL), ("REDIS_URL", REDIS_URL)) if not url]
+IS_EMBEDDED = env.bool("EMBEDDED", default=len(_missing) == 2)
+if _missing and not IS_EMBEDDED:
+    raise ImproperlyConfigured(
+        f"{' and '.join(_missing)} not set. Production needs both addresses; EMBEDDED=true runs what is missing here,"
+        " by the rules for development."
+    )
 EMBEDDED = EmbeddedServers(
     HOME_DIR,
     durable=env.bool("EMBEDDED_DURABLE", default=True),
@@ -32,11 +42,9 @@ EMBEDDED = EmbeddedServers(
 )
 
 DEBUG = env.bool("DEBUG", default=False)
-BASE_URL = env.address(
-    "BASE_URL", ("http", "https"), default="http://127.0.0.1:8000", example="https://codes.example.com"
-).rstrip("/")
+BASE_URL = env.origin("BASE_URL", default="http://127.0.0.1:8000", example="https://codes.example.com")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"] if IS_EMBEDDED else [])
-TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)  # hops in front of us that set X-Forwarded-For
+TRUSTED_PROXIES = env.number("TRUSTED_PROXIES", default=0)  # hops in front of us that set X-Forwarded-For
 OUTBOUND_ALLOWED_NETWORKS = env.list(
     "OUTBOUND_ALLOWED_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else []
 )
@@ -44,7 +52,9 @@ OUTBOUND_ALLOWED_NETWORKS = env.list(
 
 # Iterations of one try at a puzzle of our own challenge. With 5000 the 256 tries that it takes on average keep one core
 # of a laptop busy for about 0.3 seconds, and us for one try, about 2 milliseconds.
-ALTCHA_COST = env.int("ALTCHA_COST", default=5_000)
+ALTCHA_COST = env.number("ALTCHA_COST", default=5_000, least=1)
+# Lets the providers `console` and `inbox` run, which show codes to whoever reads the worker's output or the panel.
+SHOW_CODES_TO_OPERATORS = env.bool("SHOW_CODES_TO_OPERATORS", default=IS_EMBEDDED)
 CHALLENGE_VERIFY_URLS: dict[str, str] = {}  # by provider, in place of the vendors' own; for tests
 
 # --- secrets -----------------------------------------------------------------------------------------------------
@@ -166,7 +176,12 @@ AXES_SENSITIVE_PARAMETERS = [
 AXES_DISABLE_ACCESS_LOG = True  # the audit log has it
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
-SILENCED_SYSTEM_CHECKS = ["axes.W002"]  # its middleware would answer a lock-out with words of its own
+SILENCED_SYSTEM_CHECKS = [
+    "axes.W002",  # its middleware would answer a lock-out with words of its own
+    "security.W005",  # HSTS for subdomains and for browsers' lists: only the operator knows what else stands there
+    "security.W021",
+    "security.W008",  # no redirect to https: watchword.W005 says what to set
+]
 
 _second_factor = env.choice(
     "ADMIN_SECOND_FACTOR", ("offered", "required"), default="offered" if IS_EMBEDDED else "required"
@@ -187,10 +202,12 @@ WHITENOISE_USE_FINDERS = True  # serves the packages' files too, with no collect
 
 _is_https = BASE_URL.startswith("https://")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
-SECURE_SSL_REDIRECT = _is_https
-SECURE_HSTS_SECONDS = 31_536_000 if _is_https else 0  # a year
-SECURE_HSTS_INCLUDE_SUBDOMAINS = _is_https
-SECURE_HSTS_PRELOAD = _is_https
+# Only a trusted proxy tells which requests came by https. Without one, all of them would be sent round for ever.
+SECURE_SSL_REDIRECT = _is_https and TRUSTED_PROXIES > 0
+SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", default=31_536_000) if _is_https else 0  # a year
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_INCLUDE_SUBDOMAINS", default=False)
+SECURE_HSTS_PRELOAD = False  # browsers' lists take years to leave: a proxy can say so for who wants it
+CSRF_TRUSTED_ORIGINS = [BASE_URL] if _is_https else []  # our own, also where the proxy's word on https is not taken
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _is_https
 SESSION_COOKIE_NAME = "__Host-session" if _is_https else "session"
@@ -218,8 +235,8 @@ CONTENT_SECURITY_POLICY = {
 
 # --- web processes -----------------------------------------------------------------------------------------------
 
-WEB_THREADS = env.int("WEB_THREADS", default=4)  # each has a database connection of its own
-WEB_BODY_SECONDS = env.int("WEB_BODY_SECONDS", default=10)  # for the whole body, once the headers are there
+WEB_THREADS = env.number("WEB_THREADS", default=4, least=1, most=1_000)  # each has a database connection of its own
+WEB_BODY_SECONDS = env.number("WEB_BODY_SECONDS", default=10, least=1)  # for the whole body, once the headers are there
 
 # --- API ---------------------------------------------------------------------------------------------------------
 

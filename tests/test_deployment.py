@@ -12,6 +12,7 @@ import psycopg
 import pytest
 import redis
 from django.core.cache import caches
+from django.core.checks import Tags, run_checks
 from django.db import IntegrityError, OperationalError, connection
 from django_redis import get_redis_connection
 
@@ -28,17 +29,18 @@ PRODUCTION = {
     "BASE_URL": "https://codes.example.com",
     "ALLOWED_HOSTS": "codes.example.com",
     "TRUSTED_PROXIES": "1",
+    "EMAIL_URL": "smtp+tls://user:password@mail.example.com:587",
 }
 
 
+def run(*program, **values):
+    """A process with the settings of production, and these beside or in place of them. None takes one away."""
+    environment = {name: value for name, value in {**PRODUCTION, **values}.items() if value is not None}
+    return subprocess.run([sys.executable, *program], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
 def test_the_deployment_check_finds_nothing():
-    done = subprocess.run(
-        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
-        cwd=ROOT,
-        env=PRODUCTION,
-        capture_output=True,
-        text=True,
-    )
+    done = run("manage.py", "check", "--deploy", "--fail-level", "WARNING")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("System check identified no issues")
 
@@ -54,6 +56,79 @@ def ids(found):
 def test_a_public_address_that_is_not_served_is_told(settings, hosts, found):
     settings.BASE_URL, settings.ALLOWED_HOSTS = "https://codes.example.com", hosts
     assert ids(checks.base_url_is_served()) == found
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"),
+    [
+        ({"ALLOWED_HOSTS": ["codes.example.com", "*"]}, ["watchword.W006"]),
+        ({"TRUSTED_PROXIES": 0}, ["watchword.W005"]),
+        ({"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}, ["watchword.W007"]),
+        ({"SHOW_CODES_TO_OPERATORS": True}, ["watchword.W008"]),
+        ({"BASE_URL": "http://codes.example.com"}, ["watchword.W001"]),
+        ({}, []),
+    ],
+)
+def test_what_production_should_not_have_is_told(settings, wrong, found):
+    settings.BASE_URL, settings.ALLOWED_HOSTS = "https://codes.example.com", ["codes.example.com"]
+    settings.TRUSTED_PROXIES, settings.SHOW_CODES_TO_OPERATORS = 1, False
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    for name, value in wrong.items():
+        setattr(settings, name, value)
+    told = run_checks(tags=[Tags.security], include_deployment_checks=True)
+    assert [message.id for message in told if message.id.startswith("watchword.")] == found
+
+
+LOOSE = "from django.conf import settings as s; print(s.IS_EMBEDDED, s.IS_SECOND_FACTOR_REQUIRED)"
+
+
+@pytest.mark.parametrize(
+    ("urls", "said"),
+    [
+        ({"REDIS_URL": None}, "REDIS_URL not set. Production needs both addresses; EMBEDDED=true runs what is"),
+        ({"DATABASE_URL": ""}, "DATABASE_URL not set. "),
+        ({"DATABASE_URL": None, "REDIS_URL": None, "EMBEDDED": "no"}, "DATABASE_URL and REDIS_URL not set. "),
+        ({"REDIS_URL": None, "EMBEDDED": "ture"}, "EMBEDDED is one of: true, false."),
+    ],
+)
+def test_one_address_that_is_missing_loosens_nothing(tmp_path, urls, said):
+    done = run("manage.py", "check", WATCHWORD_HOME=str(tmp_path / "var"), **urls)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(f"watchword: {said}")
+    assert not (tmp_path / "var").exists()
+
+
+@pytest.mark.parametrize(
+    ("urls", "shown"),
+    [
+        ({}, "False True"),
+        ({"REDIS_URL": None, "EMBEDDED": "true"}, "True False"),
+        ({"DATABASE_URL": None, "REDIS_URL": None}, "True False"),
+    ],
+)
+def test_the_rules_for_development_are_chosen_by_name_or_by_no_address_at_all(tmp_path, urls, shown):
+    environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "WATCHWORD_HOME": str(tmp_path / "var")}
+    assert run("-c", LOOSE, **environment, **urls).stdout.strip() == shown
+
+
+BROWSERS = (
+    "from django.conf import settings as s;"
+    "print(s.SECURE_HSTS_SECONDS, s.SECURE_HSTS_INCLUDE_SUBDOMAINS, s.SECURE_HSTS_PRELOAD, s.SECURE_SSL_REDIRECT)"
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ({}, "31536000 False False True"),
+        ({"HSTS_SECONDS": "300", "HSTS_INCLUDE_SUBDOMAINS": "true"}, "300 True False True"),
+        ({"HSTS_SECONDS": "0"}, "0 False False True"),
+        ({"BASE_URL": "http://codes.example.com"}, "0 False False False"),
+        ({"TRUSTED_PROXIES": "0"}, "31536000 False False False"),
+    ],
+)
+def test_browsers_are_bound_to_https_on_this_host_alone_and_sent_there_only_where_it_is_known(values, shown):
+    assert run("-c", BROWSERS, DJANGO_SETTINGS_MODULE="config.settings", **values).stdout.strip() == shown
 
 
 @pytest.mark.parametrize(("version", "found"), [(140_022, ["watchword.E003"]), (150_000, [])])
@@ -108,9 +183,7 @@ def test_the_first_request_finds_everything_loaded():
         path for folder in ("providers/adapters", "verification/api") for path in (ROOT / folder).glob("[a-z]*.py")
     ]
     script = "import sys, config.rsgi; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=PRODUCTION, capture_output=True, text=True, check=True
-    )
+    done = run("-c", script)
     ours = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
     assert ours - set(done.stdout.split()) == set()
 

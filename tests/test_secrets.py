@@ -42,6 +42,16 @@ def test_good_ones_are_taken(tmp_path):
     assert loaded.encryption_keys == [base64.b64decode(KEY), base64.b64decode(old_key)]
 
 
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+@pytest.mark.parametrize("padding", ["=", ""])
+def test_a_key_may_be_written_in_either_base64(tmp_path, encode, padding):
+    key = bytes(range(224, 256))  # of which every coding has signs that the other lacks
+    text = encode(key).decode().rstrip("=") + padding
+    assert load_from(tmp_path, GOOD | {"ENCRYPTION_KEYS": text}).encryption_keys == [key]
+    with pytest.raises(ImproperlyConfigured, match="hold the same secret"):
+        load_from(tmp_path, {"SECRET_KEY": text * 2, "ENCRYPTION_KEYS": text})
+
+
 def test_one_may_stand_in_a_file(tmp_path):
     (tmp_path / "key").write_text(f"{SECRET}\n")
     loaded = load_from(tmp_path, {"SECRET_KEY_FILE": str(tmp_path / "key"), "ENCRYPTION_KEYS": KEY})

@@ -76,6 +76,59 @@ def base_url_is_served(**_: Any) -> list[CheckMessage]:
     ]
 
 
+@register(Tags.security, deploy=True)
+def hosts_are_named(**_: Any) -> list[CheckMessage]:
+    if "*" not in settings.ALLOWED_HOSTS:
+        return []
+    return [
+        Warning(
+            "ALLOWED_HOSTS lets every host name in.",
+            hint="Name the hosts that are served. Probes need no entry: /livez and /readyz answer under any name.",
+            id="watchword.W006",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def https_is_told_by_a_proxy(**_: Any) -> list[CheckMessage]:
+    if not settings.BASE_URL.startswith("https://") or settings.TRUSTED_PROXIES:
+        return []
+    return [
+        Warning(
+            "BASE_URL is an https address and TRUSTED_PROXIES is 0.",
+            hint="Set it to the number of proxies in front, which write X-Forwarded-For and X-Forwarded-Proto. Until "
+            "then all callers share the proxy's address and its limits, and plain http is not sent on to https.",
+            id="watchword.W005",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def alerts_are_mailed(**_: Any) -> list[CheckMessage]:
+    if settings.EMAIL_BACKEND != "django.core.mail.backends.console.EmailBackend":
+        return []
+    return [
+        Warning(
+            "EMAIL_URL is not set: alerts to owners are written to the worker's output and mailed to nobody.",
+            hint="Set it to a mail server, e.g. smtp+tls://user:password@host:587.",
+            id="watchword.W007",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def codes_are_shown_to_nobody(**_: Any) -> list[CheckMessage]:
+    if not settings.SHOW_CODES_TO_OPERATORS:
+        return []
+    return [
+        Warning(
+            "SHOW_CODES_TO_OPERATORS lets members print and read the codes of their users.",
+            hint="Take it out of the environment; it is for trying the service, with the providers console and inbox.",
+            id="watchword.W008",
+        )
+    ]
+
+
 @register(Tags.database)
 def postgresql_is_new_enough(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """Runs where Django looks at databases: with ``migrate`` and ``check --database default``."""

@@ -50,7 +50,8 @@ class ApiMiddleware:
         response["X-Content-Type-Options"] = "nosniff"
         response["Content-Security-Policy"] = POLICY
         if settings.SECURE_HSTS_SECONDS:
-            response["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}; includeSubDomains"
+            subdomains = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
+            response["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}{subdomains}"
         return response
 
 
