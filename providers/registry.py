@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from django.conf import settings
+
 from providers import adapters, guard
 from providers.base import Adapter, Memory, Setting, SettingKind, Value
 from providers.errors import AddressBlocked, SettingsInvalid
@@ -39,17 +41,27 @@ class UnknownAdapter(LookupError):
     """There is no adapter of this type."""
 
 
+class AdapterShowsCodes(UnknownAdapter):
+    """An adapter of this type is there, and this installation does not run it."""
+
+
 def adapter_class(type: str) -> type[Adapter]:
     """Raises :class:`UnknownAdapter`."""
     found = _scan()[0].get(type)
     if found is None:
         broken = "".join(f"; {name}.py could not be loaded" for name in failures())
         raise UnknownAdapter(f"no provider type {type!r}{broken}")
+    if not _is_offered(found):
+        raise AdapterShowsCodes(
+            f"A provider of type {type} shows codes to whoever runs the service, for development: it takes"
+            " SHOW_CODES_TO_OPERATORS=true in the environment."
+        )
     return found
 
 
 def all_types() -> list[str]:
-    return sorted(_scan()[0])
+    """Those that run here."""
+    return sorted(_offered())
 
 
 def failures() -> Mapping[str, str]:
@@ -59,16 +71,16 @@ def failures() -> Mapping[str, str]:
 
 def choices() -> list[tuple[str, str]]:
     """``(type, label)`` for a form, by label."""
-    return sorted(((name, found.label) for name, found in _scan()[0].items()), key=lambda choice: choice[1])
+    return sorted(((name, found.label) for name, found in _offered().items()), key=lambda choice: choice[1])
 
 
 def for_channel(channel: str) -> list[type[Adapter]]:
-    return [found for _, found in sorted(_scan()[0].items()) if channel in found.channels]
+    return [found for _, found in sorted(_offered().items()) if channel in found.channels]
 
 
 def connected_types() -> list[str]:
     """Those that send over a long-lived connection."""
-    return [name for name, found in sorted(_scan()[0].items()) if found.is_connected]
+    return [name for name, found in sorted(_offered().items()) if found.is_connected]
 
 
 def reload() -> None:
@@ -104,13 +116,21 @@ def split_secrets(type: str, values: Mapping[str, Value]) -> tuple[dict[str, Val
     return plain, secret
 
 
-def build(type: str, settings: Mapping[str, Value], *, http: HttpDoor, memory: Memory) -> Adapter:
-    """An adapter with checked ``settings``, secrets included. One stored before a setting was added gets its
+def build(type: str, values: Mapping[str, Value], *, http: HttpDoor, memory: Memory) -> Adapter:
+    """An adapter with checked settings, secrets included. One stored before a setting was added gets its
     default.
     """
     found = adapter_class(type)
     defaults = {setting.name: setting.default for setting in found.declared}
-    return found(settings={**defaults, **settings}, http=http, memory=memory)
+    return found(settings={**defaults, **values}, http=http, memory=memory)
+
+
+def _is_offered(adapter: type[Adapter]) -> bool:
+    return settings.SHOW_CODES_TO_OPERATORS or not adapter.shows_codes
+
+
+def _offered() -> dict[str, type[Adapter]]:
+    return {name: found for name, found in _scan()[0].items() if _is_offered(found)}
 
 
 @cache

@@ -9,6 +9,7 @@ class Adapter(base.Adapter):
     type = "console"
     label = "Console (prints messages, for development)"
     channels = base.CHANNELS
+    shows_codes = True
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         text = " ".join("".join(c if c.isprintable() else " " for c in message.text).split())

@@ -37,6 +37,7 @@ class Adapter(base.Adapter):
     type = "inbox"
     label = "Inbox (keeps messages for an hour, for development)"
     channels = base.CHANNELS
+    shows_codes = True
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         kept = InboxMessage(

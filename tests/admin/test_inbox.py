@@ -91,3 +91,16 @@ def test_it_refreshes_by_itself_when_asked(panel):
 
 def test_it_is_closed_to_visitors(panel):
     assert inbox_of(panel, "anonymous").status_code == 302
+
+
+def test_in_production_there_is_neither_an_inbox_nor_a_way_to_add_one(panel, settings):
+    provider = Provider.objects.create(project=panel.project, channel="sms", type="inbox", name="Box")
+    keep(provider, code="111111")
+    settings.SHOW_CODES_TO_OPERATORS = False
+    page = inbox_of(panel, "root").content.decode()
+    assert "The inbox is off" in page and "111111" not in page
+    assert f'href="{reverse("admin:verification_inbox")}"' not in page
+    adding = panel.as_("root").get(reverse("admin:verification_provider_add")).content.decode()
+    assert "sms/http" in adding and "sms/inbox" not in adding and "sms/console" not in adding
+    listed = panel.as_("root").get(reverse("admin:verification_provider_changelist")).content.decode()
+    assert "shows codes, not run here" in listed

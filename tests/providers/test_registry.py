@@ -5,7 +5,7 @@ import pytest
 from providers import registry
 from providers.errors import SettingsInvalid
 from providers.http import HttpDoor
-from providers.registry import UnknownAdapter
+from providers.registry import AdapterShowsCodes, UnknownAdapter
 
 PROBE = """
 from providers import base
@@ -70,6 +70,17 @@ def test_it_names_the_adapters_of_a_channel():
 
 def test_a_file_dropped_into_the_folder_is_an_adapter(probe):
     assert registry.adapter_class("probe").label == "A probe"
+
+
+@pytest.mark.parametrize("type", ["console", "inbox"])
+def test_what_shows_codes_runs_only_where_the_operator_says_so(settings, type):
+    settings.SHOW_CODES_TO_OPERATORS = False
+    assert type not in registry.all_types()
+    assert type not in {found.type for found in registry.for_channel("sms")} | dict(registry.choices()).keys()
+    with pytest.raises(
+        AdapterShowsCodes, match=f"^A provider of type {type} shows codes .* SHOW_CODES_TO_OPERATORS=true"
+    ):
+        registry.build(type, {}, http=HttpDoor(), memory=None)
 
 
 def test_an_unknown_type_is_an_error():

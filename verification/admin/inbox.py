@@ -17,7 +17,9 @@ from verification.admin.display import ago, channel_icon
 from verification.admin.scoping import own_projects
 from verification.models import ChannelType, Provider
 from verification.services.memory import ProviderMemory
+from verification.services.providers import is_known
 
+INBOX = "inbox"  # the type
 REFRESH_SECONDS = 5
 MAX_SHOWN = 100
 
@@ -45,6 +47,7 @@ def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         shown=[_shown(message) for message in kept[:MAX_SHOWN]],
         is_away=is_away,
         has_provider=bool(providers),
+        is_run=is_known(INBOX),
         refresh=REFRESH_SECONDS if "live" in request.GET else None,
     )
     response = TemplateResponse(request, "admin/verification/inbox.html", context)
@@ -53,9 +56,11 @@ def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
 
 
 def _providers(request: HttpRequest) -> list[Provider]:
-    """The user's own, and the system's, which everybody's messages may be in."""
+    """The user's own, and the system's, which everybody's messages may be in. None where the type is not run."""
+    if not is_known(INBOX):
+        return []
     mine = Q(project__in=own_projects(request.user)) | Q(project=None)
-    return list(Provider.objects.filter(mine, type="inbox"))
+    return list(Provider.objects.filter(mine, type=INBOX))
 
 
 def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:

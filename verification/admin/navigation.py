@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
 
+from verification.services.providers import is_known
+
 _NOW = (
     ("Overview", "space_dashboard", "admin:index"),
     ("Alerts", "notifications", "admin:verification_alert_changelist"),
@@ -32,8 +34,8 @@ _TRAFFIC = (
     ("Recipients", "contacts", "admin:verification_recipient_changelist"),
     ("Suppressions", "do_not_disturb_on", "admin:verification_suppression_changelist"),
     ("Callbacks", "webhook", "admin:verification_callback_changelist"),
-    ("Inbox", "inbox", "admin:verification_inbox"),
 )
+_INBOX = (("Inbox", "inbox", "admin:verification_inbox"),)  # where it is run
 _OPERATION = (
     ("Kill switches", "emergency_home", "admin:verification_killswitch_changelist"),
     ("Ceilings", "vertical_align_top", "admin:verification_platform_changelist"),
@@ -44,7 +46,7 @@ _OPERATION = (
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     groups: list[dict[str, Any]] = [
         {"title": None, "items": _items(request, _NOW)},
-        {"title": "Traffic", "separator": True, "items": _items(request, _TRAFFIC)},
+        {"title": "Traffic", "separator": True, "items": _items(request, _TRAFFIC + _INBOX * is_known("inbox"))},
         {"title": "Protection", "separator": True, "items": _items(request, _PROTECTION)},
         {"title": "Set up", "separator": True, "items": _items(request, _SET_UP)},
     ]
@@ -55,7 +57,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 def title_of(link: str, *, default: str) -> str:
     """What the menu calls the page at this address, so that crumbs and titles say the same."""
-    for title, _, name in (*_NOW, *_TRAFFIC, *_PROTECTION, *_SET_UP, *_OPERATION):
+    for title, _, name in (*_NOW, *_TRAFFIC, *_INBOX, *_PROTECTION, *_SET_UP, *_OPERATION):
         if reverse(name) == link:
             return title
     return default

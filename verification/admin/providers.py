@@ -215,9 +215,12 @@ class ProviderAdmin(BreakerAdmin):
 
     @admin.display(description="Type", ordering="type")
     def type_shown(self, provider: Provider) -> str:
-        if not is_known(provider.type):
+        try:
+            return registry.adapter_class(provider.type).label
+        except registry.AdapterShowsCodes:
+            return label(f"{provider.type}: shows codes, not run here", "danger")
+        except registry.UnknownAdapter:
             return label(f"{provider.type}: not installed", "danger")
-        return registry.adapter_class(provider.type).label
 
     @admin.display(description="State", ordering="is_enabled")
     def state(self, provider: Provider) -> str:

@@ -84,7 +84,7 @@ def adapter_for(provider_id: int) -> Adapter:
 
 
 def is_known(provider_type: str) -> bool:
-    """Whether this installation has the adapter; a provider of a removed adapter is left alone."""
+    """Whether this installation runs the adapter; a provider of one that it has not, or not any more, is left alone."""
     try:
         registry.adapter_class(provider_type)
     except registry.UnknownAdapter:
@@ -107,9 +107,14 @@ def add_provider(
     """
     if channel not in ChannelType.values:
         raise Misuse(f"There is no channel {channel!r}. Channels: {', '.join(ChannelType.values)}.")
-    if not is_known(provider_type):
-        raise Misuse(f"There is no provider type {provider_type!r}. Types: {', '.join(registry.all_types())}.")
-    if channel not in registry.adapter_class(provider_type).channels:
+    try:
+        adapter = registry.adapter_class(provider_type)
+    except registry.AdapterShowsCodes as error:
+        raise Misuse(str(error)) from None
+    except registry.UnknownAdapter:
+        types = ", ".join(registry.all_types())
+        raise Misuse(f"There is no provider type {provider_type!r}. Types: {types}.") from None
+    if channel not in adapter.channels:
         raise Misuse(f"A provider of type {provider_type} does not serve the channel {channel}.")
     provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
     store_settings(provider, values)
@@ -198,6 +203,8 @@ def check_provider(provider: Provider) -> Health:
     try:
         return adapter_of(provider).check()
     except (ProviderError, SettingsInvalid) as error:
+        return Health(False, str(error))
+    except registry.AdapterShowsCodes as error:
         return Health(False, str(error))
     except registry.UnknownAdapter:
         return Health(False, f"This installation has no adapter {provider.type!r}.")
