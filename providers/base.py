@@ -277,6 +277,9 @@ class Adapter:
         """Say something to a bot's user; with ``contact_button`` offer that button, which shares their own number."""
         raise NotImplementedError
 
-    def link(self, payload: str) -> str:
-        """The deep link that starts this bot with ``payload``; empty where there is none."""
+    @classmethod
+    def link(cls, settings: Mapping[str, Value], payload: str) -> str:
+        """The deep link that starts this bot with ``payload``; empty where there is none. ``settings`` are those that
+        are not secret, as they were stored: one that a later version declares may be missing.
+        """
         return ""

@@ -110,9 +110,13 @@ class Adapter(base.Adapter):
             markup = {"keyboard": [[button]], "resize_keyboard": True, "one_time_keyboard": True}
         self._call("sendMessage", {"chat_id": _chat_id(account_id), "text": text, "reply_markup": markup})
 
-    def link(self, payload: str) -> str:
+    @classmethod
+    def link(cls, settings: Mapping[str, base.Value], payload: str) -> str:
         """Raises ``ValueError`` for a payload that Telegram would not carry."""
-        start = f"https://t.me/{self.settings['username']}"
+        username = settings.get("username")
+        if not username:
+            return ""
+        start = f"https://t.me/{username}"
         if not payload:
             return start
         if not _PAYLOAD.fullmatch(payload):

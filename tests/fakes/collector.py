@@ -60,7 +60,8 @@ class BotAdapter(Adapter):
     def prompt(self, account_id, text, *, contact_button=""):
         SAID.append((account_id, text, contact_button))
 
-    def link(self, payload):
+    @classmethod
+    def link(cls, settings, payload):
         return f"https://t.example/bot?start={payload}" if payload else "https://t.example/bot"
 
 
@@ -69,7 +70,8 @@ class FaultyBotAdapter(BotAdapter):
 
     type = "collector_faulty"
 
-    def link(self, payload):
+    @classmethod
+    def link(cls, settings, payload):
         raise RuntimeError("p4ss" + "w0rd")  # in two, as a traceback shows the line itself
 
 

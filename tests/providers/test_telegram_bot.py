@@ -160,16 +160,24 @@ def test_it_reaches_only_who_has_started_it():
 # The start link
 
 
-def test_the_link_carries_the_payload(build):
-    assert build().link("Zm9v-_") == "https://t.me/codes_bot?start=Zm9v-_"
-    assert build().link("x" * 64).endswith("=" + "x" * 64)
-    assert build().link("") == "https://t.me/codes_bot"
+def link(payload, **settings):
+    return registry.adapter_class("telegram_bot").link({"username": "codes_bot", **settings}, payload)
+
+
+def test_the_link_carries_the_payload():
+    assert link("Zm9v-_") == "https://t.me/codes_bot?start=Zm9v-_"
+    assert link("x" * 64).endswith("=" + "x" * 64)
+    assert link("") == "https://t.me/codes_bot"
+
+
+def test_without_a_user_name_there_is_no_link():
+    assert link("Zm9v-_", username="") == ""
 
 
 @pytest.mark.parametrize("payload", ["x" * 65, "a b", "a&b", "ü", "+49151"])
-def test_the_link_refuses_what_telegram_would_not_carry(build, payload):
+def test_the_link_refuses_what_telegram_would_not_carry(payload):
     with pytest.raises(ValueError):
-        build().link(payload)
+        link(payload)
 
 
 # Sending

@@ -9,7 +9,6 @@ from verification.addresses import Address
 from verification.errors import Refusal
 from verification.services.admission import admitted
 from verification.services.configuration import ChannelConfig, ProjectConfig
-from verification.services.providers import adapter_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +76,9 @@ def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | No
 
     Empty for a channel without a bot.
     """
-    if provider_id is not None and provider_id in channel.bots:
-        return adapter_for(provider_id).link(link_payload)
-    return adapter_for(channel.bots[0]).link(link_payload) if channel.bots else ""
+    bots = [provider for provider in channel.providers if provider.is_bot]
+    asked_for = [bot for bot in bots if bot.id == provider_id]
+    return (asked_for or bots)[0].link(link_payload) if bots else ""
 
 
 def _not_available(address: Address, channel_type: str | None) -> Refusal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -29,10 +30,15 @@ class ProviderConfig:
     type: str
     name: str
     is_system: bool
+    settings: Mapping[str, Any]  # those that are not secret, of a messenger's; of others none
 
     @property
     def is_bot(self) -> bool:
         return registry.adapter_class(self.type).needs_start
+
+    def link(self, payload: str) -> str:
+        """The deep link that starts this bot. It needs no secret, so an account that cannot be read has one too."""
+        return registry.adapter_class(self.type).link(self.settings, payload)
 
 
 @dataclass(frozen=True)
@@ -218,7 +224,7 @@ class ProjectConfig:
             daily_budget=self._budget(row["daily_budget"]),
             countries=frozenset(row["countries"]),
             providers=tuple(
-                ProviderConfig(item["id"], item["type"], item["name"], item["is_system"])
+                ProviderConfig(item["id"], item["type"], item["name"], item["is_system"], item["settings"])
                 for item in row["providers"]
                 if item["type"] in registry.all_types()
             ),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError
 
 from verification import codes, places, sql
 from verification.addresses import Address
 from verification.crypto import encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal
-from verification.models import Message
+from verification.models import Message, Provider
 from verification.services import guard, limits, outbox, pseudonyms
 from verification.services.admission import refused, require_sending
 from verification.services.channels import bot_link, usable_channels
@@ -55,8 +58,8 @@ def send_message(
     _require_provider(channel, provider_id)
     code = code or codes.generate_code(project.code_length)
     message_id = codes.generate_message_id()
-    row = sql.call(
-        "queue_manual_message",
+    row = _queue(
+        provider_id,
         message=message_id,
         project=project.id,
         address=address.text,
@@ -66,7 +69,6 @@ def send_message(
         language=project.language,
         code_encrypted=encrypt(code, place=places.message_code(message_id)),
         callback_url=callback_url,
-        provider=provider_id,
         lives_seconds=MANUAL_SECONDS,
         is_test=is_test,
         limits=project.send_limits_for(address.text),
@@ -100,7 +102,21 @@ def read_message(*, project: ProjectConfig, message_id: int) -> MessageView:
 
 def _require_provider(channel: ChannelConfig, provider_id: int | None) -> None:
     if provider_id is not None and all(provider.id != provider_id for provider in channel.providers):
-        raise FieldsInvalid(FieldError("provider_id", "unknown", "The channel has no enabled provider with this id."))
+        raise _unknown_provider()
+
+
+def _queue(provider_id: int | None, **arguments: Any) -> Any:
+    """Write the message. A provider that was deleted since the configuration was read is a wrong field."""
+    try:
+        return sql.call("queue_manual_message", provider=provider_id, **arguments)
+    except IntegrityError:
+        if provider_id is None or Provider.objects.filter(pk=provider_id).exists():
+            raise
+        raise _unknown_provider() from None
+
+
+def _unknown_provider() -> FieldsInvalid:
+    return FieldsInvalid(FieldError("provider_id", "unknown", "The channel has no enabled provider with this id."))
 
 
 def _messenger(channel: ChannelConfig, provider_id: int | None) -> dict[str, dict[str, list[int]]]:

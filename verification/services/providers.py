@@ -78,11 +78,6 @@ def forget_providers() -> None:
     _live.clear()
 
 
-def adapter_for(provider_id: int) -> Adapter:
-    """The adapter of one provider as it is configured now. Raises ``Provider.DoesNotExist``."""
-    return adapter_of(Provider.objects.get(pk=provider_id))
-
-
 def is_known(provider_type: str) -> bool:
     """Whether this installation runs the adapter; a provider of one that it has not, or not any more, is left alone."""
     try:

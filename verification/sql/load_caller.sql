@@ -9,7 +9,8 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
                 SELECT coalesce(jsonb_agg(
                     jsonb_build_object(
                         'id', provider.id, 'type', provider.type, 'name', provider.name,
-                        'is_system', provider.project_id IS NULL
+                        'is_system', provider.project_id IS NULL,
+                        'settings', CASE WHEN channel.type IN ('messenger_a', 'messenger_b') THEN provider.settings ELSE '{}' END
                     ) ORDER BY provider.project_id IS NULL, provider.priority, provider.id
                 ), '[]')
                 FROM verification_provider AS provider
