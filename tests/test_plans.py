@@ -6,11 +6,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from providers.base import BotStarted
 from tests import factories
 from verification import codes, sql
-from verification.models import Message, MessageStatus, Recipient
+from verification.models import BotChat, Message, MessageStatus, Recipient, Session
 from verification.services import sweeping
 from verification.services.recording import finish
+from verification.services.subscriptions import act_on
 
 BACKLOG = 500  # and so many rows are read where all of it is read once
 
@@ -56,14 +58,15 @@ def made(request, db):
     return make
 
 
-def rows_read():
-    """How many entries of the table of messages, or of an index of it, this test has read so far."""
+def rows_read(table="verification_message"):
+    """How many entries of the table, or of an index of it, this test has read so far."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM ("
-            " SELECT indexrelid FROM pg_index WHERE indrelid = 'verification_message'::regclass"
-            " UNION ALL SELECT 'verification_message'::regclass"
-            ") AS read (oid)"
+            " SELECT indexrelid FROM pg_index WHERE indrelid = %(table)s::regclass"
+            " UNION ALL SELECT %(table)s::regclass"
+            ") AS read (oid)",
+            {"table": table},
         )
         return cursor.fetchone()[0]
 
@@ -126,3 +129,34 @@ def test_what_expired_is_found_without_what_waits(made):
     sweeping.expire_messages()
     assert Message.objects.get(id=expired).status == MessageStatus.EXPIRED
     assert rows_read() - before < BACKLOG
+
+
+def test_the_session_of_a_link_is_found_without_the_others_that_stand_open(db):
+    """Sessions whose recipients never came back stand open until their rows go."""
+    project = factories.project()
+    bot = project.provider("messenger_a", name="bot", type="collector_bot")
+    now = timezone.now()
+    recipients = Recipient.objects.bulk_create(
+        [Recipient(project=project.row, address=f"+49{codes.generate_message_id()}") for _ in range(BACKLOG)]
+    )
+    sessions = Session.objects.bulk_create(
+        [
+            Session(
+                id=codes.generate_session_id(),
+                project=project.row,
+                recipient=recipient,
+                language="en",
+                code_length=6,
+                code_digits=True,
+                code_letters=False,
+                attempts_max=5,
+                link_payload=codes.generate_link_payload(),
+                expires_at=now + timedelta(minutes=3),
+            )
+            for recipient in recipients
+        ]
+    )
+    before = rows_read("verification_session")
+    act_on(bot, BotStarted("777000111", sessions[-1].link_payload))
+    assert BotChat.objects.get().session == sessions[-1]
+    assert rows_read("verification_session") - before < BACKLOG

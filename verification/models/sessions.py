@@ -63,6 +63,7 @@ class Session(models.Model):
         )
         indexes = (
             models.Index(name="session_of_project", fields=("project", "-created_at")),
+            models.Index(name="session_of_link", fields=("link_payload",), condition=Q(is_open=True)),
             models.Index(name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_digest__isnull=False)),
         )
 

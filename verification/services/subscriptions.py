@@ -114,11 +114,12 @@ def _session_of_link(provider: Provider, payload: str) -> Session | None:
     """The open session whose link carries this payload, in a project that this provider serves."""
     if not payload:
         return None
-    found = Session.objects.filter(link_payload=payload, is_open=True).select_related("recipient")
-    if provider.project_id is not None:
-        found = found.filter(project_id=provider.project_id)
-    session = found.first()
-    return session if session and _is_open(session) else None
+    live = Session.objects.filter(link_payload=payload, is_open=True, expires_at__gt=timezone.now())
+    # In no order, for which PostgreSQL would read all sessions of the project; the payload is of one alone.
+    session = next(iter(live.select_related("recipient").order_by()[:1]), None)
+    if session is None or provider.project_id not in (None, session.project_id):
+        return None
+    return session if _is_open(session) else None
 
 
 def _is_open(session: Session) -> bool:
