@@ -88,7 +88,8 @@ class Result:
 
     ``error`` is one sentence for the owner, free of secrets, codes and full recipients. ``provider_status`` is the
     provider's own word or number for the log. ``is_delivered`` says that no receipt will follow, so acceptance is the
-    last that can be known. ``retry_after`` is in seconds.
+    last that can be known. ``retry_after`` is in seconds. ``is_suppressed`` says that no message will ever reach this
+    recipient, or that they want none: a mailbox that does not exist, an opt-out.
     """
 
     outcome: Outcome
@@ -97,6 +98,7 @@ class Result:
     provider_status: str = ""
     retry_after: float | None = None
     is_delivered: bool = False
+    is_suppressed: bool = False
 
     @classmethod
     def accepted(cls, provider_message_id: str | None = None, *, is_delivered: bool = False) -> Result:

@@ -6,7 +6,9 @@ from providers.outcomes import Outcome
 
 
 class ProviderError(Exception):
-    """A call did not end in acceptance. ``outcome`` says what dispatch may do next; ``retry_after`` is in seconds."""
+    """A call did not end in acceptance. ``outcome`` says what dispatch may do next; ``retry_after`` is in seconds;
+    ``is_suppressed`` is as in :class:`providers.base.Result`.
+    """
 
     def __init__(
         self,
@@ -15,11 +17,13 @@ class ProviderError(Exception):
         *,
         provider_status: str = "",
         retry_after: float | None = None,
+        is_suppressed: bool = False,
     ) -> None:
         super().__init__(message)
         self.outcome = outcome
         self.provider_status = provider_status
         self.retry_after = retry_after
+        self.is_suppressed = is_suppressed
 
 
 class NotConnected(ProviderError):

@@ -212,7 +212,7 @@ def classify_status(answer: HttpAnswer) -> ProviderError:
     elif status in (401, 403, 404, 405, 407, 410, 415):
         outcome, text = Outcome.MISCONFIGURED, "does not accept these settings"
     elif 400 <= status < 500:
-        outcome, text = Outcome.REFUSED, "refused the message"
+        outcome, text = Outcome.DECLINED, "refused the message"  # the status does not say whose fault that is
     else:
         outcome, text = Outcome.TEMPORARY, "has a fault of its own"
         retry_after = retry_after_seconds(answer)

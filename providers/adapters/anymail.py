@@ -6,6 +6,9 @@ settings for it: every option is given. It is imported at the first message, or 
 Reports are read, and where the service signs them verified, by anymail's own views. They come only where the owner has
 entered our webhook address at the service; else acceptance is the last that is known.
 
+A refusal is the recipient's fault where the service tells of recipients that it refused, and of those of Mandrill and
+Postmark the reason decides; a mail that failed for no reason told ends no message, nor does an HTTP 400 or 422.
+
 Opens and clicks are not tracked, for links and pixels harm code mails.
 
 UNCONFIRMED: the words with which services tell of used-up credits, beside HTTP 402; the addresses that the check asks,
@@ -115,14 +118,28 @@ _SOFT = re.compile(r"soft|transient|undetermined|temporar", re.IGNORECASE)
 _HARD = re.compile(r"hard.?bounce|permanent", re.IGNORECASE)
 _FUNDS = re.compile(r"not_enough_credits|(daily|monthly)_quota_exceeded|maximum credits exceeded", re.IGNORECASE)
 _SENDER = re.compile(r"invalid_from_address|from address|sender signature|from\.email|verify (your|a) domain", re.I)
+INACTIVE_RECIPIENT = 406
 _POSTMARK = {  # numbers of Postmark's documentation
     300: (Outcome.REFUSED, "an address is not valid"),
     400: (Outcome.MISCONFIGURED, "the sender is not known"),
     401: (Outcome.MISCONFIGURED, "the sender is not confirmed"),
     405: (Outcome.OUT_OF_FUNDS, "the credits are used up"),
-    406: (Outcome.REFUSED, "the recipient is on the suppression list"),
+    INACTIVE_RECIPIENT: (Outcome.REFUSED, "the recipient is on the suppression list"),
     412: (Outcome.MISCONFIGURED, "the account is not approved yet"),
 }
+_MANDRILL = {  # reasons of Mandrill's documentation
+    "hard-bounce": (Outcome.REFUSED, "the mailbox does not exist"),
+    "soft-bounce": (Outcome.REFUSED, "the mailbox took no mail several times"),
+    "spam": (Outcome.REFUSED, "the recipient has complained"),
+    "unsub": (Outcome.REFUSED, "the recipient wants no mail"),
+    "invalid": (Outcome.REFUSED, "the address is not valid"),
+    "custom": (Outcome.DECLINED, "the account's own list denies the recipient"),
+    "invalid-sender": (Outcome.MISCONFIGURED, "the sender is not accepted"),
+    "test-mode-limit": (Outcome.MISCONFIGURED, "the key is one for tests"),
+    "unsigned": (Outcome.MISCONFIGURED, "the sender's domain is not signed"),
+    "rule": (Outcome.MISCONFIGURED, "a rule of the account forbids it"),
+}
+_MANDRILL_SUPPRESSED = frozenset({"hard-bounce", "spam", "unsub"})
 _AMAZON = {
     "AccountSuspendedException": (Outcome.MISCONFIGURED, "the account is suspended"),
     "LimitExceededException": (Outcome.RATE_LIMITED, "the sending limit is reached"),
@@ -317,8 +334,10 @@ class Adapter(base.Adapter):
         words = status.status or set()
         if conversation.answer is not None and conversation.answer.status >= 400:
             raise self._explain(None, conversation)  # the library makes a good answer of some of Postmark's
-        if words & {"invalid", "rejected", "failed"}:
-            raise ProviderError(f"{self._service.label}: the recipient is refused", Outcome.REFUSED)
+        if words & {"invalid", "rejected"}:
+            raise self._refused(conversation)
+        if "failed" in words:
+            raise ProviderError(f"{self._service.label}: the mail failed for no reason told", Outcome.DECLINED)
         identity = answers.identity(status.message_id)
         if identity is None or not words:
             raise ProviderError(f"{self._service.label} accepted, but told no id", Outcome.UNKNOWN)
@@ -330,7 +349,7 @@ class Adapter(base.Adapter):
         usual = conversation.explain()
         answer = conversation.answer
         if error.__class__.__name__ == "AnymailRecipientsRefused":
-            return ProviderError(f"{name}: the recipient is refused", Outcome.REFUSED)
+            return self._refused(conversation)
         if answer is None or answer.status < 400:
             return usual
         response = getattr(error.__cause__ or error, "response", None) if error else None
@@ -349,7 +368,23 @@ class Adapter(base.Adapter):
         if told is None:
             return usual
         return ProviderError(
-            f"{name}: {told[1]} ({code})", told[0], provider_status=str(code), retry_after=usual.retry_after
+            f"{name}: {told[1]} ({code})",
+            told[0],
+            provider_status=str(code),
+            retry_after=usual.retry_after,
+            is_suppressed=told is _POSTMARK[INACTIVE_RECIPIENT],
+        )
+
+    def _refused(self, conversation: Conversation) -> ProviderError:
+        """The one recipient of a mail is refused, by Mandrill for a reason that may be ours."""
+        reason = _mandrill_reason(conversation) if self.settings["service"] == "mandrill" else ""
+        outcome, words = _MANDRILL.get(reason, (Outcome.REFUSED, "the recipient is refused"))
+        told = f" ({reason})" if reason in _MANDRILL else ""
+        return ProviderError(
+            f"{self._service.label}: {words}{told}",
+            outcome,
+            provider_status=reason if told else "",
+            is_suppressed=reason in _MANDRILL_SUPPRESSED,
         )
 
     def _is_question(self, request: base.HookRequest) -> bool:
@@ -453,6 +488,14 @@ def _as_django(request: base.HookRequest) -> WSGIRequest:
     asked = WSGIRequest(environ)
     asked.body  # noqa: B018  # read before any view reads the form
     return asked
+
+
+def _mandrill_reason(conversation: Conversation) -> str:
+    try:
+        told = answers.objects(conversation.answer.json() if conversation.answer else None)
+    except ValueError:
+        return ""
+    return str(told[0].get("reject_reason")) if told else ""
 
 
 def _credits(data: Mapping[str, Any]) -> str | None:

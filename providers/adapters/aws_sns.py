@@ -6,6 +6,9 @@ on. So acceptance is the last that is known here.
 A sandboxed account writes to its verified numbers only. Amazon's spend limit of the month stops everything; it shows
 as acceptance without delivery, which is why the check tells the limit.
 
+Whose fault a refusal is stands in the table. A parameter that is not valid may be the number, the sender or one of the
+DLT ids, which the code does not tell, so it ends no message; that the recipient opted out does.
+
 UNCONFIRMED: the codes with which a number that opted out, or a spend limit that is reached, are refused; the names of
 the attributes for India's DLT ids are those of Amazon's guide.
 """
@@ -25,13 +28,15 @@ from providers.sessions import Conversation
 _REFUSED_REQUEST = (Outcome.MISCONFIGURED, "the request was not understood")
 _KEYS = (Outcome.MISCONFIGURED, "the access key is not accepted")
 _SLOW_DOWN = (Outcome.RATE_LIMITED, "messages are sent too fast")
+_UNCLEAR = (Outcome.DECLINED, "the number, the sender or the text is not accepted")
+_OPTED_OUT = (Outcome.REFUSED, "the recipient wants no such messages")
 _FAULT = (Outcome.TEMPORARY, "there is a fault on their side")
 _ERRORS: dict[str, tuple[Outcome, str]] = {
     "AccessDenied": (Outcome.MISCONFIGURED, "the access key may not do this"),
     "AccessDeniedException": (Outcome.MISCONFIGURED, "the access key may not do this"),
     "AuthorizationError": (Outcome.MISCONFIGURED, "the access key may not do this"),
     "AuthorizationErrorException": (Outcome.MISCONFIGURED, "the access key may not do this"),
-    "EndpointDisabled": (Outcome.REFUSED, "the recipient cannot be reached"),
+    "EndpointDisabled": (Outcome.DECLINED, "the recipient cannot be reached from there"),
     "ExpiredToken": _KEYS,
     "IncompleteSignature": _KEYS,
     "InternalError": _FAULT,
@@ -39,13 +44,13 @@ _ERRORS: dict[str, tuple[Outcome, str]] = {
     "InternalFailure": _FAULT,
     "InvalidAction": _REFUSED_REQUEST,
     "InvalidClientTokenId": _KEYS,
-    "InvalidParameter": (Outcome.REFUSED, "the number or the message is not accepted"),
-    "InvalidParameterValue": (Outcome.REFUSED, "the number or the message is not accepted"),
+    "InvalidParameter": _UNCLEAR,
+    "InvalidParameterValue": _UNCLEAR,
     "MissingAuthenticationToken": _KEYS,
     "OptInRequired": _KEYS,
-    "OptedOut": (Outcome.REFUSED, "the recipient wants no such messages"),
-    "OptedOutException": (Outcome.REFUSED, "the recipient wants no such messages"),
-    "ParameterValueInvalid": (Outcome.REFUSED, "the number or the message is not accepted"),
+    "OptedOut": _OPTED_OUT,
+    "OptedOutException": _OPTED_OUT,
+    "ParameterValueInvalid": _UNCLEAR,
     "RequestExpired": (Outcome.MISCONFIGURED, "the clock of this machine is wrong"),
     "ServiceUnavailable": _FAULT,
     "SignatureDoesNotMatch": _KEYS,
@@ -149,4 +154,10 @@ def _explain(code: str, conversation: Conversation) -> ProviderError:
     if code not in _ERRORS or conversation.answer is None or conversation.answer.status < 400:
         return usual
     outcome, words = _ERRORS[code]
-    return ProviderError(f"Amazon SNS: {words} ({code})", outcome, provider_status=code, retry_after=usual.retry_after)
+    return ProviderError(
+        f"Amazon SNS: {words} ({code})",
+        outcome,
+        provider_status=code,
+        retry_after=usual.retry_after,
+        is_suppressed=_ERRORS[code] is _OPTED_OUT,
+    )

@@ -191,7 +191,7 @@ class Adapter(base.Adapter):
         if answer.status < 300:
             text = "Eskiz: the log-in brought no token"
             raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=failure.provider_status)
-        if failure.outcome is Outcome.REFUSED or answer.status == 401:
+        if failure.outcome is Outcome.DECLINED or answer.status == 401:
             failure = ProviderError(
                 "Eskiz: e-mail address and password are not accepted",
                 Outcome.MISCONFIGURED,

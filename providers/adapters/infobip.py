@@ -3,6 +3,9 @@
 Each account has an address of its own. A refusal comes with HTTP 200 as well: the status of the message decides. The
 id of the message is ours, and is known before the call. Infobip finds the alphabet of a text by itself.
 
+Whose fault a refusal is stands in the tables. A network or a route that the account lacks depends on where a message
+goes: another provider may take it.
+
 Reports are not signed: the secret in the webhook address is all there is.
 
 The numbers of statuses and errors are those of Infobip's help pages. UNCONFIRMED: the shape of the balance; whether
@@ -33,7 +36,7 @@ _RECEIPTS = {
 }
 
 _REFUSALS: dict[int, tuple[Outcome, str]] = {
-    6: (Outcome.MISCONFIGURED, "the recipient's network is not enabled for the account"),
+    6: (Outcome.DECLINED, "the recipient's network is not enabled for the account"),
     8: (Outcome.REFUSED, "the recipient's number is not valid"),
     10: (Outcome.REFUSED, "the recipient wants no such messages"),
     11: (Outcome.MISCONFIGURED, "the sender is not accepted"),
@@ -42,7 +45,7 @@ _REFUSALS: dict[int, tuple[Outcome, str]] = {
     14: (Outcome.REFUSED, "the recipient's number is blocked"),
     17: (Outcome.OUT_OF_FUNDS, "the prepaid package has expired"),
     18: (Outcome.MISCONFIGURED, "a trial account writes to its registered number only"),
-    19: (Outcome.MISCONFIGURED, "the account has no route to the recipient"),
+    19: (Outcome.DECLINED, "the account has no route to the recipient"),
     20: (Outcome.RATE_LIMITED, "the recipient got too many messages"),
     21: (Outcome.TEMPORARY, "there is a fault on their side"),
     23: (Outcome.UNKNOWN, "a message with this id was there before"),
@@ -179,7 +182,8 @@ def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
     outcome, words = _REFUSALS.get(code or 0, (Outcome.TEMPORARY, "the message was not taken"))
     retry_after = retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None
     text = f"Infobip: {words} ({_word(status.get('name')) or 'status'} {code})"
-    return ProviderError(text, outcome, provider_status=str(code), retry_after=retry_after)
+    is_suppressed = code in _SUPPRESSED_STATUSES
+    return ProviderError(text, outcome, provider_status=str(code), retry_after=retry_after, is_suppressed=is_suppressed)
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:

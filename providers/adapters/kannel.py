@@ -11,6 +11,8 @@ The reply holds no id. A delivery report is a plain unsigned GET to the address 
 carries our id and a mark over it, made with a key derived from the password. So a password that changes makes the
 reports still under way unreadable. Reports come in any order.
 
+No refusal of Kannel's is the recipient's fault: its white and black lists are those of whoever runs it.
+
 UNCONFIRMED: the reply 503, and the form of the reply text in reports other than of Kannel's own test SMSC; only
 ``stat:``, ``err:`` and ``NACK/`` are taken from it, since operators like to quote the message there.
 """
@@ -170,9 +172,8 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
         return base.Result(Outcome.ACCEPTED, provider_status=accepted.group(1), is_delivered=is_delivered)
     status = str(answer.status)
     if answer.status == 400 and "denied by" in text:
-        raise ProviderError(
-            "Kannel's lists or its form deny the number (HTTP 400)", Outcome.REFUSED, provider_status=status
-        )
+        text = "Kannel's own lists deny the number (HTTP 400)"
+        raise ProviderError(text, Outcome.DECLINED, provider_status=status)
     if answer.status == 400:
         raise ProviderError(
             "Kannel takes the request for misformed (HTTP 400)", Outcome.MISCONFIGURED, provider_status=status

@@ -3,6 +3,8 @@
 The host comes with the contract. The answer to a message that was taken is a sentence and no id: the id is ours. Two
 installations that share an account each need a prefix of their own.
 
+Whose fault a refusal is stands in the table of errors: only 202 is the recipient's.
+
 No receipts: acceptance is the last that is known. No balance either, so the check only tries the way to the host.
 
 UNCONFIRMED: the form of delivery reports; the exact meaning of some of the error numbers; the time zone of

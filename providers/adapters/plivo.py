@@ -6,9 +6,10 @@ version 2 the secret in the webhook address has to vouch for the fields. Neither
 harmless, since statuses only go forward. Their order is not needed for the same reason.
 
 Errors of a request have no numbers, only sentences, and those are UNCONFIRMED: they are looked through for what they
-are about, and what tells nothing is judged by the HTTP status. The numbers of receipts are those of Plivo's help
-pages. UNCONFIRMED too: the bounds of ``message_expiry``; the currency of the balance, which is called credits; the
-signatures for subaccounts (``-Ma-``), which are not read.
+are about, which tells whose fault it is, and what tells nothing is judged by the HTTP status. A country or region that
+is not served is no fault of the recipient's: another provider may take the message. The numbers of receipts are those
+of Plivo's help pages. UNCONFIRMED too: the bounds of ``message_expiry``; the currency of the balance, which is called
+credits; the signatures for subaccounts (``-Ma-``), which are not read.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _SUBJECTS: tuple[tuple[str, Outcome, str], ...] = (
     (r"insufficient credit|insufficient balance", Outcome.OUT_OF_FUNDS, "the balance is used up"),
     (r"\bsrc\b|\bsource\b|\bsender\b|powerpack", Outcome.MISCONFIGURED, "the sender is not accepted"),
     (r"\burl\b|\bdlt", Outcome.MISCONFIGURED, "a setting is not accepted"),
+    (r"countr|region|geo|\broute|carrier", Outcome.DECLINED, "messages there are not served"),
     (r"\bdst\b|destination", Outcome.REFUSED, "the recipient's number is not accepted"),
 )
 

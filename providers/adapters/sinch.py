@@ -6,9 +6,10 @@ and no more. Sinch finds the alphabet of a text by itself. India's DLT ids canno
 Reports are signed where that is switched on for the service plan; without the secret, the one in the webhook address
 is all there is. They tell no opt-outs.
 
-The words of refused requests are those of Sinch's help pages. UNCONFIRMED: that a list of groups is a good question
-to check the token by; whether a report that is repeated carries a new timestamp. One that does not is refused as too
-old, and Sinch does not repeat what was refused.
+The words of refused requests are those of Sinch's help pages; whose fault each is stands in the table. A number that is
+not valid may be the sender's or the recipient's, so it ends no message. UNCONFIRMED: that a list of groups is a good
+question to check the token by; whether a report that is repeated carries a new timestamp. One that does not is refused
+as too old, and Sinch does not repeat what was refused.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ REPORT = "recipient_delivery_report_sms"
 _ERRORS: dict[str, tuple[Outcome, str]] = {
     "syntax_invalid_json": (Outcome.MISCONFIGURED, "the request was not understood"),
     "syntax_constraint_violation": (Outcome.MISCONFIGURED, "the request lacks something"),
-    "syntax_invalid_parameter_format": (Outcome.REFUSED, "a number is not valid"),
+    "syntax_invalid_parameter_format": (Outcome.DECLINED, "a number, the sender's or the recipient's, is not valid"),
     "illegal_number_type": (Outcome.REFUSED, "the recipient's number is of a kind that gets no messages"),
     "blocked_account": (Outcome.MISCONFIGURED, "the account is blocked"),
     "missing_callback_url": (Outcome.MISCONFIGURED, "the webhook address is missing"),

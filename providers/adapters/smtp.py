@@ -1,19 +1,19 @@
 """Any mail server by SMTP.
 
-Django's backend with three changes: it connects through the guard, the whole conversation has one deadline,
-and it does not wait for the answer to its good-bye. One connection carries one message.
+Django's backend with four changes: it connects through the guard, the whole conversation has one deadline, it does
+not wait for the answer to its good-bye, and every mail is of 7 bits. One connection carries one message.
 """
 
 from __future__ import annotations
 
 import io
-import re
 import secrets
 import smtplib
 import socket
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from email.charset import QP, Charset
 from email.utils import formataddr
 from typing import Any
 
@@ -23,7 +23,7 @@ from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 from django.utils.encoding import punycode
 
-from providers import base, guard, tls
+from providers import base, guard, smtp_answers, tls
 from providers.base import Outcome, Setting, SettingKind
 from providers.deadline import Deadline
 from providers.errors import ProviderError
@@ -31,10 +31,6 @@ from providers.errors import ProviderError
 TOTAL_SECONDS = 8.0
 CONNECT_SECONDS = 3.0
 MAX_ANSWER_BYTES = 64 * 1024
-
-_ENHANCED = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
-_RATE = re.compile(r"\brate\b|too (many|much|fast)|throttl", re.IGNORECASE)
-_RELAY = re.compile(r"\brelay|\bauthenticat", re.IGNORECASE)
 
 
 class Adapter(base.Adapter):
@@ -109,6 +105,7 @@ class Adapter(base.Adapter):
                 "X-Auto-Response-Suppress": "All",
             },
         )
+        mail.encoding = _seven_bit()
         if message.html:
             mail.attach_alternative(message.html, "text/html")
         return mail
@@ -269,79 +266,16 @@ class _Explained:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._backend.close()
         if isinstance(error, (OSError, ValueError)):
-            raise _explain(error, is_in_doubt=self._backend.is_in_doubt) from None
+            raise smtp_answers.explain(error, is_in_doubt=self._backend.is_in_doubt) from None
 
 
-def _explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
-    """Specific first: every SMTP exception is an ``OSError`` too."""
-    if is_in_doubt:
-        return ProviderError("no confirmation came from the mail server", Outcome.UNKNOWN)
-    if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return _explain_recipient(*next(iter(error.recipients.values())))
-    if isinstance(error, smtplib.SMTPResponseException):
-        return _explain_answer(error)
-    if isinstance(error, smtplib.SMTPServerDisconnected):
-        return ProviderError("the connection to the mail server was lost", Outcome.TEMPORARY)
-    if isinstance(error, smtplib.SMTPException):
-        return ProviderError("the mail server offers no STARTTLS or no login that we know", Outcome.MISCONFIGURED)
-    if isinstance(error, ssl.SSLCertVerificationError):
-        text = f"the mail server's certificate is not trusted ({error.verify_message})"
-        return ProviderError(text, Outcome.MISCONFIGURED)
-    if isinstance(error, ssl.SSLError):
-        return ProviderError("no TLS with the mail server", Outcome.MISCONFIGURED)
-    if isinstance(error, ValueError):
-        return ProviderError("this address or subject cannot be sent by SMTP", Outcome.NOT_APPLICABLE)
-    return ProviderError("the connection to the mail server was lost", Outcome.TEMPORARY)
-
-
-def _explain_recipient(code: int, answer: bytes) -> ProviderError:
-    """A refused recipient is the recipient's matter, unless the server wants a login or does not relay for
-    us.
+def _seven_bit() -> Charset:
+    """Quoted-printable in the place of 8-bit text, which not every server on the way takes (8BITMIME) and some recode,
+    breaking signatures.
     """
-    text = _decode(answer)
-    is_ours = code in (530, 535, 538) or bool(_RELAY.search(text))
-    permanent = Outcome.MISCONFIGURED if is_ours else Outcome.REFUSED
-    return _refusal("refused the recipient", code, answer, permanent)
-
-
-def _explain_answer(error: smtplib.SMTPResponseException) -> ProviderError:
-    code, answer = error.smtp_code, error.smtp_error
-    if isinstance(error, smtplib.SMTPConnectError):
-        return _refusal("refused the connection", code, answer, Outcome.TEMPORARY)
-    if isinstance(error, smtplib.SMTPAuthenticationError):
-        return _refusal("refused the login", code, answer, Outcome.MISCONFIGURED)
-    if isinstance(error, smtplib.SMTPSenderRefused):
-        return _refusal("refused the sender", code, answer, Outcome.MISCONFIGURED)
-    if isinstance(error, smtplib.SMTPDataError):
-        return _explain_content(code, answer)
-    return _refusal("refused a command", code, answer, Outcome.MISCONFIGURED)
-
-
-def _explain_content(code: int, answer: bytes | str) -> ProviderError:
-    """Refused content is the owner's matter, unless the server looks at the recipient only now (5.1.x)."""
-    if code < 400:
-        return ProviderError("the mail server's answer makes no sense", Outcome.UNKNOWN)
-    is_recipient = _status(code, answer).partition(" ")[2].startswith("5.1.")
-    permanent = Outcome.REFUSED if is_recipient else Outcome.MISCONFIGURED
-    return _refusal("refused the content", code, answer, permanent)
-
-
-def _refusal(what: str, code: int, answer: bytes | str, permanent: Outcome) -> ProviderError:
-    status = _status(code, answer)
-    outcome = permanent
-    if code < 500:
-        outcome = Outcome.RATE_LIMITED if _RATE.search(_decode(answer)) else Outcome.TEMPORARY
-    return ProviderError(f"the mail server {what} ({status})", outcome, provider_status=status)
-
-
-def _status(code: int, answer: bytes | str) -> str:
-    """The code and, where the server gives it, the enhanced one: ``550 5.1.1``."""
-    enhanced = _ENHANCED.match(_decode(answer))
-    return f"{code} {enhanced.group()}" if enhanced else str(code)
-
-
-def _decode(answer: bytes | str) -> str:
-    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+    charset = Charset("utf-8")
+    charset.body_encoding = QP
+    return charset
 
 
 def _domain(address: str) -> str:

@@ -2,6 +2,9 @@
 
 The token is a part of every URL. The outbound door names only hosts in its errors, and what Telegram says is quoted
 only where no message is concerned, with the token taken out.
+
+A refusal is the user's matter where its words say so, and with a right token every 403 is. All others are ours, but for
+429 and Telegram's own faults.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Telegram writes the text; we choose the digits. An answer is decided by its ``ok``, whatever the HTTP status: which
 status goes with ``"ok": false`` is UNCONFIRMED. Of the error words the vendor names only ACCESS_TOKEN_INVALID; the
-others are known from clients and are UNCONFIRMED, so that whole families are matched by how they begin.
+others are known from clients and are UNCONFIRMED, so that whole families are matched by how they begin. The table says
+whose fault each is: only those of the phone number are the recipient's.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ Receipts need two things: a webhook address that Twilio can reach (https, or ins
 auth token, or the secret of a signing key, to verify what comes back. Where either is missing no receipt is asked
 for and acceptance is the last that is known. Test credentials send no receipts and cannot be checked.
 
+Whose fault a refusal is stands in the tables below. A country that is not enabled for the account and a number that
+Twilio has no route to, or will not call, depend on where a message goes: another provider may take it.
+
 UNCONFIRMED: the numbers 21659 and 30004, which are read as the reference lists them; that the voices know every
 language of ours, so a language without a voice in ``SPOKEN`` or in the settings is left to Twilio's default one.
 """
@@ -57,8 +60,6 @@ _MISCONFIGURED = {
     20404: "there is no such account or resource",
     21210: "the sender's number is not verified",
     21212: "the sender is not valid",
-    21215: "calls to this country are not enabled",
-    21408: "messages to this country are not enabled",
     21606: "the sender is not a number of this account",
     21608: "a trial account writes to verified numbers only",
     21609: "the webhook address is not accepted",
@@ -66,13 +67,17 @@ _MISCONFIGURED = {
     30007: "the message was filtered",
     30034: "the sender is not registered in the United States",
 }
+_DECLINED = {
+    21214: "the recipient cannot be reached from there",
+    21215: "calls to this country are not enabled",
+    21216: "the account may not call this number",
+    21408: "messages to this country are not enabled",
+    21612: "there is no route to the recipient from this sender",
+}
 _REFUSED = {
     21211: "the recipient's number is not valid",
-    21214: "the recipient cannot be reached",
-    21216: "the recipient is blocked",
     21217: "the recipient's number is not valid",
     21610: "the recipient has opted out",
-    21612: "there is no route to the recipient",
     21614: "the recipient is no mobile number",
     30004: "the message was blocked",
     30005: "the recipient's number is unknown or no longer in use",
@@ -88,6 +93,7 @@ _TEMPORARY = {
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     20429: (Outcome.RATE_LIMITED, "there are too many requests"),
     **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
+    **{code: (Outcome.DECLINED, words) for code, words in _DECLINED.items()},
     **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
     **{code: (Outcome.TEMPORARY, words) for code, words in _TEMPORARY.items()},
 }
@@ -314,8 +320,13 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
     else:
         error = classify_status(answer)
         outcome, words = error.outcome, str(error)
-    retry_after = retry_after_seconds(answer)
-    return ProviderError(f"Twilio: {words} (error {code})", outcome, provider_status=str(code), retry_after=retry_after)
+    return ProviderError(
+        f"Twilio: {words} (error {code})",
+        outcome,
+        provider_status=str(code),
+        retry_after=retry_after_seconds(answer),
+        is_suppressed=code == OPTED_OUT,
+    )
 
 
 def _failure(word: str, code: int | None) -> str:

@@ -7,6 +7,9 @@ either, acceptance is the last that is known.
 
 A text of several parts gets an id for each. Then none of them is kept, and its receipts are told apart by our own id.
 
+Whose fault a refusal is stands in the table of statuses. Two of them end the message, as the recipient is meant: 7 and
+33. By 6 and 22 Vonage cannot say where the message should go; another provider may know.
+
 The numbers of ``err-code`` are those of Vonage's help pages. UNCONFIRMED: the shape of the balance, whose currency is
 taken to be EUR; whether a receipt that is repeated carries a new timestamp: one that does not is refused as too old.
 The older signature without HMAC ("MD5 hash") is not supported.
@@ -34,7 +37,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     3: (Outcome.MISCONFIGURED, _OUR_FAULT),
     4: (Outcome.MISCONFIGURED, "key and secret are not accepted"),
     5: (Outcome.TEMPORARY, "there is a fault on their side"),
-    6: (Outcome.REFUSED, "the message or its recipient is not valid"),
+    6: (Outcome.DECLINED, "the message or its recipient is not valid"),
     7: (Outcome.REFUSED, "the recipient's number is barred"),
     8: (Outcome.MISCONFIGURED, "the account is barred"),
     9: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
@@ -43,7 +46,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     12: (Outcome.MISCONFIGURED, "the message is too long"),
     14: (Outcome.MISCONFIGURED, "the signature is not accepted"),
     15: (Outcome.MISCONFIGURED, "the sender is not accepted"),
-    22: (Outcome.REFUSED, "the recipient's network is not known"),
+    22: (Outcome.DECLINED, "the recipient's network is not known there"),
     23: (Outcome.MISCONFIGURED, "the webhook address is not accepted"),
     29: (Outcome.MISCONFIGURED, "a trial account writes to its listed numbers only"),
     32: (Outcome.MISCONFIGURED, "the request is signed, though it should not be"),
@@ -81,6 +84,7 @@ _REASONS = {
     54: "a regulation forbids it",
     99: "a general fault",
 }
+_SUPPRESSED_STATUSES = frozenset({7, 33})
 _SUPPRESSED = frozenset({3, 4, 9, 14})  # Vonage asks to take these numbers off the list
 
 
@@ -223,7 +227,10 @@ def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:
     outcome, words = _ERRORS.get(status or 0, (Outcome.UNKNOWN, "an error we do not know"))
     retry_after = retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None
     text = f"Vonage: {words} (status {status})"
-    return ProviderError(text, outcome, provider_status=str(status), retry_after=retry_after)
+    is_suppressed = status in _SUPPRESSED_STATUSES
+    return ProviderError(
+        text, outcome, provider_status=str(status), retry_after=retry_after, is_suppressed=is_suppressed
+    )
 
 
 def _failure(word: str, code: int | None) -> str:

@@ -8,6 +8,9 @@ take acceptance for the end and never learn of it.
 The signature of a status call covers its body but no time: a repeated call is harmless, since a status that a
 message already has changes nothing.
 
+Whose fault a refusal is stands in the tables: those of the account, its number, token and templates are ours; what the
+recipient wants or Meta withholds from them is theirs; a country that the account may not write to is neither's.
+
 UNCONFIRMED: which HTTP status goes with which error, so the error's own number is read first; the numbers 100
 and 133000 to 133999, which are taken for configuration; ``message_status`` in the answer, which is only kept
 for the log.
@@ -38,7 +41,6 @@ _MISCONFIGURED = {
     100: "a parameter or the phone number id is wrong",
     190: "the access token has expired or was revoked",
     368: "the account is restricted",
-    130497: "the account may not write to this country",
     131005: "access is denied",
     131008: "a parameter is missing",
     131009: "a parameter is wrong",
@@ -81,6 +83,7 @@ _TEMPORARY = {
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     NO_ACCOUNT: (Outcome.NO_ACCOUNT, "the recipient cannot be reached on WhatsApp"),
     131042: (Outcome.OUT_OF_FUNDS, "there is a problem with the payment"),
+    130497: (Outcome.DECLINED, "the account may not write to this country"),
     **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
     **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
     **{code: (Outcome.RATE_LIMITED, words) for code, words in _RATE_LIMITED.items()},

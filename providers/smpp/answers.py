@@ -1,4 +1,8 @@
-"""What a message centre's statuses and receipts mean in our words."""
+"""What a message centre's statuses and receipts mean in our words.
+
+Whose fault a refusal is stands in the table: of the statuses of SMPP 3.4 only an invalid destination (0x0B) is the
+recipient's. One that the table lacks is the centre's.
+"""
 
 from __future__ import annotations
 

@@ -160,6 +160,32 @@ def test_it_reads_an_error(build, server, settings, status, body, outcome):
     assert "ada@" not in str(error)
 
 
+@pytest.mark.parametrize(
+    ("status", "reason", "outcome", "is_suppressed"),
+    [
+        ("rejected", "hard-bounce", Outcome.REFUSED, True),
+        ("rejected", "unsub", Outcome.REFUSED, True),
+        ("rejected", "soft-bounce", Outcome.REFUSED, False),
+        ("invalid", None, Outcome.REFUSED, False),
+        ("rejected", "unsigned", Outcome.MISCONFIGURED, False),
+        ("rejected", "invalid-sender", Outcome.MISCONFIGURED, False),
+        ("rejected", "custom", Outcome.DECLINED, False),
+    ],
+)
+def test_a_refusal_of_mandrills_is_read_by_its_reason(build, server, status, reason, outcome, is_suppressed):
+    told = {"email": "ada@example.net", "status": status, "reject_reason": reason, "_id": "a1"}
+    server.script(fake.answer(200, [told]))
+    error = error_of(build(service="mandrill", webhook_key="hush-key"), make_mail())
+    assert (error.outcome, error.is_suppressed) == (outcome, is_suppressed)
+
+
+def test_a_mail_that_failed_for_no_reason_told_ends_no_message(build, server):
+    message = {"Status": "error", "Errors": [{"ErrorCode": "send-0008"}]}
+    server.script(fake.answer(200, {"Messages": [message]}))
+    error = error_of(build(service="mailjet", secret_key="hush-second"), make_mail())
+    assert error.outcome is Outcome.DECLINED
+
+
 def test_a_recipient_that_the_service_refuses_in_a_good_answer_is_refused(build, server):
     server.script(fake.answer(200, {"ErrorCode": 406, "Message": "inactive: ada@example.net"}))
     assert error_of(build(), make_mail()).outcome in (Outcome.REFUSED, Outcome.UNKNOWN)

@@ -147,7 +147,7 @@ def test_what_stands_in_the_url_stays_one_part_of_it(server):
 @pytest.mark.parametrize(
     ("behaviour", "outcome"),
     [
-        (fake.answer(400, b"about +4915112345678"), Outcome.REFUSED),
+        (fake.answer(400, b"about +4915112345678"), Outcome.DECLINED),
         (fake.answer(401, b"x"), Outcome.MISCONFIGURED),
         (fake.answer(402, b"x"), Outcome.OUT_OF_FUNDS),
         (fake.answer(429, b"x"), Outcome.RATE_LIMITED),

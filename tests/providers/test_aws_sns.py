@@ -125,8 +125,8 @@ def test_a_number_is_another_attribute_than_a_name(build, server):
 @pytest.mark.parametrize(
     ("status", "code", "outcome"),
     [
-        (400, "InvalidParameter", Outcome.REFUSED),
-        (400, "ParameterValueInvalid", Outcome.REFUSED),
+        (400, "InvalidParameter", Outcome.DECLINED),
+        (400, "ParameterValueInvalid", Outcome.DECLINED),
         (400, "OptedOut", Outcome.REFUSED),
         (403, "AuthorizationError", Outcome.MISCONFIGURED),
         (403, "InvalidClientTokenId", Outcome.MISCONFIGURED),
@@ -135,7 +135,7 @@ def test_a_number_is_another_attribute_than_a_name(build, server):
         (400, "ThrottledException", Outcome.RATE_LIMITED),
         (500, "InternalError", Outcome.TEMPORARY),
         (503, "ServiceUnavailable", Outcome.TEMPORARY),
-        (400, "SomethingNew", Outcome.REFUSED),
+        (400, "SomethingNew", Outcome.DECLINED),
         (500, "SomethingNew", Outcome.TEMPORARY),
     ],
 )
@@ -144,6 +144,7 @@ def test_it_reads_an_error_by_its_code_and_never_tries_again(build, server, stat
     error = error_of(build())
     assert (error.outcome, len(server.requests)) == (outcome, 1)
     assert error.provider_status in (code, str(status))
+    assert error.is_suppressed is (code == "OptedOut")
 
 
 def test_check_tells_the_spend_limit(build, server):

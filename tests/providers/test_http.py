@@ -250,7 +250,7 @@ def test_the_owner_says_which_status_means_accepted(build, server, wanted, statu
     ("status", "outcome"),
     [
         (302, Outcome.MISCONFIGURED),
-        (400, Outcome.REFUSED),
+        (400, Outcome.DECLINED),
         (401, Outcome.MISCONFIGURED),
         (402, Outcome.OUT_OF_FUNDS),
         (429, Outcome.RATE_LIMITED),

@@ -152,7 +152,7 @@ def test_it_reads_an_acceptance(build, server, group):
 @pytest.mark.parametrize(
     ("id", "name", "outcome"),
     [
-        (6, "REJECTED_NETWORK", Outcome.MISCONFIGURED),
+        (6, "REJECTED_NETWORK", Outcome.DECLINED),
         (8, "REJECTED_PREFIX_MISSING", Outcome.REFUSED),
         (10, "REJECTED_DND", Outcome.REFUSED),
         (11, "REJECTED_SOURCE", Outcome.MISCONFIGURED),
@@ -161,7 +161,7 @@ def test_it_reads_an_acceptance(build, server, group):
         (14, "REJECTED_DESTINATION", Outcome.REFUSED),
         (17, "REJECTED_PREPAID_PACKAGE_EXPIRED", Outcome.OUT_OF_FUNDS),
         (18, "REJECTED_DESTINATION_NOT_REGISTERED", Outcome.MISCONFIGURED),
-        (19, "REJECTED_ROUTE_NOT_AVAILABLE", Outcome.MISCONFIGURED),
+        (19, "REJECTED_ROUTE_NOT_AVAILABLE", Outcome.DECLINED),
         (20, "REJECTED_FLOODING_FILTER", Outcome.RATE_LIMITED),
         (21, "REJECTED_SYSTEM_ERROR", Outcome.TEMPORARY),
         (23, "REJECTED_DUPLICATE_MESSAGE_ID", Outcome.UNKNOWN),
@@ -205,11 +205,11 @@ def older(word):
         (429, v3("E429"), Outcome.RATE_LIMITED, "E429"),
         (500, v3("E500"), Outcome.TEMPORARY, "E500"),
         (401, older("UNAUTHORIZED"), Outcome.MISCONFIGURED, "UNAUTHORIZED"),
-        (400, older("BAD_REQUEST"), Outcome.REFUSED, "BAD_REQUEST"),
+        (400, older("BAD_REQUEST"), Outcome.DECLINED, "BAD_REQUEST"),
         (429, older("TOO_MANY_REQUESTS"), Outcome.RATE_LIMITED, "TOO_MANY_REQUESTS"),
         (503, v3("E999"), Outcome.TEMPORARY, "E999"),
-        (400, v3("code 4711"), Outcome.REFUSED, "400"),
-        (400, {"requestError": []}, Outcome.REFUSED, "400"),
+        (400, v3("code 4711"), Outcome.DECLINED, "400"),
+        (400, {"requestError": []}, Outcome.DECLINED, "400"),
     ],
 )
 def test_it_reads_the_errors_of_both_versions(build, server, http_status, body, outcome, status):

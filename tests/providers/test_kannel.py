@@ -205,7 +205,7 @@ def test_a_message_that_waits_for_an_smsc_is_accepted(build, server):
         (403, "Authorization failed for sendsms", Outcome.MISCONFIGURED),
         (400, "Missing receiver(s) number(s), rejected", Outcome.MISCONFIGURED),
         (400, "Invalid content-type", Outcome.MISCONFIGURED),
-        (400, "Number(s) has/have been denied by white- and/or black-lists.", Outcome.REFUSED),
+        (400, "Number(s) has/have been denied by white- and/or black-lists.", Outcome.DECLINED),
         (404, "Unknown request.", Outcome.MISCONFIGURED),
         (503, "Temporal failure, try again later.", Outcome.TEMPORARY),
     ],

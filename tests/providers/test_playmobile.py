@@ -105,7 +105,7 @@ def test_it_reads_an_error_by_its_number(build, server, code, outcome):
 def test_an_error_that_is_not_listed_was_not_sent(build, server):
     server.script(fake.answer(400, {"error-code": 999}))
     error = error_of(build())
-    assert (error.outcome, error.provider_status) == (Outcome.REFUSED, "400")
+    assert (error.outcome, error.provider_status) == (Outcome.DECLINED, "400")
 
 
 # Check

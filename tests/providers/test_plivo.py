@@ -159,7 +159,7 @@ def test_an_empty_text_is_not_applicable(build, server):
     ("http_status", "sentence", "outcome"),
     [
         (400, "dst parameter 4915112345678 is invalid", Outcome.REFUSED),
-        (400, "destination country is not supported", Outcome.REFUSED),
+        (400, "destination country is not supported", Outcome.DECLINED),
         (400, "src parameter is not valid for dst", Outcome.MISCONFIGURED),
         (400, "powerpack_uuid not found", Outcome.MISCONFIGURED),
         (400, "url is not valid", Outcome.MISCONFIGURED),
@@ -167,7 +167,7 @@ def test_an_empty_text_is_not_applicable(build, server):
         (400, "Insufficient Credit", Outcome.OUT_OF_FUNDS),
         (403, "insufficient balance", Outcome.OUT_OF_FUNDS),
         (402, "", Outcome.OUT_OF_FUNDS),
-        (400, "something new", Outcome.REFUSED),
+        (400, "something new", Outcome.DECLINED),
         (401, "authentication failed for dst", Outcome.MISCONFIGURED),
         (404, "not found", Outcome.MISCONFIGURED),
         (405, "method not allowed", Outcome.MISCONFIGURED),

@@ -166,11 +166,11 @@ def test_an_empty_text_is_not_applicable(build, server):
     [
         (400, "syntax_invalid_json", Outcome.MISCONFIGURED),
         (400, "syntax_constraint_violation", Outcome.MISCONFIGURED),
-        (400, "syntax_invalid_parameter_format", Outcome.REFUSED),
+        (400, "syntax_invalid_parameter_format", Outcome.DECLINED),
         (403, "illegal_number_type", Outcome.REFUSED),
         (403, "blocked_account", Outcome.MISCONFIGURED),
         (403, "missing_callback_url", Outcome.MISCONFIGURED),
-        (400, "something_new", Outcome.REFUSED),
+        (400, "something_new", Outcome.DECLINED),
         (401, "unauthorized", Outcome.MISCONFIGURED),
         (403, "something_new", Outcome.MISCONFIGURED),
         (404, "not_found", Outcome.MISCONFIGURED),
@@ -199,7 +199,7 @@ def test_it_reads_a_refusal_by_its_word(build, server, http_status, word, outcom
 def test_a_refusal_without_a_word_is_judged_by_its_status(build, server, body):
     server.script(fake.answer(400, body))
     error = error_of(build())
-    assert (error.outcome, error.provider_status) == (Outcome.REFUSED, "400")
+    assert (error.outcome, error.provider_status) == (Outcome.DECLINED, "400")
 
 
 @pytest.mark.parametrize("id", [None, "", 5, [], "9" * 201])

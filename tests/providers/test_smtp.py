@@ -4,8 +4,7 @@ import smtplib
 
 import pytest
 
-from providers import registry
-from providers.adapters import smtp
+from providers import registry, smtp_answers
 from providers.base import Outcome
 from providers.errors import AddressBlocked, NotConnected, ProviderError, SettingsInvalid
 from providers.http import HttpDoor
@@ -151,6 +150,26 @@ def test_it_encrypts_from_the_start(build, handler, certificate):
     [
         ("RCPT", "550 5.1.1 <anna@example.org>: no such user", Outcome.REFUSED, "550 5.1.1"),
         ("RCPT", "553 mailbox name not allowed", Outcome.REFUSED, "553"),
+        ("RCPT", "550 mailbox unavailable", Outcome.REFUSED, "550"),
+        ("RCPT", "550 5.1.10 null MX", Outcome.REFUSED, "550 5.1.10"),
+        ("RCPT", "550 5.1.0 User unknown", Outcome.REFUSED, "550 5.1.0"),
+        ("RCPT", "552 5.2.2 mailbox full", Outcome.REFUSED, "552 5.2.2"),
+        ("RCPT", "550 5.7.17 the mailbox has another owner", Outcome.REFUSED, "550 5.7.17"),
+        ("RCPT", "550 5.7.1 client host [192.0.2.1] blocked using zen", Outcome.MISCONFIGURED, "550 5.7.1"),
+        ("RCPT", "550 5.7.606 Access denied, banned sending IP", Outcome.MISCONFIGURED, "550 5.7.606"),
+        ("RCPT", "550 5.7.26 This mail is unauthenticated", Outcome.MISCONFIGURED, "550 5.7.26"),
+        ("RCPT", "553 5.7.1 Sender address rejected: not owned by user", Outcome.MISCONFIGURED, "553 5.7.1"),
+        ("RCPT", "554 5.7.1 <anna@example.org>: Access denied", Outcome.MISCONFIGURED, "554 5.7.1"),
+        ("RCPT", "553 5.1.7 no such sender", Outcome.MISCONFIGURED, "553 5.1.7"),
+        ("RCPT", "550 5.1.8 Sender address rejected: Domain not found", Outcome.MISCONFIGURED, "550 5.1.8"),
+        ("RCPT", "550 5.3.0 rejected by our list", Outcome.MISCONFIGURED, "550 5.3.0"),
+        ("RCPT", "501 5.5.4 not for you", Outcome.MISCONFIGURED, "501 5.5.4"),
+        ("RCPT", "550 relay not permitted", Outcome.MISCONFIGURED, "550"),
+        ("RCPT", "554 your host is on a block list", Outcome.MISCONFIGURED, "554"),
+        ("RCPT", "550 no", Outcome.DECLINED, "550"),
+        ("RCPT", "550 5.4.1 Recipient address rejected: Access denied", Outcome.DECLINED, "550 5.4.1"),
+        ("RCPT", "550 mailbox unavailable for policy reasons", Outcome.DECLINED, "550"),
+        ("RCPT", "454 4.7.1 relay access denied", Outcome.TEMPORARY, "454 4.7.1"),
         ("RCPT", "550 5.7.1 relaying denied", Outcome.MISCONFIGURED, "550 5.7.1"),
         ("RCPT", "530 5.7.0 authentication required", Outcome.MISCONFIGURED, "530 5.7.0"),
         ("RCPT", "450 4.2.0 greylisted", Outcome.TEMPORARY, "450 4.2.0"),
@@ -162,6 +181,8 @@ def test_it_encrypts_from_the_start(build, handler, certificate):
         ("MAIL", "451 4.3.0 corporate directory away", Outcome.TEMPORARY, "451 4.3.0"),
         ("DATA", "554 5.7.1 spam", Outcome.MISCONFIGURED, "554 5.7.1"),
         ("DATA", "550 5.1.1 no such user", Outcome.REFUSED, "550 5.1.1"),
+        ("DATA", "550 5.1.8 no such sender", Outcome.MISCONFIGURED, "550 5.1.8"),
+        ("DATA", "550 no such user", Outcome.MISCONFIGURED, "550"),
         ("DATA", "451 4.3.0 try later", Outcome.TEMPORARY, "451 4.3.0"),
         ("DATA", "421 4.3.2 shutting down", Outcome.TEMPORARY, "421 4.3.2"),
     ],
@@ -171,6 +192,33 @@ def test_it_reads_a_refusal(build, handler, step, reply, outcome, status):
     with mail_server(handler) as port:
         error = error_of(build(port))
     assert (error.outcome, error.provider_status) == (outcome, status)
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_hard"),
+    [
+        ("550 5.1.1 no such user", True),
+        ("556 5.1.10 null MX", True),
+        ("550 5.2.1 mailbox disabled", True),
+        ("550 5.2.1 gets mail at a rate that is too high", False),
+        ("552 5.2.2 mailbox full", False),
+        ("550 5.7.1 blocked", False),
+        ("550 5.1.8 no such sender", False),
+        ("450 4.1.1 looking it up", False),
+        ("550 no such user", False),
+    ],
+)
+def test_only_a_mailbox_that_is_gone_is_a_hard_bounce(build, handler, reply, is_hard):
+    handler.replies["RCPT"] = reply
+    with mail_server(handler) as port:
+        assert error_of(build(port)).is_suppressed is is_hard
+
+
+def test_a_mail_is_of_seven_bits(build, handler):
+    with mail_server(handler) as port:
+        build(port).send(mail(html="<p>Код 4711</p>", text="Код 4711"))
+    encodings = {part["Content-Transfer-Encoding"] for part in handler.received[0].iter_parts()}
+    assert encodings == {"quoted-printable"}
 
 
 def test_a_wrong_password_is_the_owners_matter(build, handler):
@@ -294,7 +342,7 @@ def test_acceptance_does_not_wait_for_the_good_bye(build):
 
 def test_a_login_that_is_busy_is_temporary():
     error = smtplib.SMTPAuthenticationError(454, b"4.7.0 try later")
-    assert smtp._explain(error, is_in_doubt=False).outcome is Outcome.TEMPORARY
+    assert smtp_answers.explain(error, is_in_doubt=False).outcome is Outcome.TEMPORARY
 
 
 # Check

@@ -223,8 +223,8 @@ def test_a_speech_that_is_too_long_is_not_applicable(build, server):
     ("message", "code", "outcome"),
     [
         (make_sms(to=MAGIC + "1"), 21211, Outcome.REFUSED),
-        (make_sms(to=MAGIC + "2"), 21612, Outcome.REFUSED),
-        (make_sms(to=MAGIC + "3"), 21408, Outcome.MISCONFIGURED),
+        (make_sms(to=MAGIC + "2"), 21612, Outcome.DECLINED),
+        (make_sms(to=MAGIC + "3"), 21408, Outcome.DECLINED),
         (make_sms(to=MAGIC + "4"), 21610, Outcome.REFUSED),
         (make_sms(to=MAGIC + "9"), 21614, Outcome.REFUSED),
         (make_sms(sender=MAGIC + "1"), 21212, Outcome.MISCONFIGURED),
@@ -232,9 +232,9 @@ def test_a_speech_that_is_too_long_is_not_applicable(build, server):
         (make_sms(sender=MAGIC + "8"), 21611, Outcome.TEMPORARY),
         (make_sms(sender="+4930123456"), 21606, Outcome.MISCONFIGURED),
         (call(to=MAGIC + "1"), 21217, Outcome.REFUSED),
-        (call(to=MAGIC + "2"), 21214, Outcome.REFUSED),
-        (call(to=MAGIC + "3"), 21215, Outcome.MISCONFIGURED),
-        (call(to=MAGIC + "4"), 21216, Outcome.REFUSED),
+        (call(to=MAGIC + "2"), 21214, Outcome.DECLINED),
+        (call(to=MAGIC + "3"), 21215, Outcome.DECLINED),
+        (call(to=MAGIC + "4"), 21216, Outcome.DECLINED),
         (call(sender="+4930123456"), 21210, Outcome.MISCONFIGURED),
     ],
 )
@@ -242,13 +242,14 @@ def test_it_reads_the_refusals_of_the_magic_numbers(build, server, message, code
     server.script(twilio())
     error = error_of(build(), message)
     assert (error.outcome, error.provider_status) == (outcome, str(code))
+    assert error.is_suppressed is (code == 21610)
 
 
 @pytest.mark.parametrize(
     ("outcome", "codes"),
     [
         (Outcome.MISCONFIGURED, [10001, 20003, 20404, 21608, 21609, 21659, 30007, 30034]),
-        (Outcome.REFUSED, [21217, 21214, 30004, 30005, 30006]),
+        (Outcome.REFUSED, [21217, 30004, 30005, 30006]),
         (Outcome.TEMPORARY, [21611, 21730, 30001, 30003, 30008]),
         (Outcome.RATE_LIMITED, [20429]),
     ],
@@ -266,10 +267,10 @@ def test_it_reads_an_error_by_its_number(build, server, outcome, codes):
         (fake.answer(429, {"code": 20429}, {"Retry-After": "3"}), Outcome.RATE_LIMITED, "20429"),
         (fake.answer(400, {"type": "x", "title": "y", "status": 400, "code": 21211}), Outcome.REFUSED, "21211"),
         (fake.answer(400, {"code": "21211"}), Outcome.REFUSED, "21211"),
-        (fake.answer(400, {"code": 99999}), Outcome.REFUSED, "99999"),
+        (fake.answer(400, {"code": 99999}), Outcome.DECLINED, "99999"),
         (fake.answer(403, {"code": 99999}), Outcome.MISCONFIGURED, "99999"),
         (fake.answer(500, {"code": 99999}), Outcome.TEMPORARY, "99999"),
-        (fake.answer(400, {"code": True}), Outcome.REFUSED, "400"),
+        (fake.answer(400, {"code": True}), Outcome.DECLINED, "400"),
         (fake.answer(201, {"sid": SMS_SID, "status": "failed", "error_code": 30005}), Outcome.REFUSED, "30005"),
         (fake.answer(201, {"sid": SMS_SID, "status": "failed"}), Outcome.TEMPORARY, "failed"),
     ],

@@ -184,7 +184,8 @@ def test_an_empty_text_is_not_applicable(build, server):
         (Outcome.RATE_LIMITED, [1, 10]),
         (Outcome.MISCONFIGURED, [2, 3, 12, 23, 32, 4, 14, 8, 11, 15, 29]),
         (Outcome.TEMPORARY, [5]),
-        (Outcome.REFUSED, [6, 7, 22, 33]),
+        (Outcome.REFUSED, [7, 33]),
+        (Outcome.DECLINED, [6, 22]),
         (Outcome.OUT_OF_FUNDS, [9]),
         (Outcome.UNKNOWN, [34, 999]),
     ],
@@ -195,6 +196,7 @@ def test_it_reads_an_error_by_its_status(build, server, outcome, statuses, http_
         server.script(fake.answer(http_status, {"message-count": "1", "messages": [refusal(status)]}))
         error = error_of(build())
         assert (error.outcome, error.provider_status) == (outcome, str(status))
+        assert error.is_suppressed is (outcome is Outcome.REFUSED)
 
 
 def test_it_passes_on_how_long_to_wait(build, server):

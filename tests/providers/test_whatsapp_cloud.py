@@ -169,11 +169,12 @@ def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, messa
     ("outcome", "codes"),
     [
         (Outcome.NO_ACCOUNT, [131026]),
+        (Outcome.DECLINED, [130497]),
         (Outcome.OUT_OF_FUNDS, [131042]),
         (Outcome.RATE_LIMITED, [4, 80007, 130429, 131056]),
         (Outcome.TEMPORARY, [131000, 131016, 131057, 135000]),
         (Outcome.REFUSED, [130472, 131021, 131049, 131050, 131062]),
-        (Outcome.MISCONFIGURED, [0, 3, 10, 100, 190, 200, 299, 368, 130497, 131005, 131008, 131009, 131030, 131031]),
+        (Outcome.MISCONFIGURED, [0, 3, 10, 100, 190, 200, 299, 368, 131005, 131008, 131009, 131030, 131031]),
         (Outcome.MISCONFIGURED, [131037, 131045, 131047, 131048, 131064, 132000, 132001, 132005, 132007, 132008]),
         (Outcome.MISCONFIGURED, [132012, 132015, 132016, 132068, 133010, 133016]),
     ],
@@ -189,9 +190,9 @@ def test_it_reads_an_error_by_its_number(build, server, outcome, codes):
 @pytest.mark.parametrize(
     ("http", "more", "outcome"),
     [
-        (400, {}, Outcome.REFUSED),
+        (400, {}, Outcome.DECLINED),
         (400, {"is_transient": True}, Outcome.TEMPORARY),
-        (400, {"is_transient": "false"}, Outcome.REFUSED),
+        (400, {"is_transient": "false"}, Outcome.DECLINED),
         (429, {"is_transient": True}, Outcome.RATE_LIMITED),
         (503, {"error_data": "a string"}, Outcome.TEMPORARY),
         (401, {}, Outcome.MISCONFIGURED),
@@ -207,7 +208,7 @@ def test_it_reads_an_unlisted_error(build, server, http, more, outcome):
 def test_an_error_without_a_number_is_read_by_its_http_status(build, server, code):
     content = json.dumps({"error": {"code": code}}).replace("Infinity", "1e999").encode()
     server.script(fake.answer(400, content))
-    assert error_of(build()).outcome is Outcome.REFUSED
+    assert error_of(build()).outcome is Outcome.DECLINED
 
 
 def test_one_recipient_is_not_written_to_again_for_six_seconds(build, server):

@@ -23,6 +23,7 @@ OUTCOME_VARIANTS = {
     "rate_limited": "warning",
     "unknown": "warning",
     "not_applicable": "neutral",
+    "declined": "neutral",
 }
 
 

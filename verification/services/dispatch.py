@@ -17,7 +17,7 @@ from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.models import MessageStatus, Subscription
 from verification.models.messages import ERROR_MAX_LENGTH
-from verification.services import outbox
+from verification.services import outbox, provider_alerts
 from verification.services.admission import stop_reason
 from verification.services.composing import addressed, compose
 from verification.services.configuration import ProjectConfig, load_project
@@ -27,6 +27,7 @@ from verification.services.providers import LiveProvider, forget_providers
 from verification.services.recording import attempt_of, finish
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
 from verification.services.shares import Shares
+from verification.services.suppressions import suppress
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ LEASES_TO_LOSE = 1  # a worker that died with a message is forgiven once
 
 RETRYABLE = frozenset({Outcome.TEMPORARY, Outcome.RATE_LIMITED})
 FAULTS = frozenset({Outcome.TEMPORARY, Outcome.UNKNOWN, Outcome.MISCONFIGURED, Outcome.OUT_OF_FUNDS})
+TOLD = frozenset({Outcome.MISCONFIGURED, Outcome.OUT_OF_FUNDS, Outcome.DECLINED})  # to the owner, who may have to act
 ABOUT_THE_RECIPIENT = frozenset({Outcome.REFUSED, Outcome.NO_ACCOUNT})
 
 recent_projects: Remembered[int, ProjectConfig | None] = Remembered()
@@ -163,7 +165,10 @@ class _Offer:
         finally:
             # After the attempts are on record, which the judgement counts.
             for provider, result in self.faults:
-                _note_fault(provider, result)
+                if result.outcome in TOLD:
+                    provider_alerts.tell_owner(message.project_id, provider, result)
+                if result.outcome is not Outcome.DECLINED:
+                    _note_fault(provider, result)
 
     def _stop_reason(self) -> str:
         message = self.message
@@ -265,6 +270,14 @@ class _Offer:
 
     def _judge(self, provider: LiveProvider, result: Result) -> None:
         """What the answer says about the provider, or about the recipient's having an account there."""
+        if result.is_suppressed:
+            message = self.message
+            suppress(
+                project_id=message.project_id,
+                recipient_id=message.recipient_id,
+                channel=message.channel,
+                reason=result.error,
+            )
         if result.outcome is Outcome.NO_ACCOUNT:
             sql.call("note_no_account", recipient=self.message.recipient_id, provider=provider.id)
         elif result.outcome is Outcome.REFUSED and provider.adapter.needs_start:
@@ -272,7 +285,7 @@ class _Offer:
             Subscription.objects.filter(provider_id=provider.id, recipient_id=self.message.recipient_id).update(
                 is_active=False
             )
-        elif result.outcome in FAULTS or (result.outcome is Outcome.RATE_LIMITED and result.retry_after):
+        elif result.outcome in FAULTS | TOLD or (result.outcome is Outcome.RATE_LIMITED and result.retry_after):
             self.faults.append((provider, result))
         elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:
             sql.call("note_provider_success", provider=provider.id)
@@ -313,6 +326,7 @@ def _ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: Outgoin
             error=str(error),
             provider_status=error.provider_status,
             retry_after=error.retry_after,
+            is_suppressed=error.is_suppressed,
         )
     except Exception as error:
         # A fault of the adapter's own: we cannot know how far it came. Its text may hold anything, so only its kind

@@ -15,13 +15,13 @@ from providers.base import HookEvent, HookReply, HookRequest, Receipt
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
-from verification.models import Message, MessageStatus, Provider, SeenHook, Suppression
+from verification.models import Message, MessageStatus, Provider, SeenHook
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
     PROVIDER_STATUS_MAX_LENGTH,
 )
-from verification.services import subscriptions
+from verification.services import subscriptions, suppressions
 from verification.services.providers import adapter_of, hook_secret_of
 
 log = logging.getLogger(__name__)
@@ -122,20 +122,15 @@ def record_receipt(provider: Provider, receipt: Receipt) -> bool:
         return False
     message = Message.objects.get(pk=row.message_id)
     if receipt.is_suppressed:
-        suppress(message, reason=receipt.error or "The provider reports that nothing more may be sent there.")
+        suppressions.suppress(
+            project_id=message.project_id,
+            recipient_id=message.recipient_id,
+            channel=message.channel,
+            reason=receipt.error,
+        )
     if receipt.is_no_account:
         sql.call("note_no_account", recipient=message.recipient_id, provider=provider.pk)
     return True
-
-
-def suppress(message: Message, *, reason: str) -> None:
-    """Nothing more goes to the message's recipient over its channel, until the owner lifts it."""
-    Suppression.objects.get_or_create(
-        recipient_id=message.recipient_id,
-        channel=message.channel,
-        lifted_at=None,
-        defaults={"project_id": message.project_id, "reason": reason[:200]},
-    )
 
 
 def _record(provider: Provider, receipt: Receipt) -> Any:

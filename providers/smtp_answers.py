@@ -1,0 +1,146 @@
+"""What a mail server's refusal means in our words: above all, whose fault it is.
+
+Postfix and others answer a refused client or sender only at RCPT, so the step tells little. The enhanced status code
+(RFC 3463, RFC 5248) decides, after the few basic codes that are about us whatever follows them:
+
+=====================================  =====================  ===========================================
+code                                   whose                  outcome
+=====================================  =====================  ===========================================
+530, 534, 535, 538                     our login              MISCONFIGURED
+4xx of any kind                        theirs, or none yet    TEMPORARY, or RATE_LIMITED by its words
+x.1.1-x.1.4, x.1.6, x.1.10, x.2.1-4    the recipient          REFUSED
+x.7.17, x.7.18                         the recipient          REFUSED: the mailbox has a new owner
+x.1.7, x.1.8, x.5, x.6, x.7            ours: sender, policy   MISCONFIGURED
+x.3                                    the mail server's      MISCONFIGURED: it counts against the provider
+x.0, x.1.0, x.2.0, x.4, or no code     told by its words      REFUSED, MISCONFIGURED, or else DECLINED
+=====================================  =====================  ===========================================
+
+A mailbox that does not exist or is switched off is a hard bounce: nothing more goes there.
+"""
+
+from __future__ import annotations
+
+import re
+import smtplib
+import ssl
+
+from providers.base import Outcome
+from providers.errors import ProviderError
+
+LOGIN_WANTED = frozenset({530, 534, 535, 538})
+PROTOCOL = frozenset({500, 502, 503, 504, 555})  # the server does not know what we say
+OF_RECIPIENT = frozenset({"1.1", "1.2", "1.3", "1.4", "1.6", "1.10", "2.1", "2.2", "2.3", "2.4", "7.17", "7.18"})
+HARD_BOUNCE = frozenset({"1.1", "1.2", "1.3", "1.6", "1.10", "2.1"})
+OURS = frozenset({"1.7", "1.8"})  # the address of the sender
+OUR_SUBJECTS = frozenset({"3", "5", "6", "7"})  # the mail system, the protocol, the content, policy
+
+_ENHANCED = re.compile(r"[245]\.(\d{1,3}\.\d{1,3})\b")
+_RATE = re.compile(r"\brate\b|too (many|much|fast)|throttl", re.IGNORECASE)
+_ABOUT_US = re.compile(
+    r"\brelay|\bauth(enticat|oriz|oris|\b)|\bblock|\bblack|\bblocklist|\bdeny ?list|\bbanned|spamhaus|spamcop|\bdnsbl"
+    r"|\brbl\b|reputation|\bpolicy|\bsender|\bmail from\b|\bspf\b|\bdkim\b|\bdmarc\b|\breverse|\bptr\b"
+    r"|\b(helo|ehlo)\b|\bclient\b|\byour (ip|host|server|address|domain)|access denied|\bspam",
+    re.IGNORECASE,
+)
+_ABOUT_THE_RECIPIENT = re.compile(
+    r"\b(no such|unknown|invalid|non-?existent|undeliverable) (\w+ )?(user|mailbox|recipient|address|account|person)"
+    r"|\b(user|mailbox|recipient|address|account|person) (\w+ ){0,3}(unknown|not found|invalid|unavailable|disabled"
+    r"|inactive|full|reject|does not exist|doesn't exist)"
+    r"|\bno mailbox|\bmailbox name|over ?quota|\bno longer (valid|available|active)",
+    re.IGNORECASE,
+)
+
+
+def explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
+    """Specific first: every SMTP exception is an ``OSError`` too. The server's own sentences stay out, because they
+    tend to quote the recipient. ``is_in_doubt`` where the content has left and no answer to it has come.
+    """
+    if is_in_doubt:
+        return ProviderError("no confirmation came from the mail server", Outcome.UNKNOWN)
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        code, answer = next(iter(error.recipients.values()))
+        return _judged("refused the recipient", code, answer)
+    if isinstance(error, smtplib.SMTPResponseException):
+        return _explain_answer(error)
+    if isinstance(error, smtplib.SMTPServerDisconnected):
+        return ProviderError("the connection to the mail server was lost", Outcome.TEMPORARY)
+    if isinstance(error, smtplib.SMTPException):
+        return ProviderError("the mail server offers no STARTTLS or no login that we know", Outcome.MISCONFIGURED)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        text = f"the mail server's certificate is not trusted ({error.verify_message})"
+        return ProviderError(text, Outcome.MISCONFIGURED)
+    if isinstance(error, ssl.SSLError):
+        return ProviderError("no TLS with the mail server", Outcome.MISCONFIGURED)
+    if isinstance(error, ValueError):
+        return ProviderError("this address or subject cannot be sent by SMTP", Outcome.NOT_APPLICABLE)
+    return ProviderError("the connection to the mail server was lost", Outcome.TEMPORARY)
+
+
+def _explain_answer(error: smtplib.SMTPResponseException) -> ProviderError:
+    code, answer = error.smtp_code, error.smtp_error
+    if isinstance(error, smtplib.SMTPConnectError):
+        return _refusal("refused the connection", code, answer, Outcome.TEMPORARY)
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        return _refusal("refused the login", code, answer, Outcome.MISCONFIGURED)
+    if isinstance(error, smtplib.SMTPSenderRefused):
+        return _refusal("refused the sender", code, answer, Outcome.MISCONFIGURED)
+    if isinstance(error, smtplib.SMTPDataError):
+        return _explain_content(code, answer)
+    return _refusal("refused a command", code, answer, Outcome.MISCONFIGURED)
+
+
+def _explain_content(code: int, answer: bytes | str) -> ProviderError:
+    """Refused content is our matter, unless the server looks at the recipient only now."""
+    if code < 400:
+        return ProviderError("the mail server's answer makes no sense", Outcome.UNKNOWN)
+    if _fault(code, _enhanced(answer), "") is Outcome.REFUSED:
+        return _judged("refused the content", code, answer)
+    return _refusal("refused the content", code, answer, Outcome.MISCONFIGURED)
+
+
+def _judged(what: str, code: int, answer: bytes | str) -> ProviderError:
+    """A refusal at a step where anybody may be meant."""
+    enhanced, text = _enhanced(answer), _decode(answer)
+    outcome = _fault(code, enhanced, text)
+    if outcome is Outcome.MISCONFIGURED:
+        what = "refuses us"
+    elif outcome is Outcome.DECLINED:
+        what = "refused the message"
+    refusal = _refusal(what, code, answer, outcome)
+    is_passing = bool(_RATE.search(text))  # some write 5.2.1 to whoever gets too many mails
+    refusal.is_suppressed = refusal.outcome is Outcome.REFUSED and enhanced in HARD_BOUNCE and not is_passing
+    return refusal
+
+
+def _fault(code: int, enhanced: str, text: str) -> Outcome:
+    """By the table above. ``enhanced`` is the subject and the detail, empty without a code."""
+    subject = enhanced.partition(".")[0]
+    if code in LOGIN_WANTED or (code in PROTOCOL and not enhanced):
+        return Outcome.MISCONFIGURED
+    if enhanced in OF_RECIPIENT:
+        return Outcome.REFUSED
+    if enhanced in OURS or subject in OUR_SUBJECTS:
+        return Outcome.MISCONFIGURED
+    is_about_us, is_about_them = bool(_ABOUT_US.search(text)), bool(_ABOUT_THE_RECIPIENT.search(text))
+    if is_about_us == is_about_them:
+        return Outcome.DECLINED
+    return Outcome.MISCONFIGURED if is_about_us else Outcome.REFUSED
+
+
+def _refusal(what: str, code: int, answer: bytes | str, permanent: Outcome) -> ProviderError:
+    enhanced = _ENHANCED.match(_decode(answer))
+    status = f"{code} {enhanced.group()}" if enhanced else str(code)
+    outcome = permanent
+    if code < 500:
+        outcome = Outcome.RATE_LIMITED if _RATE.search(_decode(answer)) else Outcome.TEMPORARY
+    return ProviderError(f"the mail server {what} ({status})", outcome, provider_status=status)
+
+
+def _enhanced(answer: bytes | str) -> str:
+    """Subject and detail of the enhanced code, as in ``1.1`` of ``5.1.1``; empty where the server gives none."""
+    found = _ENHANCED.match(_decode(answer))
+    return found.group(1) if found else ""
+
+
+def _decode(answer: bytes | str) -> str:
+    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
