@@ -213,6 +213,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _is_https
 SESSION_COOKIE_NAME = "__Host-session" if _is_https else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _is_https else "csrftoken"
 CSRF_COOKIE_HTTPONLY = True
+SESSION_ENGINE = "verification.panel.session_store"  # Django's own keeps the cookie's value as it is
 SESSION_COOKIE_AGE = 30 * 60  # seconds without a click; panel/session.py ends busy ones after 12 hours
 SESSION_SAVE_EVERY_REQUEST = True  # each click counts
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie with names of objects

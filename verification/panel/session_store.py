@@ -1,0 +1,67 @@
+"""Where the panel's sessions are kept: Django's table, under a digest in place of the cookie's value.
+
+Whoever reads the table finds nothing there that a browser could show.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.sessions.backends.base import SessionBase, UpdateError
+from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from verification.crypto import stored_digest
+
+STORED_CHARACTERS = 40  # what Django's column holds: 160 bits in hexadecimal, about what a cookie's value has
+
+
+class SessionStore(SessionBase):
+    """Django's ``SESSION_ENGINE``. What is asynchronous runs these in a thread."""
+
+    def exists(self, session_key: str) -> bool:
+        return _rows(session_key).exists()
+
+    def load(self) -> dict[str, Any]:
+        row = _rows(self.session_key).filter(expire_date__gt=timezone.now()).first() if self.session_key else None
+        if row is None:
+            self._session_key = None
+            return {}
+        data: dict[str, Any] = self.decode(row.session_data)
+        return data
+
+    def create(self) -> None:
+        self._session_key = self._get_new_session_key()  # type: ignore[attr-defined]  # not in the stubs
+        self.save(must_create=True)
+        self.modified = True
+
+    def save(self, must_create: bool = False) -> None:
+        """Raises ``UpdateError`` where the row is gone: somebody has logged out meanwhile."""
+        if self.session_key is None:
+            self.create()
+            return
+        data = self.encode(self._get_session(no_load=must_create))  # type: ignore[attr-defined]
+        end = self.get_expiry_date()
+        if must_create:
+            Session.objects.create(session_key=stored_key(self.session_key), session_data=data, expire_date=end)
+        elif not _rows(self.session_key).update(session_data=data, expire_date=end):
+            raise UpdateError
+
+    def delete(self, session_key: str | None = None) -> None:
+        key = session_key or self.session_key
+        if key:
+            _rows(key).delete()
+
+    @classmethod
+    def clear_expired(cls) -> None:
+        Session.objects.filter(expire_date__lt=timezone.now()).delete()
+
+
+def stored_key(session_key: str) -> str:
+    """What stands in the table for a cookie's value."""
+    return stored_digest(session_key, kind="session of the panel").hex()[:STORED_CHARACTERS]
+
+
+def _rows(session_key: str) -> QuerySet[Session]:
+    return Session.objects.filter(session_key=stored_key(session_key))
