@@ -2,7 +2,7 @@
 
 What must be read back (codes for sending, providers' credentials) is AES-256-GCM under a ring of keys, with the place
 it belongs to as associated data, so that a ciphertext copied to another row does not open. What is only compared is a
-digest: SHA-256 for keys and tokens, which are random, and a keyed HMAC for codes, which can be guessed.
+digest: labelled SHA-256 for keys and tokens, which are random, and a keyed HMAC for what can be guessed.
 """
 
 import base64
@@ -61,8 +61,18 @@ def key_ids() -> list[bytes]:
     return list(_ring())
 
 
-def sha256(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()
+def stored_digest(text: str, *, kind: str) -> bytes:
+    """SHA-256 of a label and the SHA-256 of a text that is too random to be guessed, such as a key or a token.
+
+    The plain SHA-256 is not kept: that of a secret key's text is the key of its envelopes. No secret of ours takes
+    part, so replacing one voids no key.
+    """
+    return hashlib.sha256(f"watchword {kind}\0".encode() + _sha256(text)).digest()
+
+
+def body_digests(body: str) -> list[bytes]:
+    """HMAC-SHA-256 of a request's body, which may hold a code: under ``SECRET_KEY``, then under its fallbacks."""
+    return [hmac.digest(key, body.encode(), "sha256") for key in _body_keys()]
 
 
 def code_digest(code: str, *, session_id: str) -> bytes:
@@ -86,9 +96,13 @@ def seal_for_key(plain: str, *, secret_key: str) -> str:
     AES-256-GCM, key = SHA-256 of the secret key's text, fresh 12-byte IV, 16-byte tag, segments in padded base64.
     """
     iv = secrets.token_bytes(NONCE_BYTES)
-    sealed = AESGCM(sha256(secret_key)).encrypt(iv, plain.encode(), None)
+    sealed = AESGCM(_sha256(secret_key)).encrypt(iv, plain.encode(), None)
     segments = (iv, sealed[:-TAG_BYTES], sealed[-TAG_BYTES:])
     return ":".join(["aes256", *(base64.b64encode(segment).decode() for segment in segments)])
+
+
+def _sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 @lru_cache(maxsize=1)
@@ -105,6 +119,14 @@ def _pepper() -> bytes:
 @lru_cache(maxsize=1)
 def _address_key() -> bytes:
     return HKDF(SHA256(), 32, None, b"watchword address hash").derive(settings.SECRET_KEY.encode())
+
+
+@lru_cache(maxsize=1)
+def _body_keys() -> list[bytes]:
+    return [
+        HKDF(SHA256(), 32, None, b"watchword request bodies").derive(secret.encode())
+        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    ]
 
 
 @lru_cache(maxsize=1)

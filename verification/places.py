@@ -18,6 +18,10 @@ def provider_hook(provider_uuid: object) -> str:
     return f"provider:{provider_uuid}:hook"
 
 
+def idempotent_answer(project_id: int, key: str) -> str:
+    return f"project:{project_id}:idempotent:{key}"
+
+
 def test_login(project_public_id: object, to: str) -> str:
     return f"project:{project_public_id}:test_login:{to}"
 

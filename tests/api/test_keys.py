@@ -9,7 +9,7 @@ import pytest
 from tests import clock, factories
 from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
-from verification.crypto import sha256
+from verification.crypto import stored_digest
 from verification.models import Alert, ApiKey, Decision, KeyKind, Message, Session
 from verification.services import keys
 from verification.services.decisions import RULES
@@ -171,7 +171,7 @@ def test_a_key_tells_its_kind_at_first_sight(project):
 
 def test_of_a_key_only_a_digest_and_a_prefix_are_kept(project):
     row = ApiKey.objects.get(project=project.row, kind="api")
-    assert bytes(row.digest) == sha256(project.api_key)
+    assert bytes(row.digest) == stored_digest(project.api_key, kind="key")
     assert project.api_key.startswith(row.prefix) and len(row.prefix) <= len("ww_api_") + 4
 
 

@@ -1,6 +1,7 @@
 """Sending a message by hand: a customer's server gives the recipient, the channel and perhaps the code."""
 
 import base64
+import hashlib
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tests import clock, factories
 from tests.api.calls import WRONG, problem, wrong_fields
-from verification.crypto import sha256
 from verification.models import KeyKind, Message, Provider, Session
 from verification.services import providers
 from verification.services.keys import issue_key
@@ -28,7 +28,7 @@ def segments(envelope):
 def unseal(envelope, secret_key):
     """As the documentation tells a customer to do it."""
     iv, ciphertext, tag = segments(envelope)
-    return AESGCM(sha256(secret_key)).decrypt(iv, ciphertext + tag, None).decode()
+    return AESGCM(hashlib.sha256(secret_key.encode()).digest()).decrypt(iv, ciphertext + tag, None).decode()
 
 
 # --- the message -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from django.db import connection
 
 from tests import clock
 from tests.api.calls import WRONG, problem, wrong_fields
-from verification.crypto import sha256
+from verification.crypto import stored_digest
 from verification.models import Session, VerifyToken, WrongCode
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def test_a_verify_token_is_a_random_uuid_in_its_usual_writing(api, outbox, sessi
 
 def test_of_the_token_only_a_digest_is_kept(api, outbox, session_id):
     token = api.check(session_id, outbox.code).data["verify_token"]
-    assert bytes(VerifyToken.objects.get().digest) == sha256(token)
+    assert bytes(VerifyToken.objects.get().digest) == stored_digest(token, kind="verify token")
 
 
 def test_a_token_lives_60_seconds(api, outbox, session_id):

@@ -13,6 +13,7 @@ from verification.models import (
     Callback,
     DeliveryAttempt,
     GuardedSend,
+    IdempotentRequest,
     Message,
     Recipient,
     Session,
@@ -37,7 +38,7 @@ def known(api, outbox, project):
         session_id = api.create(to, type="sms").data["session_id"]
         api.check(session_id, WRONG)
         assert api.check(session_id, outbox.code).status_code == 200
-        api.manual_send(to, callback_url="https://shop.example/done")
+        api.manual_send(to, callback_url="https://shop.example/done", headers={"idempotency-key": to})
         assert outbox.messages
         factories.subscribe(to, bot)
 
@@ -60,6 +61,7 @@ def test_the_export_holds_everything_of_theirs_but_no_code(known, project, outbo
         "messages": 2,
         "attempts": 2,
         "callbacks": 1,
+        "idempotent_requests": 1,
         "wrong_codes": 1,
         "bots": 1,
         "suppressions": 0,
@@ -92,6 +94,7 @@ def test_the_forgotten_leave_no_trace_and_others_stay(known, project):
     assert not DeliveryAttempt.objects.filter(message__in=theirs).exclude(provider_message_id=None).exists()
     assert not Callback.objects.filter(message__in=theirs).exists()
     assert VerifyToken.objects.count() == 1
+    assert [request.key for request in IdempotentRequest.objects.all()] == [OTHER]
     clock.forward(clock.DAY + 60)
     purge()
     assert list(Recipient.objects.values_list("address", flat=True)) == [OTHER]

@@ -1,5 +1,6 @@
 """Idempotency-Key: the same request twice has one effect and one answer."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,8 @@ from django.test import Client
 
 from tests import clock
 from tests.api.calls import Api, problem
+from verification import crypto
+from verification.crypto import decrypt, encrypt
 from verification.models import IdempotentRequest, KeyKind, Message
 from verification.services.keys import issue_key
 
@@ -127,6 +130,48 @@ def test_the_kept_answer_counts_in_no_limit(api, project):
 def test_the_kept_answer_holds_no_plain_code(api):
     api.manual_send(code="918273", headers=KEY)
     assert "918273" not in str(IdempotentRequest.objects.values().get())
+
+
+def test_the_kept_answer_is_encrypted_for_its_own_row(api):
+    sent = api.manual_send(headers=KEY).data
+    row = IdempotentRequest.objects.get()
+    sealed = bytes(row.answer_encrypted)
+    assert sent["code"].encode() not in sealed
+    assert json.loads(decrypt(sealed, place=f"project:{row.project_id}:idempotent:order-1")) == sent
+
+
+def test_an_answer_that_no_key_opens_is_told_and_nothing_is_sent_twice(api, outbox):
+    api.manual_send(headers=KEY)
+    IdempotentRequest.objects.update(answer_encrypted=encrypt("{}", place="elsewhere"))
+    assert problem(api.manual_send(headers=KEY)) == (409, "idempotency_conflict")
+    assert len(outbox.messages) == 1
+
+
+@pytest.fixture
+def secret_keys(settings):
+    def use(secret_key, *fallbacks):
+        settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secret_key, fallbacks
+        crypto._body_keys.cache_clear()
+
+    yield use
+    crypto._body_keys.cache_clear()
+
+
+def test_the_digest_of_a_body_is_keyed(api, secret_keys):
+    api.manual_send(code="918273", headers=KEY)
+    before = bytes(IdempotentRequest.objects.get().body_digest)
+    secret_keys("another secret key")
+    api.manual_send(code="918273", headers={"idempotency-key": "order-2"})
+    assert bytes(IdempotentRequest.objects.get(key="order-2").body_digest) != before
+
+
+def test_a_fallback_of_the_secret_key_tells_the_same_body_again(api, settings, secret_keys):
+    before = settings.SECRET_KEY
+    first = api.manual_send(headers=KEY)
+    secret_keys("another secret key", before)
+    assert api.manual_send(headers=KEY).data == first.data
+    secret_keys("another secret key")
+    assert problem(api.manual_send(headers=KEY)) == (409, "idempotency_conflict")
 
 
 def test_other_endpoints_do_not_look_at_it(api):

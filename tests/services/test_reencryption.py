@@ -32,6 +32,7 @@ DIGESTS = {
 }
 OLD, NEW = secrets.token_bytes(32), secrets.token_bytes(32)
 REVIEWER = "reviewer@example.com"
+REPEATED = {"idempotency-key": "order-1"}
 HEADERS = "Authorization: Bearer 123"
 
 
@@ -56,7 +57,7 @@ def stored(ring, api, project):
     project.set(challenge_secret=seal_challenge_secret(project.row, "of the vendor"))
     second_factor.begin(User.objects.create_user("ann"))
     api.create()
-    api.manual_send("+4915112345679")
+    api.manual_send("+4915112345679", headers=REPEATED)
     project.test_login(REVIEWER, "424242")
     return add_provider(
         project=project.row,
@@ -91,6 +92,7 @@ def test_every_column_of_bytes_is_a_known_ciphertext_or_digest():
 
 def test_everything_comes_under_the_newest_key_and_can_be_read_without_the_old_one(ring, stored, project, outbox, api):
     ring(NEW, OLD)
+    answered = api.manual_send("+4915112345679", headers=REPEATED).data
     report = run_json("reencrypt")
     assert reencrypted(report) == of_each()
     new, old = (key.hex() for key in crypto.key_ids())
@@ -103,6 +105,7 @@ def test_everything_comes_under_the_newest_key_and_can_be_read_without_the_old_o
     assert code_of(TestLogin.objects.get()) == "424242"
     assert challenge_secret_of(Project.objects.get(pk=project.id)) == "of the vendor"
     assert live_webhook_secrets(project.row)[0][0].startswith("whsec_")
+    assert api.manual_send("+4915112345679", headers=REPEATED).data == answered
     assert [len(outbox.code) for _ in outbox.messages] == [6, 6]
 
 

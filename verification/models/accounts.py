@@ -20,7 +20,7 @@ class SecondFactor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """Logs in once in place of the app. Only its SHA-256 is kept."""
+    """Logs in once in place of the app. Only a digest of it is kept."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.BinaryField(max_length=32, editable=False)

@@ -14,7 +14,7 @@ class KeyKind(models.TextChoices):
 
 
 class ApiKey(models.Model):
-    """A key of a project. The text is shown once; only its SHA-256 and a prefix to know it by are kept."""
+    """A key of a project. The text is shown once; only a digest and a prefix to know it by are kept."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
     kind = models.CharField(max_length=6, choices=KeyKind.choices)

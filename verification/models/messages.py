@@ -200,13 +200,17 @@ class DailySpend(models.Model):
 
 
 class IdempotentRequest(models.Model):
-    """The answer of a manual send under the ``Idempotency-Key`` it came with."""
+    """The answer of a manual send under the ``Idempotency-Key`` it came with. It goes with its message.
+
+    The body's digest is keyed, as a body may hold a code.
+    """
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
     key = models.CharField(max_length=255)
     api_key = models.ForeignKey("verification.ApiKey", on_delete=models.CASCADE)
     body_digest = models.BinaryField(max_length=32)
-    answer = models.JSONField(null=True)
+    answer_encrypted = models.BinaryField(null=True)
+    message = models.ForeignKey(Message, null=True, on_delete=models.CASCADE, related_name="idempotent_requests")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

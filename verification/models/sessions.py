@@ -100,7 +100,7 @@ class WrongCode(models.Model):
 
 
 class UsedChallenge(models.Model):
-    """The answer to a challenge, used up: by its SHA-256, for longer than any provider lets an answer live."""
+    """The answer to a challenge, used up: by its digest, for longer than any provider lets an answer live."""
 
     digest = models.BinaryField(primary_key=True, max_length=32)
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
@@ -114,7 +114,7 @@ class UsedChallenge(models.Model):
 
 
 class VerifyToken(models.Model):
-    """What a right code is exchanged for. Only the SHA-256 of the token's text is kept."""
+    """What a right code is exchanged for. Only a digest of the token is kept."""
 
     digest = models.BinaryField(primary_key=True, max_length=32)
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)

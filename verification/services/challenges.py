@@ -17,7 +17,7 @@ from providers.challenges.base import Judgement, Site, Verdict
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from verification import places
 from verification.addresses import Address
-from verification.crypto import DecryptionFailed, decrypt, puzzle_key, sha256
+from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
 from verification.errors import Refusal
 from verification.models import ChallengeProvider
 from verification.services import limits
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 FAILURES_IN_A_ROW = 3  # of a vendor, after which it is taken to be away; one alone may be a hiccup
 AWAY_SECONDS = 5.0  # for which it is then not asked: each question would hold a thread of ours for three
+
+ANSWER = "challenge answer"  # what the digest of one is labelled with
 
 _failures: dict[tuple[int, str], tuple[int, float]] = {}  # by project and vendor: in a row, and not to be asked until
 
@@ -63,12 +65,12 @@ def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_
         solved = altcha.read_answer(token, project=project.public_id, key=puzzle_key())
         if solved is None:
             _fail(project, "the answer is wrong, too old or not for this project")
-        return sha256(solved.puzzle)
+        return stored_digest(solved.puzzle, kind=ANSWER)
     limits.require_honest_challenges(project, client_address)
     judgement = _ask_vendor(project, challenge, token)
     match judgement.verdict:
         case Verdict.PASSED:
-            return sha256(token)
+            return stored_digest(token, kind=ANSWER)
         case Verdict.FAILED:
             limits.count_failed_challenge(project, client_address)
             _fail(project, judgement.reason)

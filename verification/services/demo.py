@@ -18,9 +18,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from verification.crypto import sha256
 from verification.models import ApiKey, ChannelType, KeyKind, Membership, Project
-from verification.services.keys import issue_key
+from verification.services.keys import digest_of, issue_key
 from verification.services.projects import NewProject, create_project
 from verification.services.providers import add_provider
 from verification.services.webhook_secrets import issue_webhook_secret
@@ -60,7 +59,7 @@ def _read(path: Path) -> Demo | None:
 
 def _was_made(demo: Demo) -> bool:
     """Whether the rows were ever committed to this database: at least a key or the user is left of them."""
-    has_key = ApiKey.objects.filter(digest=sha256(demo.api_key)).exists()
+    has_key = ApiKey.objects.filter(digest=digest_of(demo.api_key)).exists()
     return has_key or User.objects.filter(username=demo.admin_user).exists()
 
 
@@ -128,14 +127,14 @@ def _still_true(demo: Demo) -> Demo:
         for digest in ApiKey.objects.filter(
             Q(expires_at=None) | Q(expires_at__gt=now), project__is_enabled=True, revoked_at=None
         )
-        .filter(digest__in=[sha256(demo.api_key), sha256(demo.secret_key)])
+        .filter(digest__in=[digest_of(demo.api_key), digest_of(demo.secret_key)])
         .values_list("digest", flat=True)
     }
     user = User.objects.filter(username=demo.admin_user, is_active=True).first()
     return replace(
         demo,
-        api_key=demo.api_key if sha256(demo.api_key) in live else "",
-        secret_key=demo.secret_key if sha256(demo.secret_key) in live else "",
+        api_key=demo.api_key if digest_of(demo.api_key) in live else "",
+        secret_key=demo.secret_key if digest_of(demo.secret_key) in live else "",
         admin_user=demo.admin_user if user else "",
         admin_password=demo.admin_password if user and user.check_password(demo.admin_password) else "",
     )

@@ -20,7 +20,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from verification import sql
-from verification.crypto import sha256
+from verification.crypto import stored_digest
 from verification.errors import Misuse, Refusal
 from verification.models import ApiKey, KeyKind, Project
 from verification.services import decisions
@@ -67,7 +67,7 @@ def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None,
         project=project,
         kind=kind,
         prefix=PREFIXES[kind] + random[:SHOWN_CHARACTERS],
-        digest=sha256(text),
+        digest=digest_of(text),
         created_by=created_by,
         expires_at=timezone.now() + timedelta(seconds=expires_in) if expires_in else None,
     )
@@ -102,7 +102,7 @@ def authenticate(text: str, *, client_address: str = "") -> Caller:
     Raises ``invalid_api_key``: one answer for unknown, expired and revoked keys, and for a secret key from outside its
     project's networks, so that nobody learns from another place that a stolen key is a good one.
     """
-    digest = sha256(text)
+    digest = digest_of(text)
     caller = _callers.get(digest)
     if caller is None or time.monotonic() - caller.asked_at > CACHE_SECONDS:
         if not is_well_formed(text):
@@ -115,6 +115,11 @@ def authenticate(text: str, *, client_address: str = "") -> Caller:
         _note_stranger(caller, client_address or "an unknown address")
         raise _refusal()
     return caller
+
+
+def digest_of(text: str) -> bytes:
+    """The stored form of a key."""
+    return stored_digest(text, kind="key")
 
 
 def is_well_formed(text: str) -> bool:

@@ -15,7 +15,16 @@ from django.db import models
 from django.db.models import F, Func, Model, QuerySet, Value
 
 from verification import crypto, places
-from verification.models import Message, Project, Provider, SecondFactor, Session, TestLogin, WebhookSecret
+from verification.models import (
+    IdempotentRequest,
+    Message,
+    Project,
+    Provider,
+    SecondFactor,
+    Session,
+    TestLogin,
+    WebhookSecret,
+)
 
 BATCH = 500  # rows that are read at once
 
@@ -56,6 +65,7 @@ COLUMNS = (
     EncryptedColumn(SecondFactor, "secret", ("user_id",), places.second_factor),
     EncryptedColumn(Session, "code_encrypted", ("pk",), places.session_code),
     EncryptedColumn(Message, "code_encrypted", ("pk",), places.message_code),
+    EncryptedColumn(IdempotentRequest, "answer_encrypted", ("project_id", "key"), places.idempotent_answer),
 )
 
 

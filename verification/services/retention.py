@@ -211,10 +211,11 @@ def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
 
 def strip(messages: list[int], sessions: list[str]) -> None:
     """Take from rows what names a person in other words: vendors' ids (WhatsApp's hold the number), callers' URLs,
-    beginnings of numbers, tokens."""
+    beginnings of numbers, tokens, answers kept for a repetition."""
     Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="")
     DeliveryAttempt.objects.filter(message__in=messages).update(provider_message_id=None, provider_status="", error="")
     Callback.objects.filter(message__in=messages).delete()
+    IdempotentRequest.objects.filter(message__in=messages).delete()
     GuardedSend.objects.filter(message__in=messages).delete()
     VerifyToken.objects.filter(session__in=sessions).delete()
     WrongCode.objects.filter(session__in=sessions, created_at__lt=timezone.now() - FORGOTTEN_FOR).delete()

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_otp.oath import TOTP
 
 from verification import places
-from verification.crypto import decrypt, encrypt, sha256
+from verification.crypto import decrypt, encrypt, stored_digest
 from verification.models import RecoveryCode, SecondFactor
 from verification.services import audit
 
@@ -23,7 +23,7 @@ SECRET_BYTES = 20  # RFC 4226 asks for 160 bits
 STEP_SECONDS = 30
 TOLERANCE = 1  # steps that a clock may be off either way
 RECOVERY_CODES = 10
-RECOVERY_BYTES = 10  # 80 bits: a plain digest of it gives nothing away
+RECOVERY_BYTES = 10  # 80 bits: an unkeyed digest of it gives nothing away
 MAX_WAIT_SECONDS = 900  # between two tries, which doubles with every wrong one
 
 
@@ -121,15 +121,19 @@ def _is_code_of_app(factor: SecondFactor, code: str) -> bool:
 
 
 def _use_recovery_code(factor: SecondFactor, code: str) -> bool:
-    unused = RecoveryCode.objects.filter(user_id=factor.user_id, digest=sha256(code), used_at=None)
+    unused = RecoveryCode.objects.filter(user_id=factor.user_id, digest=_digest(code), used_at=None)
     if factor.confirmed_at is None or not unused.update(used_at=timezone.now()):
         return False
     audit.record("Used a recovery code", row=factor.user, label=factor.user.get_username())
     return True
 
 
+def _digest(recovery_code: str) -> bytes:
+    return stored_digest(recovery_code, kind="recovery code")
+
+
 def _draw_recovery_codes(user: User) -> list[str]:
     RecoveryCode.objects.filter(user=user).delete()
     codes = [base64.b32encode(secrets.token_bytes(RECOVERY_BYTES)).decode() for _ in range(RECOVERY_CODES)]
-    RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=sha256(code)) for code in codes)
+    RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=_digest(code)) for code in codes)
     return ["-".join(code[start : start + 4] for start in range(0, len(code), 4)) for code in codes]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from verification import codes, sql
 from verification.addresses import AddressKind, kind_of
-from verification.crypto import code_digest, guess_digest, sha256
+from verification.crypto import code_digest, guess_digest, stored_digest
 from verification.errors import Refusal, refusal
 from verification.services import guard, limits
 from verification.services.configuration import ProjectConfig
@@ -46,7 +46,7 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
         project=project.id,
         session=session_id,
         code_digest=_digest_of_guess(code, session_id),
-        token_digest=sha256(token),
+        token_digest=_digest(token),
         token_seconds=VERIFY_TOKEN_SECONDS,
         wrong_limits=project.wrong_limits,
         network=network,
@@ -61,10 +61,14 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
 
 def redeem_verify_token(*, project: ProjectConfig, token: str) -> VerifiedAddress:
     """Use a token up. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
-    row = sql.call("redeem_token", project=project.id, digest=sha256(token))
+    row = sql.call("redeem_token", project=project.id, digest=_digest(token))
     if row.outcome != "redeemed":
         raise refusal(row.outcome)
     return VerifiedAddress(row.address, kind_of(row.address), row.is_test)
+
+
+def _digest(token: str) -> bytes:
+    return stored_digest(token, kind="verify token")
 
 
 def _digest_of_guess(code: str, session_id: str) -> bytes | None:
