@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,12 +18,15 @@ from typing import Any
 from django.conf import settings
 
 from config.wsgi import application as wsgi_application
+from verification.api import probes
 
 MAX_BODY_BYTES = 256 * 1024  # the longest form of the panel takes less; the API's own limits are narrower
 SWITCH_SECONDS = 0.0005  # after which a busy thread lets others on; Python's 5 ms would hold up all that wait
 
 UNREAD = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # in place of a header's value that no one can read
 SERVER = ("server", "web")  # in place of the product's name, which granian would tell
+LIVE_HEADERS = [("content-type", "application/json"), ("cache-control", "no-store")]
+LIVE_ANSWER = json.dumps(probes.OK).encode()
 
 Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
@@ -43,6 +47,9 @@ class Server:
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="web")
 
     async def __rsgi__(self, scope: Any, protocol: Any) -> None:
+        if scope.path == probes.LIVE:  # here, as it would wait behind slow requests for one of the threads
+            protocol.response_bytes(200, [*LIVE_HEADERS, SERVER], LIVE_ANSWER)
+            return
         body = await read_body(scope, protocol)
         await asyncio.get_running_loop().run_in_executor(self.pool, self.answer, scope, protocol, body)
 

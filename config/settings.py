@@ -17,6 +17,7 @@ from config.embedded import EmbeddedServers
 from config.environment import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION = "0.1.0"
 
 # --- where we run ------------------------------------------------------------------------------------------------
 
@@ -256,7 +257,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "TITLE": "Watchword API",
-    "VERSION": "0.1.0",
+    "VERSION": VERSION,
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SERVERS": [{"url": BASE_URL}],
     "SERVE_URLCONF": "verification.api.urls",

@@ -26,6 +26,7 @@ django_application = get_wsgi_application()
 from providers import registry  # noqa: E402
 from verification import addresses  # noqa: E402  (needs the loaded settings)
 from verification.api.edge import edge  # noqa: E402
+from verification.services import health  # noqa: E402
 
 # Django tidies up four times around a request, which is a seventh of the cost of a check. Once is enough: at its end a
 # connection that failed is closed. The log of queries is a debugger's, and the cache keeps its connections anyway.
@@ -37,5 +38,6 @@ request_finished.disconnect(close_caches)
 # upgrade has changed under it.
 addresses.warm()
 registry.failures()
+health.expected_migrations()
 get_resolver().url_patterns  # noqa: B018
 application = edge(django_application)

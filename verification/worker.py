@@ -22,7 +22,8 @@ from django.db import DatabaseError, close_old_connections, connections
 
 from verification import addresses, sql
 from verification.broker import broker
-from verification.services import alerts, callbacks, connected, dispatch, fallback, guard, retention, sweeping
+from verification.models import Worker
+from verification.services import alerts, callbacks, connected, dispatch, fallback, guard, retention, sweeping, workers
 from verification.services.rendering import languages
 from verification.services.shares import Neighbours, Shares
 from verification.tasks import deliver_connected, deliver_message
@@ -58,7 +59,8 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     worker = dramatiq.Worker(
         broker, queues={actor.queue_name for actor in actors}, worker_threads=threads, worker_timeout=1000
     )
-    polling = pollers(stopping, neighbours)
+    row = workers.introduce(threads=threads, holds_connections=holds_connections)
+    polling = pollers(stopping, neighbours, row)
     if holds_connections:
         polling.append(keeper(stopping))
         with suppress(DatabaseError):  # the keeper tries again
@@ -76,6 +78,8 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     for poller in polling:
         poller.join(max(0.0, give_up_at - time.monotonic()))
     connected.close_all()
+    with suppress(DatabaseError):  # it counts as gone a minute later
+        workers.leave(row)
     connections.close_all()
 
 
@@ -192,7 +196,7 @@ class Purging:
         return retention.claim_run()
 
 
-def pollers(stopping: threading.Event, neighbours: Neighbours) -> list[Poller]:
+def pollers(stopping: threading.Event, neighbours: Neighbours, row: Worker) -> list[Poller]:
     """The sweep; what else is to be done has threads of its own, so that it cannot slow down a message."""
     shares = Shares(SWEEP_THREADS, neighbours)
     sweep = Poller(
@@ -204,6 +208,7 @@ def pollers(stopping: threading.Event, neighbours: Neighbours) -> list[Poller]:
     )
     upkeep = Upkeep(
         [
+            (workers.BEAT_SECONDS, lambda: workers.beat(row)),
             (0.0, lambda: fallback.send_fallbacks(limit=FALLBACK_BATCH)),
             (0.0, sweeping.expire_messages),
             (BUDGET_SECONDS, sweeping.raise_budget_alerts),

@@ -23,6 +23,7 @@ COMMANDS = [
     "addtestlogin",
     "checkproviders",
     "createproject",
+    "health",
     "issuekey",
     "purge",
     "revokekey",
@@ -84,7 +85,7 @@ def test_a_programming_error_is_not_hidden():
 )
 def test_on_the_command_line_it_goes_to_standard_error_with_exit_code_1(arguments, line):
     empty = settings.EMBEDDED.database_url.replace("@/watchword?", "@/postgres?")
-    environment = {**os.environ, "DATABASE_URL": empty}
+    environment = {**os.environ, "DATABASE_URL": empty, "EMBEDDED": "true"}
     done = subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, capture_output=True)
     assert done.returncode == 1
     assert done.stdout == b""

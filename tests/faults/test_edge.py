@@ -204,6 +204,12 @@ def test_a_wrong_host_is_refused_in_json(service):
 # --- methods and connections --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_a_probe_is_answered_whatever_the_host(service, path):
+    status, body, headers = service.call("GET", path, headers={"Host": "10.1.2.3"})
+    assert (status, body, headers["Cache-Control"]) == (200, {"status": "ok"}, "no-store")
+
+
 @pytest.mark.parametrize("method", ["TRACE", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "BREW"])
 def test_another_method_is_not_allowed(service, shop, method):
     [answer] = raw(service, request(shop, "Content-Length: 0", method=method))

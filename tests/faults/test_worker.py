@@ -135,6 +135,18 @@ class SlowAnswer:
         return answer()(server, connection)
 
 
+def test_a_worker_is_on_record_while_it_runs(service):
+    """Its row says what `stats` and the panel tell, and `health` looks for."""
+    [(pid, kinds)] = service.query("SELECT pid, kinds FROM verification_worker")
+    assert (pid, kinds) == (service.processes["worker0"].pid, ["messages"])
+    assert service.json("health", "--worker") == {"ok": True, "workers": 1}
+    service.kill("worker0", signal.SIGTERM)
+    assert service.query("SELECT pid FROM verification_worker") == []
+    done = service.run("health", "--worker")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "No worker runs on this machine" in done.stderr
+
+
 def test_killing_an_idle_worker_loses_nothing(service, shop):
     service.kill("worker0")
     recipients = [recipient() for _ in range(5)]

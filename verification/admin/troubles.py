@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from verification.admin.display import ago
 from verification.models import Channel, ChannelType, CircuitBreaker, DailySpend, KillSwitch, Platform, Provider
+from verification.services import workers
 
 SHOWN = 6  # more lines would push the figures off the screen
 
@@ -61,6 +62,7 @@ def troubles_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> l
     """The widest first."""
     return [
         *_stopped(request),
+        *_undelivered(),
         *(
             Trouble(f"The project {project} is disabled.", "Its keys answer 401.", _page("project", project.pk))
             for project in projects.filter(is_enabled=False)[:SHOWN]
@@ -76,6 +78,12 @@ def troubles_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> l
         ),
         *_set_aside(request, projects),
     ][:SHOWN]
+
+
+def _undelivered() -> list[Trouble]:
+    if workers.running().exists():
+        return []
+    return [Trouble("No worker is running.", "Codes are accepted and go out once the operator has started one.")]
 
 
 def _stopped(request: HttpRequest) -> list[Trouble]:

@@ -17,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import ResolverMatch, resolve
 from django.utils.cache import patch_vary_headers
 
-from verification.api import exceptions
+from verification.api import exceptions, probes
 from verification.models import Project
 from verification.services.configuration import CACHE_SECONDS
 
@@ -29,7 +29,7 @@ PREFLIGHT_SECONDS = 600  # how long a browser may remember that it is allowed
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 URLS = "verification.api.urls"
-_PREFIXES = ("/session/", "/manual/", "/hooks/")
+_PREFIXES = ("/session/", "/manual/", "/hooks/", probes.LIVE, probes.READY)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -56,6 +56,8 @@ class ApiMiddleware:
 
 
 def answer(request: HttpRequest) -> HttpResponse:
+    if request.path_info in (probes.LIVE, probes.READY):
+        return probes.answer(request)
     request.get_host()  # raises DisallowedHost
     match = find(request.path_info)
     is_for_browsers = not match.func.cls.is_server_only  # type: ignore[attr-defined]  # as_view leaves its class there

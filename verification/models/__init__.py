@@ -36,7 +36,7 @@ from verification.models.projects import (
 from verification.models.recipients import BotChat, NoAccount, Recipient, SeenHook, Subscription, Suppression
 from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.testlogins import TestLogin
-from verification.models.upkeep import Upkeep
+from verification.models.upkeep import Upkeep, Worker
 
 __all__ = [
     "ALL_SENDING",
@@ -87,5 +87,6 @@ __all__ = [
     "UsedChallenge",
     "VerifyToken",
     "WebhookSecret",
+    "Worker",
     "WrongCode",
 ]

@@ -41,7 +41,7 @@ from verification.models import (
     VerifyToken,
     WrongCode,
 )
-from verification.services import pseudonyms
+from verification.services import pseudonyms, workers
 from verification.services.idempotency import KEPT
 from verification.services.sessions import SESSION_SECONDS
 from verification.services.tokens import VERIFY_TOKEN_SECONDS
@@ -77,6 +77,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
     counts["seen_hooks"] = _delete(SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN))
     counts["list_entries"] += _delete(ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES))
     counts["panel_sessions"] = _delete(PanelSession.objects.filter(expire_date__lt=now))
+    counts["workers"] = _delete(workers.gone())
     counts["audit_entries"] = sql.call("purge_audit", before=now - AUDIT_KEPT).deleted
     counts["forgotten"] = _end_forgotten(now - FORGOTTEN_FOR)
     Upkeep.objects.filter(pk=started.pk).update(finished_at=timezone.now())

@@ -9,15 +9,15 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from verification.management.base import WatchwordCommand, table
-from verification.models import Message, MessageStatus, Project, Session
-from verification.services import guard
+from verification.models import Message, MessageStatus, Project, Session, Worker
+from verification.services import guard, workers
 from verification.services.retention import is_overdue, last_purge
 
 HOURS = 24
 
 
 class Command(WatchwordCommand):
-    help = f"Sessions and messages of the last {HOURS} hours by project. Test logins are left out."
+    help = f"Sessions and messages of the last {HOURS} hours by project, and the workers. Test logins are left out."
 
     def handle(self, *, json: bool, **_: Any) -> None:
         rows = collect()
@@ -28,8 +28,31 @@ class Command(WatchwordCommand):
         )
         finished_at = last_purge()
         purge = {"finished_at": finished_at and finished_at.isoformat(), "is_overdue": is_overdue(finished_at)}
-        text += f"\n\nLast purge: {purge['finished_at'] or 'none yet'}{', overdue' if purge['is_overdue'] else ''}"
-        self.show({"hours": HOURS, "projects": rows, "purge": purge}, text, as_json=json)
+        running = [describe(worker) for worker in workers.running()]
+        text += f"\n\n{tell(running)}"
+        text += f"\nLast purge: {purge['finished_at'] or 'none yet'}{', overdue' if purge['is_overdue'] else ''}"
+        self.show({"hours": HOURS, "projects": rows, "workers": running, "purge": purge}, text, as_json=json)
+
+
+def describe(worker: Worker) -> dict[str, Any]:
+    return {
+        "host": worker.host,
+        "pid": worker.pid,
+        "version": worker.version,
+        "threads": worker.threads,
+        "kinds": worker.kinds,
+        "started_at": worker.started_at.isoformat(),
+        "seen_at": worker.seen_at.isoformat(),
+    }
+
+
+def tell(running: list[dict[str, Any]]) -> str:
+    if not running:
+        return "Workers: none runs, so nothing is delivered. Start one with: manage.py worker"
+    lines = (
+        f"{row['host']} process {row['pid']}: {', '.join(row['kinds'])}, {row['threads']} threads" for row in running
+    )
+    return "Workers: " + "; ".join(lines)
 
 
 def collect() -> list[dict[str, Any]]:

@@ -1,0 +1,24 @@
+"""The two addresses that a load balancer or an orchestrator asks, under any host name and without a key.
+
+``/livez`` asks nobody: a process that answers it runs, and restarting it would mend nothing that is away. ``/readyz``
+asks the database.
+"""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+
+from verification.api.rendering import json_response
+from verification.errors import Refusal
+from verification.services.health import failing
+
+LIVE, READY = "/livez", "/readyz"
+RETRY_SECONDS = 1
+OK = {"status": "ok"}
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    """Whatever the method: there is nothing to do but to answer."""
+    if request.path_info == READY and (reason := failing()):
+        raise Refusal("service_unavailable", reason, retry_after=RETRY_SECONDS)
+    return json_response(OK)

@@ -1,0 +1,34 @@
+"""``health [--worker]``"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand
+from verification.services import health, workers
+
+
+class Command(WatchwordCommand):
+    help = "Say whether the database is there and up to date: exit code 0, or 1 with the reason. For health checks."
+    epilog = (
+        "A web process is better asked over HTTP: /livez says that it runs, /readyz that it can serve.\n\n"
+        "example, in a worker's container:\n"
+        "  manage.py health --worker"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--worker", action="store_true", help="Also that a worker of this machine, or container, is at work."
+        )
+
+    def handle(self, *, worker: bool, json: bool, **_: Any) -> None:
+        if reason := health.failing():
+            raise Misuse(reason)
+        here = workers.running().filter(host=socket.gethostname()).count()
+        if worker and not here:
+            raise Misuse("No worker runs on this machine, or it has not been heard of for a minute.")
+        self.show({"ok": True, "workers": here}, f"The database is up to date. Workers here: {here}.", as_json=json)
