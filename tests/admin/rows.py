@@ -148,6 +148,11 @@ def a_message(project, recipient, **fields):
     )
 
 
+def sent_once(client, page, **values):
+    """The answer to the form of this page, which carries the text that lets it act once."""
+    return client.post(page, {"_once": client.get(page).context["once"], **values})
+
+
 def values_on(client, page):
     """What a browser would send back from the form on this page, unchanged. The page is not drawn, which is most of
     what it costs; tests of what it shows look at it themselves."""

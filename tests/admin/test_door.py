@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_otp.oath import totp
 
-from tests.admin.rows import ADDRESS, make_panel, values_on
+from tests.admin.rows import ADDRESS, make_panel, sent_once, values_on
 from verification.models import ApiKey, AuditEntry, Membership, Recipient, RecoveryCode, SecondFactor
 from verification.panel import factor_views, throttle
 from verification.panel.session import CONFIRMED, FACTOR, FRESH_SECONDS, MAX_SECONDS, STARTED
@@ -406,7 +406,7 @@ def test_a_code_of_the_app_answers_too(panel, stale):
     secret = set_up(owner)
     set_session(stale, **{FACTOR: SecondFactor.objects.get().pk})
     page = reverse("admin:verification_project_issue_key", args=(panel.project.pk,))
-    held = stale.post(page, {"kind": "api"}).context["held"]
+    held = sent_once(stale, page, kind="api").context["held"]
     assert stale.post(page, {"_held": held, "_confirm": app_code(secret)}).context["secrets"]
 
 

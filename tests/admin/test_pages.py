@@ -411,3 +411,8 @@ def test_a_decision_is_found_by_its_subject_as_it_is_shown(panel, subject, term)
     Decision.objects.update(subject=subject)
     found = panel.as_("owner").get(url(Decision, "changelist"), {"q": term})
     assert found.context["cl"].result_count == 1
+
+
+@pytest.mark.parametrize("query", [{"s": "o"}, {"s": "o", "page": "abc"}, {"s": "", "extended": ""}])
+def test_the_frameworks_search_which_nothing_links_to_is_not_there(panel, query):
+    assert panel.as_("owner").get(reverse("admin:search"), query).status_code == 404

@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import PROVIDER_SECRET, form_values, values_on
+from tests.admin.rows import PROVIDER_SECRET, form_values, sent_once, values_on
 from verification.errors import Refusal
-from verification.models import ApiKey, Provider
+from verification.models import ApiKey, AuditEntry, Provider
 from verification.services.keys import authenticate
 from verification.services.providers import stored_secrets
 from verification.services.webhook_secrets import live_webhook_secrets
@@ -28,7 +28,7 @@ def page_of(name, row):
 
 def issue(panel, **values):
     client = panel.as_("owner")
-    response = client.post(page_of("project_issue_key", panel.project), {"kind": "api", **values})
+    response = sent_once(client, page_of("project_issue_key", panel.project), **{"kind": "api", **values})
     [(_, text, _)] = response.context["secrets"]
     return client, response, text
 
@@ -57,6 +57,36 @@ def test_a_key_is_shown_once(panel):
     assert not LogEntry.objects.filter(change_message__contains=text).exists()
     assert text not in str([session.get_decoded() for session in BrowserSession.objects.all()])
     assert text not in str(client.cookies)
+
+
+def test_loading_the_answer_again_issues_no_second_key(panel):
+    client, page = panel.as_("owner"), page_of("project_issue_key", panel.project)
+    form = {"kind": "api", "_once": client.get(page).context["once"]}
+    assert client.post(page, form).context["secrets"]
+    before = ApiKey.objects.count()
+    again = client.post(page, form, follow=True)
+    assert "sent before" in again.content.decode() and "ww_api_" not in str(again.context["messages"])
+    assert ApiKey.objects.count() == before
+
+
+def test_loading_the_answer_again_rotates_nothing_twice(panel):
+    client, key = panel.as_("owner"), panel.rows[ApiKey]
+    page, values = page_of("apikey_rotate", key), {"overlap": "86400", "lifetime": ""}
+    values["_once"] = client.get(page).context["once"]
+    counts = [client.post(page, values).status_code and ApiKey.objects.count() for _ in range(2)]
+    page = page_of("project_webhook_secret", panel.project)
+    values = {"step": "rotate", "_once": client.get(page).context["once"]}
+    counts += [client.post(page, values).status_code and len(live_webhook_secrets(panel.project)) for _ in range(2)]
+    assert (counts[0], counts[2]) == (counts[1], counts[3])
+
+
+@pytest.mark.parametrize("who", ["owner", "root"])
+def test_a_form_without_its_text_or_with_that_of_another_issues_nothing(panel, who):
+    page, before = page_of("project_issue_key", panel.project), ApiKey.objects.count()
+    text = panel.as_("stranger" if who == "owner" else "owner").get(page).context or {}
+    answer = panel.as_(who).post(page, {"kind": "api", "_once": text.get("once", "made up")}, follow=True)
+    assert "send it once more" in answer.content.decode()
+    assert ApiKey.objects.count() == before
 
 
 def test_opening_the_page_issues_nothing(panel):
@@ -89,7 +119,8 @@ def test_a_key_of_another_kind_or_lifetime_is_refused(panel, values):
 
 
 def rotate(panel, key, **values):
-    return panel.as_("owner").post(page_of("apikey_rotate", key), {"overlap": str(86_400), "lifetime": "", **values})
+    values = {"overlap": str(86_400), "lifetime": "", **values}
+    return sent_once(panel.as_("owner"), page_of("apikey_rotate", key), **values)
 
 
 def test_rotating_a_key_shows_the_new_one_and_ends_the_old_one_later(panel):
@@ -178,7 +209,7 @@ def test_the_webhook_secret_is_shown_on_request_only(panel):
 
 def test_rotating_leaves_the_old_webhook_secret_for_a_day(panel):
     [(old, _)] = live_webhook_secrets(panel.project)
-    panel.as_("owner").post(page_of("project_webhook_secret", panel.project), {"step": "rotate"})
+    sent_once(panel.as_("owner"), page_of("project_webhook_secret", panel.project), step="rotate")
     (new, new_end), (kept, kept_end) = live_webhook_secrets(panel.project)
     assert (kept, new_end) == (old, None)
     assert new != old
@@ -188,7 +219,7 @@ def test_rotating_leaves_the_old_webhook_secret_for_a_day(panel):
 def test_rotating_twice_does_not_prolong_the_first_secret(panel):
     page = page_of("project_webhook_secret", panel.project)
     for _ in range(2):
-        panel.as_("owner").post(page, {"step": "rotate"})
+        sent_once(panel.as_("owner"), page, step="rotate")
     ends = [end for _, end in live_webhook_secrets(panel.project)]
     assert len(ends) == 3
     assert ends.count(None) == 1
@@ -209,6 +240,14 @@ def test_a_blank_secret_keeps_what_is_stored(panel):
     provider.refresh_from_db()
     assert (provider.name, provider.settings["method"]) == ("Renamed", "PUT")
     assert stored_secrets(provider)["headers"] == PROVIDER_SECRET
+
+
+def test_saving_a_form_as_it_is_leaves_no_line_in_the_audit_log(panel):
+    provider, client = panel.rows[Provider], panel.as_("owner")
+    page, before = page_of("provider_change", provider), AuditEntry.objects.count()
+    assert client.post(page, values_on(client, page)).status_code == 302
+    assert client.post(page, values_on(client, page) | {"setting_headers": PROVIDER_SECRET}).status_code == 302
+    assert AuditEntry.objects.count() == before
 
 
 def test_a_new_secret_replaces_the_stored_one_and_stays_out_of_the_history(panel):

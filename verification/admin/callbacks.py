@@ -15,7 +15,7 @@ from unfold.decorators import action
 from verification.admin import display
 from verification.admin.display import time_of, when
 from verification.admin.scoping import ProjectFilter, ScopedInline
-from verification.admin.traffic import CreatedFilter, TrafficAdmin
+from verification.admin.traffic import CreatedFilter, NewestFirstAdmin
 from verification.models import Callback, CallbackAttempt
 from verification.panel.confirmation import without_asking
 from verification.services.callbacks import send_again
@@ -62,12 +62,12 @@ class AttemptInline(ScopedInline):
 
 
 @admin.register(Callback)
-class CallbackAdmin(TrafficAdmin):
+class CallbackAdmin(NewestFirstAdmin):
     empty_text = "They appear once your server sends a message that names a callback_url."
     list_display = ("number", "shown_url", "state", "tries", "project", "created")
     list_filter = (ProjectFilter, StateFilter, CreatedFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/callback/what_for.html"
+    before_template = "admin/verification/callback/what_for.html"
     search_fields = ("message",)
     search_help_text = "Whole message id"
     ordering = ("-created_at",)

@@ -21,6 +21,7 @@ from verification.admin.display import code, label, recent, time_of, when
 from verification.admin.scoping import ProjectFilter, ScopedAdmin
 from verification.errors import Misuse
 from verification.models import ApiKey
+from verification.panel import once
 from verification.services.keys import revoke_key, rotate_key
 
 COPY_NOW = "Copy it now. It is not stored and cannot be shown again."
@@ -137,8 +138,12 @@ class KeyAdmin(ScopedAdmin):
                 intro="You get a new key of the same kind, shown once. The old one ends by itself.",
                 submit_text="Issue the new key",
                 back=page,
+                once=once.hand_out(request),
             )
             return TemplateResponse(request, "admin/verification/form_page.html", context)
+        if fault := once.spend(request):
+            self.message_user(request, f"{fault} No key was issued.", messages.WARNING)
+            return HttpResponseRedirect(page)
         lifetime = form.cleaned_data["lifetime"]
         try:
             issued = rotate_key(

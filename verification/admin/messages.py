@@ -13,9 +13,9 @@ from verification.admin import display
 from verification.admin.display import channel_of, text_of, time_of
 from verification.admin.inbox import inbox_view
 from verification.admin.scoping import ProjectFilter, ScopedInline
-from verification.admin.traffic import CreatedFilter, TestFilter, TrafficAdmin
+from verification.admin.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.codes import is_session_id
-from verification.models import DeliveryAttempt, Message
+from verification.models import DeliveryAttempt, Message, MessageStatus
 
 OUTCOME_VARIANTS = {
     "accepted": "success",
@@ -53,7 +53,7 @@ class AttemptInline(ScopedInline):
 
 
 @admin.register(Message)
-class MessageAdmin(TrafficAdmin):
+class MessageAdmin(NewestFirstAdmin):
     empty_text = "They appear once your app asks for a code, or your server sends one."
     has_history = False
     list_display = (
@@ -108,17 +108,20 @@ class MessageAdmin(TrafficAdmin):
     sent_when = time_of("sent_at", "Sent")
     finished_when = time_of("finished_at", "Final")
     expires_when = time_of("expires_at", "Expires")
-    shown_channel = channel_of("channel", "Channel", is_sorted_by=True)
+    shown_channel = channel_of("channel", "Channel")
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (("inbox/", "verification_inbox", inbox_view),)
+
+    def has_index_for(self, used: dict[str, Any]) -> bool:
+        return set(used.get("status__exact", ())) & {MessageStatus.FAILED, MessageStatus.EXPIRED} != set()
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         if term.isascii() and term.isdigit() and len(term) <= 16:
             return rows.filter(pk=int(term))
         if is_session_id(term.upper()):
             return rows.filter(session_id=term.upper())
-        return rows.filter(recipient__in=self.recipients(request, term))
+        return rows.filter(recipient_id__in=self.recipients(request, term))
 
     @admin.display(description="Message", ordering="id")
     def short_id(self, message: Message) -> str:

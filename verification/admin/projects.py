@@ -22,6 +22,7 @@ from verification.admin.scoping import ScopedInline, Who
 from verification.admin.tabs import HEADING
 from verification.admin.testevents import TestEventAdmin
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
+from verification.panel import once
 from verification.services.keys import issue_key
 from verification.services.projects import SECRETS, SETTABLE_GROUPS
 from verification.services.webhook_secrets import issue_webhook_secret, live_webhook_secrets, rotate_webhook_secret
@@ -248,8 +249,11 @@ class ProjectAdmin(TestEventAdmin):
                     intro="The full key is shown once, right after this step. Keep it where your other secrets are.",
                     submit_text="Issue the key",
                     back=self._page(project),
+                    once=once.hand_out(request),
                 ),
             )
+        if fault := once.spend(request):
+            return self._refuse(request, project, f"{fault} No key was issued.")
         kind, lifetime = KeyKind(form.cleaned_data["kind"]), form.cleaned_data["lifetime"]
         issued = issue_key(
             project=project, kind=kind, expires_in=int(lifetime) if lifetime else None, created_by=request.user
@@ -277,6 +281,8 @@ class ProjectAdmin(TestEventAdmin):
         project: Project = self.find(request, object_id)
         step = request.POST.get("step") if request.method == "POST" else None
         if step == "rotate":
+            if fault := once.spend(request):
+                return self._refuse(request, project, f"{fault} The secret was not rotated.")
             rotate_webhook_secret(project)
             self.log_change(request, project, "Rotated the webhook secret")
         elif step == "reveal":
@@ -285,7 +291,9 @@ class ProjectAdmin(TestEventAdmin):
             return TemplateResponse(
                 request,
                 "admin/verification/project/webhook_secret.html",
-                self.page_context(request, "Webhook secret", object=project, back=self._page(project)),
+                self.page_context(
+                    request, "Webhook secret", object=project, back=self._page(project), once=once.hand_out(request)
+                ),
             )
         live = live_webhook_secrets(project)
         return self.show_secrets(
@@ -303,6 +311,10 @@ class ProjectAdmin(TestEventAdmin):
                 for text, expires_at in live
             ],
         )
+
+    def _refuse(self, request: HttpRequest, project: Project, text: str) -> HttpResponse:
+        self.message_user(request, text, messages.WARNING)
+        return HttpResponseRedirect(self._page(project))
 
     def _page(self, project: Project) -> str:
         return reverse("admin:verification_project_change", args=(project.pk,))

@@ -18,7 +18,7 @@ from verification.addresses import mask
 from verification.admin import display
 from verification.admin.display import channel_of, flag_of, time_of
 from verification.admin.scoping import ProjectFilter, ScopedInline
-from verification.admin.traffic import CreatedFilter, TrafficAdmin
+from verification.admin.traffic import CreatedFilter, NewestFirstAdmin
 from verification.errors import Misuse
 from verification.models import Membership, Recipient, Subscription
 from verification.services import forgetting
@@ -38,12 +38,12 @@ class SubscriptionInline(ScopedInline):
 
 
 @admin.register(Recipient)
-class RecipientAdmin(TrafficAdmin):
+class RecipientAdmin(NewestFirstAdmin):
     empty_text = "They appear once somebody asks for a code."
     list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
     list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/recipient/what_for.html"
+    before_template = "admin/verification/recipient/what_for.html"
     search_fields = ("address",)
     search_help_text = "Whole phone number or e-mail address"
     actions_detail = ("show_address", "export", "forget")
@@ -56,7 +56,7 @@ class RecipientAdmin(TrafficAdmin):
     readonly_fields = ("masked", "shown_verified", "verified_when", "shown_reached", "created_when", "traffic")
     created_when = time_of("created_at", "First seen")
     verified_when = time_of("verified_at", "Last verified")
-    shown_verified = channel_of("verified_channel", "Last verified over", is_sorted_by=True)
+    shown_verified = channel_of("verified_channel", "Last verified over")
     shown_reached = channel_of("reached_channel", "Last reached over")
 
     @action(description="Export", icon="download", permissions=["address"])

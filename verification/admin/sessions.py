@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from verification.admin import display
 from verification.admin.display import channel_of, flag_of, text_of, time_of
-from verification.admin.scoping import ProjectFilter, ScopedInline
-from verification.admin.traffic import CreatedFilter, TestFilter, TrafficAdmin
+from verification.admin.scoping import ProjectFilter, ScopedInline, own_project_ids
+from verification.admin.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.codes import is_session_id
 from verification.models import Message, Session
 
@@ -62,7 +62,7 @@ class SessionMessageInline(ScopedInline):
 
 
 @admin.register(Session)
-class SessionAdmin(TrafficAdmin):
+class SessionAdmin(NewestFirstAdmin):
     empty_text = "They appear once your app asks for a code."
     has_history = False
     list_display = ("short_id", "masked", "shown_channel", "state", "tries", "project", "created")
@@ -70,7 +70,6 @@ class SessionAdmin(TrafficAdmin):
     list_select_related = ("project", "recipient")
     search_fields = ("id",)
     search_help_text = "Whole address or session id"
-    ordering = ("-id",)  # ULIDs stand in the order of their time, and the key has the index
     inlines = (SessionMessageInline,)
     fieldsets = (
         (
@@ -111,13 +110,19 @@ class SessionAdmin(TrafficAdmin):
     created_when = time_of("created_at", "Created")
     expires_when = time_of("expires_at", "Expires")
     verified_when = time_of("verified_at", "Verified")
-    shown_channel = channel_of("channel", "Last sent over", is_sorted_by=True)
+    shown_channel = channel_of("channel", "Last sent over")
     awaited = channel_of("awaited_channel", "Waits for a start of")
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """The same order twice, as ULIDs tell the time: by the key's index, or for one project by that project's."""
+        is_members = not request.user.is_superuser and len(own_project_ids(request)) == 1
+        is_one = is_members or request.GET.get(ProjectFilter.parameter_name)
+        return ("-created_at",) if is_one else ("-id",)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         if is_session_id(term.upper()):
             return rows.filter(pk=term.upper())
-        return rows.filter(recipient__in=self.recipients(request, term))
+        return rows.filter(recipient_id__in=self.recipients(request, term))
 
     @admin.display(description="Session", ordering="id")
     def short_id(self, session: Session) -> str:

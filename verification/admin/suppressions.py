@@ -56,7 +56,7 @@ class SuppressionAdmin(TrafficAdmin):
     shown_channel = channel_of("channel", "Channel", is_sorted_by=True)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
-        return rows.filter(recipient__in=self.recipients(request, term))
+        return rows.filter(recipient_id__in=self.recipients(request, term))
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         row = self.get_object(request, str(object_id))

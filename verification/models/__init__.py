@@ -1,6 +1,6 @@
 """The tables. Invariants live here as constraints; rules live in the services; no model calls a service."""
 
-from verification.models.accounts import RecoveryCode, SecondFactor
+from verification.models.accounts import RecoveryCode, SecondFactor, SpentForm
 from verification.models.audit import AuditEntry
 from verification.models.channels import (
     Channel,
@@ -81,6 +81,7 @@ __all__ = [
     "SenderRule",
     "Session",
     "Subscription",
+    "SpentForm",
     "Suppression",
     "TestLogin",
     "Upkeep",

@@ -1,8 +1,9 @@
-"""What the panel's accounts have beside Django's: a second factor, and the codes for when it is lost."""
+"""What the panel's accounts have beside Django's: a second factor, codes for when it is lost, forms that act once."""
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 
 class SecondFactor(models.Model):
@@ -31,3 +32,13 @@ class RecoveryCode(models.Model):
 
     def __str__(self) -> str:
         return f"recovery code {self.pk}"
+
+
+class SpentForm(models.Model):
+    """A form that has acted and must not act again: the SHA-256 of the text that it was handed out with."""
+
+    digest = models.BinaryField(primary_key=True, max_length=32)
+    spent_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"form of {self.spent_at}"

@@ -100,6 +100,12 @@ class Message(models.Model):
             models.Index(name="message_of_session", fields=("session",), condition=Q(session__isnull=False)),
             models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
             models.Index(name="message_of_project", fields=("project", "-created_at")),
+            models.Index(name="message_newest", fields=("-created_at",)),
+            models.Index(
+                name="message_not_delivered",
+                fields=("-created_at",),
+                condition=Q(status__in=(MessageStatus.FAILED, MessageStatus.EXPIRED)),
+            ),
             models.Index(
                 name="message_due",
                 fields=("-created_at",),
@@ -153,7 +159,7 @@ class Callback(models.Model):
     """
 
     message = models.OneToOneField(Message, primary_key=True, on_delete=models.CASCADE, related_name="callback")
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     url = models.CharField(max_length=2048)
     tries = models.PositiveSmallIntegerField(default=0)
     due_at = models.DateTimeField(null=True, db_default=Now())
@@ -162,7 +168,11 @@ class Callback(models.Model):
 
     class Meta:
         ordering = ("-created_at",)
-        indexes = (models.Index(name="callback_due", fields=("project", "due_at"), condition=Q(due_at__isnull=False)),)
+        indexes = (
+            models.Index(name="callback_due", fields=("project", "due_at"), condition=Q(due_at__isnull=False)),
+            models.Index(name="callback_of_project", fields=("project", "-created_at")),
+            models.Index(name="callback_newest", fields=("-created_at",)),
+        )
 
     def __str__(self) -> str:
         return f"Callback of {self.message_id}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from django.contrib.auth import authenticate
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import PasswordChangeView
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
@@ -57,6 +57,10 @@ class PanelSite(UnfoldAdminSite):
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
         """Where every page's first crumb leads: to the overview, not to a bare list of tables."""
         return HttpResponseRedirect(reverse("admin:index"))
+
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> NoReturn:
+        """Unfold's search of tables by name, which the menu makes needless: there is no such page."""
+        raise Http404
 
     @method_decorator(never_cache)
     @login_not_required

@@ -137,7 +137,8 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     if kept and _servers(provider.type, plain) != _servers(provider.type, provider.settings):
         raise SettingsInvalid(dict.fromkeys(kept, "enter it again, as it would go to another server"))
     provider.settings = plain
-    provider.secrets = encrypt(json.dumps(secret), place=places.provider_secrets(provider.uuid)) if secret else None
+    if secret != stored or not provider.secrets:  # each encryption is another text, and the audit log notes a change
+        provider.secrets = encrypt(json.dumps(secret), place=places.provider_secrets(provider.uuid)) if secret else None
     if not _has_hook_secret(provider):
         provider.hook_secret = encrypt(generate_hook_secret(), place=places.provider_hook(provider.uuid))
 

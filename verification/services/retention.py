@@ -35,6 +35,7 @@ from verification.models import (
     RetentionMode,
     SeenHook,
     Session,
+    SpentForm,
     Suppression,
     Upkeep,
     UsedChallenge,
@@ -53,6 +54,7 @@ AUDIT_KEPT = timedelta(days=400)  # a year, and time to look back at it; the dat
 # The days of a session count from when nothing of it can be live.
 SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
 FORGOTTEN_FOR = timedelta(days=1)  # how long the day's limits remember somebody who was erased
+FORMS_SPENT = timedelta(days=1)  # longer than a login lasts, and with it any form
 HOOKS_SEEN = timedelta(days=2)  # vendors repeat a call for about a day
 PLATFORM_ENTRIES = timedelta(days=30)  # list entries of no project, after their end
 BATCH = 1_000  # rows of one transaction
@@ -76,6 +78,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
     counts["used_challenges"] = _delete(UsedChallenge.objects.filter(expires_at__lt=now))
     counts["seen_hooks"] = _delete(SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN))
     counts["list_entries"] += _delete(ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES))
+    counts["spent_forms"] = _delete(SpentForm.objects.filter(spent_at__lt=now - FORMS_SPENT))
     counts["panel_sessions"] = _delete(PanelSession.objects.filter(expire_date__lt=now))
     counts["workers"] = _delete(workers.gone())
     counts["audit_entries"] = sql.call("purge_audit", before=now - AUDIT_KEPT).deleted
