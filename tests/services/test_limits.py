@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connections
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
@@ -15,7 +16,7 @@ from tests.api.calls import WRONG, Api, problem
 from tests.fakes.outage import cache_away
 from verification.codes import generate_message_id
 from verification.models import DailySpend, Message, Recipient, Session, WrongCode
-from verification.services import limits, sweeping
+from verification.services import dispatch, limits, sweeping
 
 pytestmark = pytest.mark.django_db
 
@@ -632,3 +633,27 @@ def test_with_the_cache_away_the_limits_of_a_recipient_hold(api, recipient, sett
     sent(recipient, *[10] * 5)
     with cache_away(settings):
         assert problem(api.manual_send()) == (429, "too_many_sends")
+
+
+def test_what_a_worker_died_with_is_not_given_back(api, project):
+    """It may have been sent, though nobody came to note it before its time was over."""
+    project.channel("sms", daily_budget=1)
+    api.manual_send()
+    assert dispatch.claim_due(limit=1, idle_seconds=0)
+    clock.forward(601)
+    assert sweeping.expire_messages() == 1
+    message = Message.objects.get()
+    assert (message.status, message.is_counted) == ("expired", True)
+    assert list(DailySpend.objects.values_list("messages", flat=True)) == [1]
+    assert "not known" in message.error
+
+
+def test_a_budget_gets_back_only_what_was_taken_from_it(api, project):
+    email = {"to": "ann@example.com", "channel": "email"}
+    assert api.manual_send(**email).status_code == 200  # while the channel has no budget
+    project.channel("email", daily_budget=2)
+    assert api.manual_send(**email).status_code == 200
+    first = Message.objects.order_by("created_at").first()
+    Message.objects.filter(pk=first.pk).update(expires_at=F("created_at") + timedelta(milliseconds=1))
+    assert sweeping.expire_messages() == 1
+    assert spent("email") == 1

@@ -4,20 +4,24 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session as PanelSession
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem
 from verification.errors import Misuse
 from verification.models import (
+    BotChat,
     Callback,
     DailySpend,
+    Decision,
     DeliveryAttempt,
     IdempotentRequest,
     Message,
     Recipient,
     Session,
     Suppression,
+    UsedChallenge,
     VerifyToken,
     WrongCode,
 )
@@ -298,3 +302,32 @@ def test_sessions_of_the_panel_go_once_they_are_over(db):
     live = PanelSession.objects.get(expire_date__gt=timezone.now())
     assert purge()["panel_sessions"] == 1
     assert list(PanelSession.objects.all()) == [live]
+
+
+def test_what_fails_in_one_project_keeps_no_other_from_its_turn(api, client, outbox, project):
+    other = factories.project()
+    for caller in (api, Api(client, other.api_key, other.secret_key)):
+        caller.manual_send()
+    Decision.objects.create(project=project.row, rule="country", subject="KP", hour=timezone.now(), count=1, figures={})
+    UsedChallenge.objects.create(project=project.row, digest=b"1" * 32, expires_at=timezone.now())
+    assert len(outbox.messages) == 2
+    clock.forward(31 * clock.DAY)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'broken'; END $$;"
+            "CREATE TRIGGER fail BEFORE DELETE ON verification_decision FOR EACH ROW EXECUTE FUNCTION fail()"
+        )
+    with pytest.raises(DatabaseError, match="broken"):
+        purge()
+    assert not Message.objects.exists()
+    assert not UsedChallenge.objects.exists()
+    assert retention.last_purge() is None  # so that it shows as overdue
+
+
+def test_a_chat_that_leads_to_no_session_goes_after_a_day(project, outbox):
+    bot = project.provider("messenger_a", type="collector_bot")
+    for account, age in (("old", clock.DAY + 1), ("new", clock.DAY - 60)):
+        started_at = timezone.now() - timedelta(seconds=age)
+        BotChat.objects.create(provider=bot, account_id=account, started_at=started_at)
+    assert purge()["bot_chats"] == 1
+    assert BotChat.objects.get().account_id == "new"

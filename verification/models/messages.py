@@ -54,6 +54,9 @@ class Message(models.Model):
     error = models.CharField(max_length=ERROR_MAX_LENGTH, null=True, blank=True)
     is_test = models.BooleanField(default=False)
     is_counted = models.BooleanField(default=True)
+    is_budgeted = models.BooleanField(
+        default=False, db_default=False, help_text="Counted in its channel's budget of the day."
+    )
     code_encrypted = models.BinaryField(null=True, help_text="The code of a manual send, until it is sent.")
     callback_url = models.CharField(max_length=2048, blank=True)
     pinned_provider = models.ForeignKey(

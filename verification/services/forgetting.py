@@ -29,7 +29,6 @@ from verification.models import (
     Session,
     Subscription,
     Suppression,
-    VerifyToken,
     WrongCode,
 )
 from verification.services import audit, pseudonyms
@@ -83,10 +82,10 @@ def forget(*, project: Project, to: str) -> dict[str, int]:
     """
     address, recipients = _find(project, to)
     counts: Counter[str] = Counter()
-    # Tokens first, as who redeems one locks it; then messages before the recipient, as a worker that finishes one does.
-    list(VerifyToken.objects.filter(session__recipient__in=recipients).select_for_update(of=("self",)).only("pk"))
-    list(Message.objects.filter(recipient__in=recipients, finished_at=None).select_for_update(of=("self",)).only("pk"))
-    for recipient in recipients.select_for_update(of=("self",)).order_by("pk"):
+    locked = list(recipients.select_for_update(of=("self",)).order_by("pk"))  # first, as everybody does
+    messages = Message.objects.filter(recipient__in=locked).order_by("pk")
+    list(messages.select_for_update(of=("self",)).values_list("pk"))  # in one order, as all of them are changed below
+    for recipient in locked:
         if recipient.address == address:
             counts.update(_erase(recipient))
         else:

@@ -134,7 +134,9 @@ def add_entry(
     entry = ListEntry(project=project, kind=kind, subject=subject, value=value, note=note, expires_at=expires_at)
     with transaction.atomic():
         if project is not None:
-            Project.objects.select_for_update().get(pk=project.pk)  # so that two do not both take the last place
+            Project.objects.select_for_update(no_key=True).get(
+                pk=project.pk
+            )  # so that two do not both take the last place
         live = ListEntry.objects.filter(models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now()))
         others = live.filter(project=project).exclude(kind=kind, subject=subject, value=value)
         if others.count() >= MAX_ENTRIES:

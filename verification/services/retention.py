@@ -1,15 +1,18 @@
 """How long rows are kept: each project's ``retention_days``. What is live, or may still be asked for, is never touched.
 
-Work is done in small batches, each a transaction of its own, so that no lock is held for long. The panel's figures and
-``stats`` are of the last 24 hours, and nothing younger than a day goes, so no figure depends on what was removed.
+Work is done in small batches, each a transaction of its own, so that no lock is held for long. It waits for nobody's
+lock: rows that somebody holds are left for the next run. What fails keeps nothing else from its turn. The panel's
+figures and ``stats`` are of the last 24 hours, and nothing younger than a day goes, so no figure depends on what was
+removed.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.contrib.sessions.models import Session as PanelSession
@@ -21,6 +24,7 @@ from verification import sql
 from verification.errors import Misuse
 from verification.models import (
     Alert,
+    BotChat,
     Callback,
     DailySpend,
     Decision,
@@ -56,6 +60,7 @@ SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
 FORGOTTEN_FOR = timedelta(days=1)  # how long the day's limits remember somebody who was erased
 FORMS_SPENT = timedelta(days=1)  # longer than a login lasts, and with it any form
 HOOKS_SEEN = timedelta(days=2)  # vendors repeat a call for about a day
+BOT_CHATS = timedelta(days=1)  # those that lead to no session; a user who comes back starts the bot again
 PLATFORM_ENTRIES = timedelta(days=30)  # list entries of no project, after their end
 BATCH = 1_000  # rows of one transaction
 PERIOD = timedelta(hours=6)
@@ -65,24 +70,32 @@ RUN = "purge"
 def purge(*, days: int | None = None) -> dict[str, int]:
     """Remove, or in projects that say so hash, what is older than each project keeps it, or than ``days``.
 
-    Returns the number of rows by kind. Raises :class:`Misuse`.
+    Returns the number of rows by kind. Raises :class:`Misuse`, and the first failure once all the rest is done; such a
+    run does not count as one that was through.
     """
     if days is not None and days < MIN_DAYS:
         raise Misuse(f"Rows are kept for at least {MIN_DAYS} day.")
     now = timezone.now()
     started = Upkeep.objects.update_or_create(name=RUN, defaults={"started_at": now})[0]
     counts: Counter[str] = Counter()
+    failures: list[Exception] = []
+
+    def do(name: str, remove: Callable[[], dict[str, int]]) -> None:
+        try:
+            counts.update(remove())
+        except Exception as error:  # of one project, or one kind of rows
+            failures.append(error)
+            log.error("The purge of %s failed: %s", name, sql.reason(error))
+
     for project in Project.objects.order_by("pk"):
-        counts.update(_purge_project(project, now - timedelta(days=days or project.retention_days)))
-    counts["idempotent_requests"] = _delete(IdempotentRequest.objects.filter(created_at__lt=now - KEPT))
-    counts["used_challenges"] = _delete(UsedChallenge.objects.filter(expires_at__lt=now))
-    counts["seen_hooks"] = _delete(SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN))
-    counts["list_entries"] += _delete(ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES))
-    counts["spent_forms"] = _delete(SpentForm.objects.filter(spent_at__lt=now - FORMS_SPENT))
-    counts["panel_sessions"] = _delete(PanelSession.objects.filter(expire_date__lt=now))
-    counts["workers"] = _delete(workers.gone())
-    counts["audit_entries"] = sql.call("purge_audit", before=now - AUDIT_KEPT).deleted
-    counts["forgotten"] = _end_forgotten(now - FORGOTTEN_FOR)
+        before = now - timedelta(days=days or project.retention_days)
+        do(f"project {project.pk}", partial(_purge_project, project, before))
+    for kind, rows in _of_no_project(now).items():
+        do(kind, partial(_counted, kind, rows))
+    do("audit entries", lambda: {"audit_entries": sql.call("purge_audit", before=now - AUDIT_KEPT).deleted})
+    do("forgotten recipients", lambda: {"forgotten": _end_forgotten(now - FORGOTTEN_FOR)})
+    if failures:
+        raise failures[0]
     Upkeep.objects.filter(pk=started.pk).update(finished_at=timezone.now())
     return dict(counts)
 
@@ -136,6 +149,23 @@ def _empty_recipients(before: datetime) -> QuerySet[Recipient]:
     )
 
 
+def _of_no_project(now: datetime) -> dict[str, QuerySet[Any]]:
+    return {
+        "idempotent_requests": IdempotentRequest.objects.filter(created_at__lt=now - KEPT),
+        "used_challenges": UsedChallenge.objects.filter(expires_at__lt=now),
+        "seen_hooks": SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN),
+        "bot_chats": BotChat.objects.filter(session=None, started_at__lt=now - BOT_CHATS),
+        "list_entries": ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES),
+        "spent_forms": SpentForm.objects.filter(spent_at__lt=now - FORMS_SPENT),
+        "panel_sessions": PanelSession.objects.filter(expire_date__lt=now),
+        "workers": workers.gone(),
+    }
+
+
+def _counted(kind: str, rows: QuerySet[Any]) -> dict[str, int]:
+    return {kind: _delete(rows)}
+
+
 def _purge_project(project: Project, before: datetime) -> dict[str, int]:
     counts = {"messages": 0, "sessions": 0, "hashed": 0}
     if project.retention_mode == RetentionMode.HASH:
@@ -145,7 +175,7 @@ def _purge_project(project: Project, before: datetime) -> dict[str, int]:
         counts["sessions"] = _delete(old_sessions(before).filter(project=project))
     return {
         **counts,
-        "recipients": _delete(_empty_recipients(before).filter(project=project), is_locked=True),
+        "recipients": _delete(_empty_recipients(before).filter(project=project)),
         "guard_blocks": _delete(GuardBlock.objects.filter(project=project, until__lt=before)),
         "decisions": _delete(Decision.objects.filter(project=project, last_at__lt=before)),
         "alerts": _delete(Alert.objects.filter(project=project, created_at__lt=before)),
@@ -157,19 +187,18 @@ def _purge_project(project: Project, before: datetime) -> dict[str, int]:
 # --- how it goes -------------------------------------------------------------------------------------------------
 
 
-def _delete(rows: QuerySet[Any], *, is_locked: bool = False) -> int:
+def _delete(rows: QuerySet[Any]) -> int:
     """Delete in batches. Counts the rows themselves, not what goes with them.
 
-    With ``is_locked`` each batch is locked and looked at again before it goes, as a request that held the lock may
-    have given the recipient a session. Rows that somebody holds are left for the next run.
+    Each batch is locked and looked at again before it goes, as whoever held a lock may have changed the row, or given
+    the recipient a session. Rows that somebody holds are left for the next run.
     """
     total = 0
     for keys in _batches(rows):
         with transaction.atomic():
-            if is_locked:
-                own = rows.model._default_manager.filter(pk__in=keys)
-                keys = list(own.select_for_update(skip_locked=True).values_list("pk", flat=True))
-                keys = list(rows.filter(pk__in=keys).values_list("pk", flat=True))
+            own = rows.model._default_manager.filter(pk__in=keys)
+            keys = list(own.select_for_update(skip_locked=True).values_list("pk", flat=True))
+            keys = list(rows.filter(pk__in=keys).values_list("pk", flat=True))
             rows.model._default_manager.filter(pk__in=keys).delete()
         total += len(keys)
     return total
@@ -199,13 +228,17 @@ def _hash_old_rows(project: Project, before: datetime) -> int:
 
 @transaction.atomic
 def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
-    recipient = Recipient.objects.select_for_update(skip_locked=True).filter(pk=recipient_id).first()
+    recipient = Recipient.objects.filter(pk=recipient_id).first()
     if recipient is None:
         return False
     name = pseudonyms.hashed(recipient.project_id, recipient.address)
     twin, _ = Recipient.objects.get_or_create(project_id=recipient.project_id, address=name)
+    both = Recipient.objects.filter(pk__in=(recipient.pk, twin.pk), address__in=(recipient.address, name))
+    if len(both.select_for_update(skip_locked=True).order_by("pk")) < 2:  # somebody has it in hand, or has erased it
+        return False
+    old = old_messages(before).filter(recipient=recipient).order_by("pk")
+    messages = list(old.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
     sessions = list(old_sessions(before).filter(recipient=recipient).values_list("pk", flat=True))
-    messages = list(old_messages(before).filter(recipient=recipient).values_list("pk", flat=True))
     strip(messages, sessions)
     # Sessions were never closed where nobody came back; of a recipient at most one may stand open.
     Session.objects.filter(pk__in=sessions).update(recipient=twin, is_open=False)
@@ -228,8 +261,12 @@ def strip(messages: list[int], sessions: list[str]) -> None:
 def _end_forgotten(before: datetime) -> int:
     """Once the day is over, remove what was kept of the forgotten for its limits; an opt-out stays, as a hash."""
     rows = Recipient.objects.filter(forgotten_at__lt=before)
-    opted_out = Exists(Suppression.objects.filter(recipient=OuterRef("pk"), lifted_at=None))
-    total = _delete(rows.filter(~opted_out), is_locked=True)
     _delete(Message.objects.filter(recipient__in=rows))
     _delete(Session.objects.filter(recipient__in=rows))
-    return total
+    return _delete(
+        rows.filter(
+            ~Exists(Suppression.objects.filter(recipient=OuterRef("pk"), lifted_at=None)),
+            ~Exists(Session.objects.filter(recipient=OuterRef("pk"))),
+            ~Exists(Message.objects.filter(recipient=OuterRef("pk"))),
+        )
+    )

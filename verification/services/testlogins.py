@@ -29,7 +29,9 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
         raise Misuse(str(error)) from None
     code = clean_test_code(code)
     with transaction.atomic():
-        Project.objects.select_for_update().get(pk=project.pk)  # so that two additions do not both take the last place
+        Project.objects.select_for_update(no_key=True).get(
+            pk=project.pk
+        )  # so that two additions do not both take the last place
         others = TestLogin.objects.filter(project=project).exclude(to=address.text)
         if others.count() >= MAX_TEST_LOGINS:
             raise Misuse(f"A project has at most {MAX_TEST_LOGINS} test logins.")

@@ -1,6 +1,7 @@
 -- Take the message whose time to arrive has been over for longest. It is handed out once; whoever takes it sends the
 -- session's code over the project's next channel, in the same transaction, if that is still wanted: if it was neither
--- confirmed nor its session ended. No row: none is due.
+-- confirmed nor its session ended. No row: none is due. The recipient's lock, which sending needs, is taken here: whoever
+-- waited for it with a message in hand could be waited for in turn. Of a busy recipient the next round takes it.
 CREATE OR REPLACE FUNCTION claim_fallback()
 RETURNS TABLE (project_id bigint, session_id text, channels text[], is_wanted boolean) LANGUAGE plpgsql AS $$
 DECLARE
@@ -9,8 +10,10 @@ BEGIN
     RETURN QUERY
     WITH due AS (
         SELECT m.id FROM verification_message AS m
+        JOIN verification_recipient AS recipient ON recipient.id = m.recipient_id
         WHERE m.fallback_at <= v_now
-        ORDER BY m.fallback_at LIMIT 1 FOR UPDATE SKIP LOCKED
+        ORDER BY m.fallback_at LIMIT 1
+        FOR UPDATE OF m SKIP LOCKED FOR NO KEY UPDATE OF recipient SKIP LOCKED
     ), taken AS (
         UPDATE verification_message AS m SET fallback_at = NULL FROM due WHERE m.id = due.id
         RETURNING m.project_id, m.session_id, m.status

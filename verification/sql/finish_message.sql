@@ -4,7 +4,12 @@
 -- only notes the attempt; 'sending' gives the message back for a retry at p_retry_seconds from now, if this worker
 -- still holds it (p_claims). For 'sent', p_retry_seconds is how long its receipt may take. A worker that lost its lease
 -- to another can still tell that a provider accepted the message, but no longer give it up.
--- A message that no provider accepted or may have accepted stops counting in every limit and frees its channel.
+-- A message that no provider accepted or may have accepted stops counting in every limit and frees its channel; the day's
+-- budget gets back only what was taken from it.
+--
+-- The message's row is locked first, as everywhere, and nothing is waited for that a holder of its recipient's lock may
+-- hold. (An attempt that is inserted first would share the row's lock with another worker's, and both would wait to
+-- update it behind whoever wants to delete it.)
 -- Returns whether the status changed.
 CREATE OR REPLACE FUNCTION finish_message(
     p_message bigint, p_claims integer, p_status text, p_error text, p_retry_seconds double precision,
@@ -16,18 +21,8 @@ DECLARE
     v_order constant text[] := '{queued,sending,sent,success,failed,expired}';
     v_final constant boolean := p_status IN ('success', 'failed', 'expired');
     v_message verification_message;
+    v_is_changed boolean := false;
 BEGIN
-    IF p_outcome IS NOT NULL THEN
-        INSERT INTO verification_deliveryattempt (
-            message_id, provider_id, provider_name, outcome, provider_message_id, provider_status, error, latency_ms
-        ) VALUES (
-            p_message, p_provider, p_provider_name, p_outcome, p_provider_message_id, p_provider_status,
-            p_attempt_error, p_latency_ms
-        );
-    END IF;
-    IF p_status IS NULL THEN
-        RETURN false;
-    END IF;
     IF p_status = 'sending' THEN
         UPDATE verification_message
         SET claimed_at = NULL, due_at = v_now + make_interval(secs => p_retry_seconds)
@@ -35,28 +30,39 @@ BEGIN
         RETURN FOUND;
     END IF;
 
-    UPDATE verification_message AS m SET
-        status = p_status,
-        error = p_error,
-        claimed_at = NULL,
-        due_at = v_now + make_interval(secs => coalesce(p_retry_seconds, 0)),
-        sent_at = CASE WHEN p_status IN ('sent', 'success') THEN coalesce(m.sent_at, v_now) ELSE m.sent_at END,
-        finished_at = CASE WHEN v_final THEN v_now END,
-        provider_id = coalesce(p_provider, m.provider_id),
-        provider_message_id = coalesce(p_provider_message_id, m.provider_message_id),
-        code_encrypted = NULL,  -- from here on it is sent or final
-        -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
-        fallback_at = CASE
-            WHEN p_status = 'success' THEN NULL
-            WHEN p_status = 'failed' AND m.fallback_at IS NOT NULL THEN v_now
-            ELSE m.fallback_at
-        END
-    WHERE m.id = p_message
-      AND m.finished_at IS NULL
-      AND (p_claims IS NULL OR p_claims = m.claims OR p_outcome = 'accepted')
-      AND array_position(v_order, m.status::text) < array_position(v_order, p_status)
-    RETURNING m.* INTO v_message;
-    IF NOT FOUND THEN
+    IF p_status IS NOT NULL THEN
+        UPDATE verification_message AS m SET
+            status = p_status,
+            error = p_error,
+            claimed_at = NULL,
+            due_at = v_now + make_interval(secs => coalesce(p_retry_seconds, 0)),
+            sent_at = CASE WHEN p_status IN ('sent', 'success') THEN coalesce(m.sent_at, v_now) ELSE m.sent_at END,
+            finished_at = CASE WHEN v_final THEN v_now END,
+            provider_id = coalesce(p_provider, m.provider_id),
+            provider_message_id = coalesce(p_provider_message_id, m.provider_message_id),
+            code_encrypted = NULL,  -- from here on it is sent or final
+            -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
+            fallback_at = CASE
+                WHEN p_status = 'success' THEN NULL
+                WHEN p_status = 'failed' AND m.fallback_at IS NOT NULL THEN v_now
+                ELSE m.fallback_at
+            END
+        WHERE m.id = p_message
+          AND m.finished_at IS NULL
+          AND (p_claims IS NULL OR p_claims = m.claims OR p_outcome = 'accepted')
+          AND array_position(v_order, m.status::text) < array_position(v_order, p_status)
+        RETURNING m.* INTO v_message;
+        v_is_changed := FOUND;
+    END IF;
+    IF p_outcome IS NOT NULL THEN
+        INSERT INTO verification_deliveryattempt (
+            message_id, provider_id, provider_name, outcome, provider_message_id, provider_status, error, latency_ms
+        )
+        SELECT id, p_provider, p_provider_name, p_outcome, p_provider_message_id, p_provider_status, p_attempt_error,
+               p_latency_ms
+        FROM verification_message WHERE id = p_message FOR KEY SHARE;  -- of one that was erased nothing is noted
+    END IF;
+    IF NOT v_is_changed THEN
         RETURN false;
     END IF;
 
@@ -65,8 +71,13 @@ BEGIN
         VALUES (p_message, v_message.project_id, v_message.callback_url, 0);
     END IF;
     IF p_status IN ('sent', 'success') THEN
+        -- A mere hint: where somebody holds the recipient, the next message will give it.
         UPDATE verification_recipient SET reached_channel = v_message.channel
-        WHERE id = v_message.recipient_id AND reached_channel <> v_message.channel;
+        WHERE id IN (
+            SELECT id FROM verification_recipient
+            WHERE id = v_message.recipient_id AND reached_channel <> v_message.channel
+            FOR NO KEY UPDATE SKIP LOCKED
+        );
     ELSIF v_message.is_counted AND NOT EXISTS (
         SELECT FROM verification_deliveryattempt
         WHERE message_id = p_message AND outcome IN ('accepted', 'unknown')
@@ -76,7 +87,8 @@ BEGIN
         UPDATE verification_dailyspend SET messages = greatest(messages - 1, 0)
         WHERE project_id = v_message.project_id
           AND channel = v_message.channel
-          AND day = (v_message.created_at AT TIME ZONE 'UTC')::date;
+          AND day = (v_message.created_at AT TIME ZONE 'UTC')::date
+          AND v_message.is_budgeted;
     END IF;
     RETURN true;
 END
@@ -114,7 +126,8 @@ BEGIN
 END
 $$;
 
--- What finish_message does for 'expired', for many messages in one statement. The caller holds their locks.
+-- What finish_message does for 'expired', for many messages in one statement. The caller holds their locks. What a worker
+-- has in hand, or died with, may have been sent: it goes on counting.
 CREATE OR REPLACE FUNCTION close_expired(p_ids bigint[], p_error text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
@@ -124,19 +137,20 @@ BEGIN
         WITH closed AS (
             UPDATE verification_message AS m SET
                 status = 'expired',
-                error = p_error,
+                error = CASE WHEN before.status = 'sending' AND before.claimed_at IS NOT NULL
+                    THEN 'Its time ended while a worker had it; whether it was sent is not known.' ELSE p_error END,
                 claimed_at = NULL,
                 due_at = v_now,
                 finished_at = v_now,
                 code_encrypted = NULL,
-                is_counted = m.is_counted AND (m.lost_leases > 0 OR EXISTS (
+                is_counted = m.is_counted AND (m.lost_leases > 0 OR before.claimed_at IS NOT NULL OR EXISTS (
                     SELECT FROM verification_deliveryattempt AS attempt
                     WHERE attempt.message_id = m.id AND attempt.outcome IN ('accepted', 'unknown')
                 ))
             FROM verification_message AS before
             WHERE m.id = ANY (p_ids) AND before.id = m.id
             RETURNING m.id, m.project_id, m.channel, m.created_at, m.callback_url,
-                before.is_counted AND NOT m.is_counted AS is_freed
+                before.is_counted AND NOT m.is_counted AS is_freed, m.is_budgeted
         ), unguarded AS (
             DELETE FROM verification_guardedsend USING closed WHERE message_id = closed.id AND closed.is_freed
         ), called AS (
@@ -144,7 +158,7 @@ BEGIN
             SELECT id, project_id, callback_url, 0 FROM closed WHERE callback_url <> ''
         )
         SELECT project_id, channel, (created_at AT TIME ZONE 'UTC')::date AS day, count(*)::integer AS messages
-        FROM closed WHERE is_freed
+        FROM closed WHERE is_freed AND is_budgeted
         GROUP BY 1, 2, 3
         ORDER BY 1, 2, 3  -- daily budgets are locked in one order by all
     LOOP

@@ -21,6 +21,7 @@ DECLARE
     v_usual_wait constant integer := 30;  -- seconds, for a channel that the order of fall-back does not name
     v_today constant date := (p_now AT TIME ZONE 'UTC')::date;
     v_is_guarded constant boolean := is_guarded(p_channel, p_guard) AND NOT p_is_test;
+    v_is_budgeted constant boolean := p_budget IS NOT NULL AND NOT p_is_test;
     v_sharers bigint[];
     v_moments timestamptz[];
 BEGIN
@@ -69,7 +70,7 @@ BEGIN
             RETURN;
         END IF;
 
-        IF p_budget IS NOT NULL THEN
+        IF v_is_budgeted THEN
             INSERT INTO verification_dailyspend AS spend (project_id, channel, day, messages)
             SELECT p_project, p_channel, v_today, 1 WHERE p_budget > 0
             ON CONFLICT (project_id, channel, day) DO UPDATE
@@ -83,12 +84,12 @@ BEGIN
     END IF;
 
     INSERT INTO verification_message (
-        id, project_id, recipient_id, session_id, channel, language, status, is_test, is_counted, code_encrypted,
-        callback_url, pinned_provider_id, claims, lost_leases, created_at, due_at, expires_at, finished_at, fallback_at
+        id, project_id, recipient_id, session_id, channel, language, status, is_test, is_counted, is_budgeted,
+        code_encrypted, callback_url, pinned_provider_id, claims, lost_leases, created_at, due_at, expires_at, finished_at, fallback_at
     ) VALUES (
         p_message, p_project, p_recipient, p_session, p_channel, p_language,
         CASE WHEN p_is_test THEN 'success' ELSE 'queued' END, p_is_test, NOT p_is_test,
-        CASE WHEN p_is_test THEN NULL ELSE p_code_encrypted END, p_callback_url, p_provider, 0, 0, p_now, p_now,
+        v_is_budgeted, CASE WHEN p_is_test THEN NULL ELSE p_code_encrypted END, p_callback_url, p_provider, 0, 0, p_now, p_now,
         p_expires_at, CASE WHEN p_is_test THEN p_now END,
         CASE WHEN p_waits <> '{}' AND NOT p_is_test THEN
             p_now + make_interval(secs => coalesce((p_waits ->> p_channel)::integer, v_usual_wait))

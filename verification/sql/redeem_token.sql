@@ -19,13 +19,18 @@ BEGIN
       AND (NOT s.is_test OR is_test_login_live(p_project, s.test_login))
     RETURNING 'redeemed', recipient.address, s.is_test, recipient.id INTO outcome, address, is_test, v_recipient;
     IF FOUND THEN
-        -- The number is proved: its sends, as far as the traffic guard can look back, were nobody's pumping.
-        UPDATE verification_guardedsend AS send SET verified_at = clock_timestamp()
-        FROM verification_message AS m
-        WHERE m.recipient_id = v_recipient
-          AND m.created_at > clock_timestamp() - interval '1 day'
-          AND send.message_id = m.id
-          AND send.verified_at IS NULL;
+        -- The number is proved: its sends, as far as the traffic guard can look back, were nobody's pumping. Those that
+        -- somebody holds are being marked or removed; they are not waited for.
+        UPDATE verification_guardedsend SET verified_at = clock_timestamp()
+        WHERE message_id IN (
+            SELECT send.message_id
+            FROM verification_guardedsend AS send
+            JOIN verification_message AS m ON m.id = send.message_id
+            WHERE m.recipient_id = v_recipient
+              AND m.created_at > clock_timestamp() - interval '1 day'
+              AND send.verified_at IS NULL
+            FOR NO KEY UPDATE OF send SKIP LOCKED
+        );
     ELSE
         outcome := CASE WHEN EXISTS (
             SELECT FROM verification_verifytoken WHERE digest = p_digest AND project_id = p_project
