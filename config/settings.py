@@ -270,6 +270,7 @@ SPECTACULAR_SETTINGS = {
         "MessageStatus": "verification.api.serializers.MESSAGE_STATUSES",
         "FinalStatus": "verification.api.serializers.FINAL_STATUSES",
         "ChallengeProvider": "verification.api.serializers.CHALLENGE_PROVIDERS",
+        "ErrorCode": "verification.api.serializers.ERROR_CODES",
         "FieldErrorCode": "verification.api.serializers.FIELD_ERRORS",
         "CodeLength": "verification.api.serializers.CODE_LENGTHS",
     },

@@ -17,7 +17,7 @@ urlpatterns = [
     path("", include("verification.api.urls")),
     path("docs/", docs_views.reference),
     path("docs/errors/", docs_views.errors),
-    path("docs/openapi.json", docs_views.openapi_json),
-    path("docs/openapi.yaml", docs_views.openapi_yaml),
+    path("docs/openapi.json", docs_views.openapi, {"name": "json"}),
+    path("docs/openapi.yaml", docs_views.openapi, {"name": "yaml"}),
     path("admin/", admin.site.urls),
 ]

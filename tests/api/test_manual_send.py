@@ -255,6 +255,17 @@ def test_a_provider_that_does_not_serve_here_is_a_wrong_field(api, outbox, proje
     assert not Message.objects.exists() and outbox.messages == []
 
 
+def test_a_whole_number_may_be_written_with_a_point(api, outbox, project):
+    second = project.provider("sms", name="second", priority=900)
+    assert api.manual_send(provider_id=float(second.pk)).status_code == 200
+    assert outbox.names == ["second"]
+
+
+def test_a_broken_number_is_a_wrong_field(api, project):
+    second = project.provider("sms", name="second")
+    assert wrong_fields(api.manual_send(provider_id=second.pk + 0.5)) == ["provider_id"]
+
+
 @pytest.mark.parametrize("provider_id", [0, -1, 2**31, 2**53, 2**63])
 def test_an_unknown_provider_is_a_wrong_field(api, provider_id):
     assert wrong_fields(api.manual_send(provider_id=provider_id)) == ["provider_id"]

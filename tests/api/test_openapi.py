@@ -1,5 +1,6 @@
 """The API's description: valid, complete, and in step with what the service answers."""
 
+import gzip
 import json
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from django.core.management import call_command
 from openapi_spec_validator import validate
 
 from verification.api.docs_views import description
+from verification.api.fields import MAX_ID
 from verification.errors import CATALOGUE
 from verification.models import ChannelType, MessageStatus
 from verification.models.messages import FINAL
@@ -42,6 +44,12 @@ def problems(operation):
     }
 
 
+def resolved(example):
+    """An example, which may stand among the components."""
+    reference = example.get("$ref", "")
+    return description()["components"]["examples"][reference.rpartition("/")[2]] if reference else example
+
+
 def schemas():
     return description()["components"]["schemas"]
 
@@ -63,11 +71,27 @@ def test_it_is_served_as_json_and_yaml(client):
     assert json.loads(as_json.content) == yaml.safe_load(as_yaml.content) == description()
 
 
+@pytest.mark.parametrize("name", ["json", "yaml"])
+def test_it_is_served_compressed_to_who_can_read_that(client, name):
+    plain = client.get(f"/docs/openapi.{name}")
+    compressed = client.get(f"/docs/openapi.{name}", headers={"accept-encoding": "br, gzip"})
+    assert compressed["Content-Encoding"] == "gzip"
+    assert gzip.decompress(compressed.content) == plain.content
+    assert "Accept-Encoding" in compressed["Vary"] and "Accept-Encoding" in plain["Vary"]
+
+
+def test_it_is_not_sent_again_to_who_has_it(client):
+    etag = client.get("/docs/openapi.json")["ETag"]
+    again = client.get("/docs/openapi.json", headers={"if-none-match": etag})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get("/docs/openapi.json", headers={"if-none-match": '"another"'}).status_code == 200
+
+
 def test_it_has_its_operations_each_behind_its_kind_of_key():
     found = {
         (method, path, *(scheme or [None]))
         for method, path, item in operations()
-        for scheme in item.get("security", [{}])
+        for scheme in item["security"] or [{}]
     }
     assert found == OPERATIONS
 
@@ -93,6 +117,7 @@ def test_every_example_fits_its_schema():
             for media in (described or {"content": {}})["content"].values():
                 schema = {**media["schema"], "components": description()["components"]}
                 for name, example in media["examples"].items():
+                    example = resolved(example)
                     errors = list(OAS31Validator(schema).iter_errors(example["value"]))
                     assert not errors, (path, name, errors[0].message)
 
@@ -118,20 +143,64 @@ def test_every_error_stands_under_its_own_status():
     for *_, item in operations():
         for status, media in problems(item).items():
             for code, example in media["examples"].items():
+                example = resolved(example)
                 assert CATALOGUE[code] == (status, example["value"]["title"])
                 assert example["value"]["type"].endswith(f"/docs/errors/#{code}")
 
 
-def test_an_error_may_hold_only_the_codes_of_its_examples():
-    _, narrowed = description()["paths"]["/session/check"]["post"]["responses"]["400"]["content"][
-        "application/problem+json"
-    ]["schema"]["allOf"]
-    assert narrowed["properties"]["code"]["enum"] == [
-        "parse_error",
-        "validation_error",
-        "invalid_code",
-        "host_not_allowed",
-    ]
+def test_every_error_is_one_problem_so_that_clients_get_one_type():
+    schemes = [media["schema"] for *_, item in operations() for media in problems(item).values()]
+    assert schemes == [{"$ref": "#/components/schemas/Problem"}] * len(schemes)
+    assert schemas()["ErrorCode"]["enum"] == list(CATALOGUE)
+
+
+def test_an_answer_names_its_codes():
+    answered = problems(description()["paths"]["/session/check"]["post"])[400]
+    assert list(answered["examples"]) == ["parse_error", "validation_error", "invalid_code", "host_not_allowed"]
+
+
+def test_every_id_has_64_bits():
+    def integers(node, name=""):
+        if isinstance(node, dict):
+            if node.get("type") in ("integer", ["integer", "null"]) and node.get("maximum") == MAX_ID:
+                yield node
+            for value in node.values():
+                yield from integers(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from integers(value)
+
+    found = list(integers(description()))
+    assert len(found) == 6
+    assert all(schema["format"] == "int64" for schema in found)
+
+
+def test_a_recipient_is_a_plain_string():
+    for name in ("SessionCreateRequest", "ManualSendRequest"):
+        to = schemas()[name]["properties"]["to"]
+        assert to["type"] == "string"
+        assert not to.keys() & {"anyOf", "oneOf", "allOf"}
+
+
+def test_a_verify_token_has_one_type():
+    for name in ("SessionCheckResponse", "SessionVerifyRequest"):
+        token = schemas()[name]["properties"]["verify_token"]
+        assert (token["type"], token["format"]) == ("string", "uuid")
+
+
+def test_no_two_components_have_the_same_words():
+    words = [word for schema in schemas().values() for word in schema.get("enum", []) if isinstance(word, str)]
+    assert {word for word in words if words.count(word) > 1} == set()
+
+
+def test_an_operation_leads_to_the_next():
+    links = {
+        item["operationId"]: {link["operationId"] for link in item["responses"]["200"].get("links", {}).values()}
+        for *_, item in operations()
+    }
+    assert links["createSession"] == {"checkSession", "sendSession", "listSessionChannels", "readSessionSettings"}
+    assert links["checkSession"] == {"verifySession"}
+    assert links["sendMessage"] == {"readMessage"}
 
 
 def test_it_lists_the_values_that_the_service_knows():
@@ -143,8 +212,8 @@ def test_it_lists_the_values_that_the_service_knows():
 
 def test_sent_to_may_be_null_and_says_so():
     sent_to = schemas()["SessionCreateResponse"]["properties"]["sent_to"]
-    assert {"$ref": "#/components/schemas/Null"} in sent_to["oneOf"]
-    assert schemas()["Null"] == {"type": "null"}
+    assert sent_to["oneOf"] == [{"$ref": "#/components/schemas/Channel"}, {"type": "null"}]
+    assert "Null" not in schemas()
     assert "null when none has yet" in sent_to["description"]
 
 
@@ -174,4 +243,6 @@ def test_the_callback_is_there_with_its_signature():
         "webhook-signature",
     ]
     assert schemas()["ManualMessageFinished"]["required"] == ["channel", "error", "finished_at", "id", "status"]
-    assert schemas()["FinalStatus"]["enum"] == [status.value for status in FINAL]
+    finished = schemas()["ManualMessageFinished"]["properties"]["status"]
+    assert finished["enum"] == [status.value for status in FINAL]
+    assert called["operationId"] == "messageFinished" and called["security"] == []

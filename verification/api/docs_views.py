@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -10,7 +13,11 @@ from typing import Any
 from csp.decorators import csp_replace
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import re_accepts_gzip
 from django.shortcuts import render
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.encoding import force_bytes
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
@@ -30,15 +37,37 @@ def description() -> dict[str, Any]:
     return made
 
 
-@require_safe
-def openapi_json(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(OpenApiJsonRenderer().render(description()), content_type="application/json")
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The description in one format, made and compressed once, because anybody may ask for it."""
+
+    content_type: str
+    plain: bytes
+    compressed: bytes
+    etag: str
+
+
+@lru_cache(maxsize=2)
+def _document(name: str) -> Document:
+    renderer = OpenApiJsonRenderer() if name == "json" else OpenApiYamlRenderer()
+    plain = force_bytes(renderer.render(description()))
+    etag = f'"{hashlib.sha256(plain).hexdigest()[:32]}"'
+    return Document(f"application/{name}", plain, gzip.compress(plain, mtime=0), etag)
 
 
 @require_safe
-def openapi_yaml(request: HttpRequest) -> HttpResponse:
-    text = OpenApiYamlRenderer().render(description())  # type: ignore[no-untyped-call]
-    return HttpResponse(text, content_type="application/yaml")
+def openapi(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Serve the description as ``json`` or ``yaml``, compressed for whoever accepts gzip."""
+    document = _document(name)
+    if unchanged := get_conditional_response(request, etag=document.etag):
+        return unchanged
+    is_compressed = re_accepts_gzip.search(request.headers.get("Accept-Encoding", ""))
+    content = document.compressed if is_compressed else document.plain
+    response = HttpResponse(content, content_type=document.content_type, headers={"ETag": document.etag})
+    if is_compressed:
+        response["Content-Encoding"] = "gzip"
+    patch_vary_headers(response, ["Accept-Encoding"])
+    return response
 
 
 @require_safe

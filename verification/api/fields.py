@@ -67,6 +67,8 @@ class Fields:
         value = self._get(name, required=False)
         if value is None:
             return None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # JSON has one kind of number: 38.0 is 38
         if isinstance(value, bool) or not isinstance(value, int):
             self._wrong(name, "invalid_type", "Give a whole number.")
             return None

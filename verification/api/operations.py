@@ -329,7 +329,7 @@ Only messages of manual/send can be read, and only with a key of the same projec
     parameters=[
         OpenApiParameter(
             "id",
-            {"type": "integer", "minimum": 1, "maximum": MAX_ID},
+            {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID},
             OpenApiParameter.PATH,
             description="The `message_id` that manual/send returned. Anything that is not such a number is 404.",
         )

@@ -136,6 +136,31 @@ CALLBACK_HEADERS = {
 }
 
 
+_NULL = {"$ref": "#/components/schemas/Null"}
+
+
+def _link(operation: str, description: str, **parameters: str) -> dict[str, Any]:
+    return {"operationId": operation, "description": description, **({"parameters": parameters} if parameters else {})}
+
+
+_SESSION_ID = "$response.body#/session_id"
+# From an operation's answer to what can be called with it. A value of a body is told in words: tools that read links
+# take a body as text alone.
+LINKS = {
+    "createSession": {
+        "check": _link("checkSession", "Check what the user typed: `session_id` goes into the body."),
+        "send": _link("sendSession", "Send the code again: `session_id` goes into the body."),
+        "channels": _link("listSessionChannels", "The channels of this session.", session_id=_SESSION_ID),
+        "settings": _link("readSessionSettings", "The settings of this session.", session_id=_SESSION_ID),
+    },
+    "checkSession": {
+        "verify": _link("verifySession", "Redeem the token on your server: `verify_token` goes into the body."),
+    },
+    "sendMessage": {
+        "message": _link("readMessage", "Read what became of the message.", id="$response.body#/message_id"),
+    },
+}
+
 # --- operations --------------------------------------------------------------------------------------------------
 
 
@@ -205,19 +230,25 @@ def problems(codes: set[str]) -> dict[tuple[int, str], OpenApiResponse]:
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A postprocessing hook: what the generator cannot be told by decorators and serializers."""
+    """Add what decorators and serializers cannot tell the generator. This is a postprocessing hook."""
+    components = result["components"]
     result["info"]["description"] = OVERVIEW.read_text()
     result["tags"] = TAGS
-    result["components"]["headers"] = ANSWER_HEADERS
+    components["headers"] = ANSWER_HEADERS
+    components["examples"] = {}
     # Either a phone number or an e-mail address.
-    result["components"]["schemas"]["SessionVerifyResponse"].update(minProperties=1, maxProperties=1)
+    components["schemas"]["SessionVerifyResponse"].update(minProperties=1, maxProperties=1)
     for path in result["paths"].values():
         for described in path.values():
+            described.setdefault("security", [])  # a missing one reads as forgotten
             for status, response in described["responses"].items():
                 _add_headers(status, response)
-                _narrow(status, response["content"])
+                _share_examples(response["content"], components["examples"])
+            if links := LINKS.get(described["operationId"]):
+                described["responses"]["200"]["links"] = links
             for callback in described.get("callbacks", {}).values():
-                _add_callback_headers(callback)
+                _complete_callback(callback)
+    _keep_generators_happy(components["schemas"])
     return result
 
 
@@ -227,19 +258,45 @@ def _add_headers(status: str, response: dict[str, Any]) -> None:
     response["headers"] = {**references, **response.get("headers", {})}
 
 
-def _add_callback_headers(callback: dict[str, Any]) -> None:
+def _complete_callback(callback: dict[str, Any]) -> None:
     for path in callback.values():
+        path["post"]["operationId"] = "messageFinished"
+        path["post"]["security"] = []
         path["post"]["parameters"] = [
             {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
             for name, text in CALLBACK_HEADERS.items()
         ]
 
 
-def _narrow(status: str, content: dict[str, Any]) -> None:
-    """An error answer may hold only the codes that it has examples of, which are named by them."""
+def _share_examples(content: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Move the examples of problems to the components, one a code. An answer's codes are the names of its examples."""
     if PROBLEM_JSON not in content:
         return
     media = content[PROBLEM_JSON]
-    media["examples"] = {example["value"]["code"]: example for example in media["examples"].values()}
-    narrowed = {"status": {"const": int(status)}, "code": {"enum": list(media["examples"])}}
-    media["schema"] = {"allOf": [media["schema"], {"type": "object", "properties": narrowed}]}
+    by_code = {example["value"]["code"]: example for example in media["examples"].values()}
+    shared.update(by_code)
+    media["examples"] = {code: {"$ref": f"#/components/examples/{code}"} for code in by_code}
+
+
+def _keep_generators_happy(schemas: dict[str, Any]) -> None:
+    """Write in place what would become a type of its own in generated clients.
+
+    A component for null becomes a class, and an enum that repeats another's words does not compile in Go.
+    """
+    schemas.pop("Null")
+    _write_null_in_place(schemas)
+    finished = schemas["ManualMessageFinished"]["properties"]["status"]
+    finished.pop("allOf")
+    finished.update(type="string", enum=schemas.pop("FinalStatus")["enum"])
+
+
+def _write_null_in_place(node: Any) -> None:
+    if isinstance(node, dict):
+        for key in ("oneOf", "anyOf"):
+            if key in node:
+                node[key] = [{"type": "null"} if one == _NULL else one for one in node[key]]
+        for value in node.values():
+            _write_null_in_place(value)
+    elif isinstance(node, list):
+        for value in node:
+            _write_null_in_place(value)

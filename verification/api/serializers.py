@@ -12,6 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from verification.api.fields import CHALLENGE_TOKEN_MAX_CHARACTERS, CODE_MAX_CHARACTERS, MAX_ID, URL_MAX_CHARACTERS
+from verification.errors import CATALOGUE
 
 # --- values ------------------------------------------------------------------------------------------------------
 
@@ -37,6 +38,7 @@ CHALLENGE_PROVIDERS = [
     ("hcaptcha", "hCaptcha"),
     ("recaptcha", "Google reCAPTCHA"),
 ]
+ERROR_CODES = [(code, title) for code, (_, title) in CATALOGUE.items()]
 FIELD_ERRORS = [
     ("required", "the field is missing"),
     ("null", "a required field is null"),
@@ -51,33 +53,21 @@ FIELD_ERRORS = [
 CODE_LENGTHS = [(4, "3 wrong codes lock the session"), (6, "5 wrong codes lock the session")]
 
 ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
-UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ENVELOPE = r"^aes256:[A-Za-z0-9+/]{16}:[A-Za-z0-9+/]{6}(==|[A-Za-z0-9+/]{2}):[A-Za-z0-9+/]{22}==$"
 DIGITS = r"^([0-9]{4}|[0-9]{6})$"
-PHONE = {
-    "title": "Phone number",
-    "type": "string",
-    "format": "phone",
-    "pattern": r"^\+[0-9][0-9 ()./-]{6,38}$",
-    "description": "International, with a plus and the country code; spaces and ( ) . / - may stand between digits.",
-    "examples": ["+46701740605"],
-}
-EMAIL = {
-    "title": "E-mail address",
-    "type": "string",
-    "format": "email",
-    "maxLength": 254,
-    "description": "One plain address; a domain in another script is turned into its ASCII form.",
-    "examples": ["ada@example.com"],
-}
 
 
 @extend_schema_field(
     {
-        "anyOf": [PHONE, EMAIL],
-        "description": "The recipient. With an `@` it is an e-mail address, otherwise a phone number (E.164). Every "
-        "accepted writing of one number is one recipient; spaces around it are ignored. A number that cannot exist "
-        "is a `validation_error`; one that may not be sent to is `recipient_not_allowed`.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 1000,
+        "description": "The recipient. With an `@` it is an e-mail address: one plain address of at most 254 "
+        "characters, whose domain may be in another script. Otherwise it is a phone number (E.164): a plus, the "
+        "country code and the number; spaces and ( ) . / - may stand between digits. Every accepted writing of one "
+        "number is one recipient; spaces around it are ignored. A number that cannot exist is a `validation_error`; "
+        "one that may not be sent to is `recipient_not_allowed`.",
+        "examples": ["+46701740605", "ada@example.com"],
     }
 )
 class RecipientField(serializers.CharField):
@@ -143,11 +133,9 @@ class SessionCreateRequest(serializers.Serializer[Any]):
     )
     send = serializers.BooleanField(
         required=False,
-        allow_null=True,
-        default=True,
-        help_text="False only creates the session, sends nothing and spends no send limit.",
+        allow_null=True,  # no ``default``: generated TypeScript would then ask for the member
+        help_text="Left out, true. False only creates the session, sends nothing and spends no send limit.",
     )
-
     challenge_token = challenge_token_field()
 
 
@@ -241,9 +229,7 @@ class Puzzle(serializers.Serializer[Any]):
 
 
 class SessionVerifyRequest(serializers.Serializer[Any]):
-    verify_token = serializers.RegexField(
-        UUID, min_length=36, max_length=36, help_text="The token from session/check: a UUID in lower case."
-    )
+    verify_token = serializers.UUIDField(help_text="The token from session/check: a UUID, written in lower case.")
 
 
 class SessionVerifyResponse(serializers.Serializer[Any]):
@@ -341,7 +327,9 @@ class Problem(serializers.Serializer[Any]):
     type = serializers.URLField(help_text="The page that explains this code.")
     title = serializers.CharField(help_text="The code in words; always the same for one code.")
     status = serializers.IntegerField(min_value=400, max_value=599, help_text="The HTTP status, once more.")
-    code = serializers.CharField(help_text="The stable value to program against.")
+    code = serializers.ChoiceField(
+        ERROR_CODES, help_text="The stable value to program against. Later versions may know more of them."
+    )
     detail = serializers.CharField(help_text="What happened this time, in English, for people.")
     request_id = serializers.CharField(
         help_text="Names this request, as `X-Request-Id` does. With it the operator finds a 500 in the log."
