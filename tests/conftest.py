@@ -99,6 +99,7 @@ def fresh_memory(request):
 
     challenges._failures.clear()
     keys._callers.clear()
+    keys._live_keys.clear()
     dispatch.recent_projects.clear()
     providers._live.clear()
     middleware._listed = (float("-inf"), frozenset())

@@ -88,6 +88,7 @@ def forget():
     from verification.services import dispatch, keys
 
     keys._callers.clear()
+    keys._live_keys.clear()
     dispatch.recent_projects.clear()
     providers._live.clear()
 

@@ -5,13 +5,14 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from django.db import connection
 
 from tests import clock, factories
 from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
 from verification.crypto import stored_digest
 from verification.models import Alert, ApiKey, Decision, KeyKind, Message, Session
-from verification.services import keys
+from verification.services import callers
 from verification.services.decisions import RULES
 from verification.services.keys import issue_key, revoke_key
 
@@ -234,15 +235,15 @@ def test_a_key_that_is_over_is_refused_within_a_second(api, project, end):
 
 
 def test_the_second_began_when_the_database_was_asked_not_when_it_answered(api, project, monkeypatch):
-    now, call = [1000.0], keys.sql.call
+    now, call = [1000.0], callers.sql.call
 
     def slow(function, **arguments):
         row = call(function, **arguments)
         now[0] += 0.9
         return row
 
-    monkeypatch.setattr(keys, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(keys, "sql", SimpleNamespace(call=slow))
+    monkeypatch.setattr(callers, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(callers, "sql", SimpleNamespace(call=slow))
     assert api.settings().status_code == 200
     revoke(project)
     now[0] += 0.1
@@ -377,6 +378,25 @@ def test_after_30_unknown_keys_in_a_minute_further_ones_are_held_off(api):
 def test_a_valid_key_passes_all_the_same(api):
     exhaust(api)
     assert api.settings().status_code == 200
+
+
+def test_a_valid_key_that_this_process_has_not_seen_passes_too(api, project):
+    exhaust(api)
+    settings_with(api, unknown_key())
+    factories.forget()
+    assert api.settings().status_code == 200
+
+
+def test_who_is_held_off_costs_the_database_no_look_up_for_a_key(api, project):
+    exhaust(api)
+    settings_with(api, unknown_key())
+    assert settings_with(api, unknown_key()).status_code == 429
+    with connection.cursor() as cursor:  # from here on each look-up of a key is a 500
+        cursor.execute("SELECT pg_get_functiondef('load_caller(bytea,bigint)'::regprocedure)")
+        [definition] = cursor.fetchone()
+        head = definition[: definition.index("LANGUAGE")]
+        cursor.execute(f"{head} LANGUAGE plpgsql AS $$ BEGIN RAISE 'asked'; END $$")
+    assert [settings_with(api, unknown_key()).status_code for _ in range(5)] == [429] * 5
 
 
 def test_missing_and_wrong_kinds_of_keys_do_not_count(api):

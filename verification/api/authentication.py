@@ -12,16 +12,17 @@ from verification.client import client_address
 from verification.errors import Refusal
 from verification.models import KeyKind
 from verification.services import keys, leaked_keys, limits
+from verification.services.callers import Caller
 
 HEADER = "HTTP_X_API_KEY"
 
 
 class KeyAuthentication(BaseAuthentication):
-    """Leaves the :class:`keys.Caller` in ``request.auth``, and the project's origins on Django's request."""
+    """Leaves the :class:`Caller` in ``request.auth``, and the project's origins on Django's request."""
 
     kind: ClassVar[KeyKind]
 
-    def authenticate(self, request: Request) -> tuple[None, keys.Caller]:
+    def authenticate(self, request: Request) -> tuple[None, Caller]:
         return None, identify(request._request, self.kind)
 
 
@@ -33,14 +34,15 @@ class SecretKeyAuthentication(KeyAuthentication):
     kind = KeyKind.SECRET
 
 
-def identify(request: HttpRequest, kind: KeyKind) -> keys.Caller:
+def identify(request: HttpRequest, kind: KeyKind) -> Caller:
     """Raises ``missing_api_key``, ``invalid_api_key``, ``rate_limited`` (unknown keys) and ``wrong_key_kind``."""
     text = request.META.get(HEADER, "")
     if not text:
         raise Refusal("missing_api_key", "Send your key in the x-api-key header.")
     address = client_address(request)
     try:
-        caller = keys.authenticate(text, client_address=address)
+        is_held_off = limits.has_sent_unknown_keys(address)
+        caller = keys.authenticate(text, client_address=address, is_held_off=is_held_off)
     except Refusal:
         limits.count_unknown_key(address)
         raise

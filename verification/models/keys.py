@@ -1,5 +1,9 @@
 """Keys that callers show, and secrets that callbacks are signed with."""
 
+from __future__ import annotations
+
+from datetime import datetime
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -11,6 +15,15 @@ from verification.models.projects import Project
 class KeyKind(models.TextChoices):
     API = "api", "API key"
     SECRET = "secret", "Secret key"
+
+
+class KeyQuerySet(models.QuerySet["ApiKey"]):
+    def live(self) -> KeyQuerySet:
+        """Neither revoked nor expired."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None)
+
+    def ended_before(self, moment: datetime) -> KeyQuerySet:
+        return self.filter(Q(expires_at__lt=moment) | Q(revoked_at__lt=moment))
 
 
 class ApiKey(models.Model):
@@ -27,6 +40,8 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="To the minute.")
+
+    objects = KeyQuerySet.as_manager()
 
     class Meta:
         ordering = ("-created_at",)

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from verification.services.configuration import CACHE_SECONDS
 
+KEPT_SECONDS = 60.0  # that a value nobody asks for is held, in memory alone
 MAX_AGE_SECONDS = 1.0  # that a value may have where another thread is just renewing it
 
 K = TypeVar("K")
@@ -22,6 +23,7 @@ class Remembered(Generic[K, V]):
 
     def __init__(self) -> None:
         self._values: dict[K, tuple[float, float, V]] = {}  # when it was read, its age from which one thread renews it
+        self._swept_at = time.monotonic()
 
     def get(self, key: K, load: Callable[[], V]) -> V:
         """The value of ``key``, by ``load`` if there is none that is fresh enough."""
@@ -33,9 +35,19 @@ class Remembered(Generic[K, V]):
                 return value
             self._values[key] = read_at, MAX_AGE_SECONDS, value
         value = load()
+        self._sweep(now)
         self._values[key] = now, CACHE_SECONDS, value
         return value
 
     def clear(self) -> None:
         """Read every value anew at its next use."""
         self._values.clear()
+
+    def _sweep(self, now: float) -> None:
+        """Drop, once a minute, what was not read within the last."""
+        if now - self._swept_at < KEPT_SECONDS:
+            return
+        self._swept_at = now
+        for key, (read_at, _, _) in list(self._values.items()):
+            if read_at < now - KEPT_SECONDS:
+                self._values.pop(key, None)

@@ -21,7 +21,7 @@ from verification import places
 from verification.crypto import DecryptionFailed, body_digests, decrypt, encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.models import IdempotentRequest
-from verification.services.keys import Caller
+from verification.services.callers import Caller
 
 KEPT = timedelta(hours=24)
 WAIT_MILLISECONDS = 5_000  # how long a parallel request waits for the answer of the first

@@ -9,22 +9,20 @@ from __future__ import annotations
 import logging
 import secrets
 import string
-import time
 import zlib
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
-from verification import sql
 from verification.crypto import stored_digest
 from verification.errors import Misuse, Refusal
 from verification.models import ApiKey, KeyKind, Project
 from verification.services import decisions
-from verification.services.configuration import CACHE_SECONDS, ProjectConfig
+from verification.services.callers import Caller, Callers
+from verification.services.fresh import Remembered
 from verification.services.networks import contain
 
 log = logging.getLogger(__name__)
@@ -34,7 +32,11 @@ RANDOM_CHARACTERS = 32  # 190 bits
 CHECKSUM_CHARACTERS = 6
 PREFIXES = {KeyKind.API: "ww_api_", KeyKind.SECRET: "ww_secret_"}
 SHOWN_CHARACTERS = 4  # of the random part, to know a key by
-MAX_CACHED_KEYS = 10_000
+MAX_LIVE_KEYS = 100  # of a project: one for each of a customer's apps and servers, and room to rotate them
+MAX_LISTED_KEYS = 20_000  # of all projects; beyond it a list of them takes longer to read than it spares
+
+_callers = Callers()
+_live_keys: Remembered[str, frozenset[bytes] | None] = Remembered()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +48,14 @@ class IssuedKey:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Whose request this is: the key, its kind, and the project as it was configured a moment ago."""
-
-    key_id: int
-    kind: str
-    project: ProjectConfig
-    expires_at: datetime | None
-    asked_at: float
-
-
+@transaction.atomic
 def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
-    """Make a key that lives ``expires_in`` seconds, or until it is revoked."""
+    """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`Misuse`."""
     if expires_in is not None and expires_in <= 0:
         raise Misuse("A key must live for at least a second.")
+    Project.objects.select_for_update().get(pk=project.pk)  # so that two do not both take the last place
+    if ApiKey.objects.live().filter(project=project).count() >= MAX_LIVE_KEYS:
+        raise Misuse(f"A project has at most {MAX_LIVE_KEYS} live keys. Revoke one that is not used any more.")
     random = "".join(secrets.choice(BASE62) for _ in range(RANDOM_CHARACTERS))
     text = PREFIXES[kind] + random + _checksum(random)
     key = ApiKey.objects.create(
@@ -83,7 +78,7 @@ def revoke_key(key_id: int) -> bool:
 def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
     """A new key of the same kind; the old one goes on for ``overlap``, or to its own end if that comes first.
 
-    Raises :class:`Misuse` for a key that is over.
+    Raises :class:`Misuse` for a key that is over, and where the project has too many.
     """
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
     now = timezone.now()
@@ -96,18 +91,21 @@ def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None
     return new
 
 
-def authenticate(text: str, *, client_address: str = "") -> Caller:
+def authenticate(text: str, *, client_address: str = "", is_held_off: bool = False) -> Caller:
     """Who holds this key.
+
+    The database is not asked for every unknown key of a caller who ``is_held_off`` for having sent too many: theirs are
+    looked for in a list of all live keys, which is read once in a second at most.
 
     Raises ``invalid_api_key``: one answer for unknown, expired and revoked keys, and for a secret key from outside its
     project's networks, so that nobody learns from another place that a stolen key is a good one.
     """
     digest = digest_of(text)
-    caller = _callers.get(digest)
-    if caller is None or time.monotonic() - caller.asked_at > CACHE_SECONDS:
-        if not is_well_formed(text):
+    caller = _callers.remembered(digest)
+    if caller is None:
+        if not is_well_formed(text) or (is_held_off and not _may_be_live(digest)):
             raise _refusal()
-        caller = _load(digest)
+        caller = _callers.read(digest)
     if caller is None or (caller.expires_at and caller.expires_at <= timezone.now()):
         raise _refusal()
     networks = caller.project.secret_key_networks
@@ -132,6 +130,18 @@ def is_well_formed(text: str) -> bool:
     return False
 
 
+def _may_be_live(digest: bytes) -> bool:
+    listed = _live_keys.get("all", _list_live_keys)
+    return listed is None or digest in listed
+
+
+def _list_live_keys() -> frozenset[bytes] | None:
+    """The digests of all live keys, or None where they are too many."""
+    digests = ApiKey.objects.live().order_by().values_list("digest", flat=True)[: MAX_LISTED_KEYS + 1]
+    listed = frozenset(bytes(digest) for digest in digests)
+    return listed if len(listed) <= MAX_LISTED_KEYS else None
+
+
 def _note_stranger(caller: Caller, client_address: str) -> None:
     log.warning(
         "Secret key %s of project %s was refused: %s is outside of the project's networks.",
@@ -145,31 +155,6 @@ def _note_stranger(caller: Caller, client_address: str) -> None:
 
 def _refusal() -> Refusal:
     return Refusal("invalid_api_key", "The key is unknown, expired or revoked.")
-
-
-_callers: dict[bytes, Caller] = {}
-
-
-def _load(digest: bytes) -> Caller | None:
-    asked_at = time.monotonic()  # how old the answer is
-    row = sql.call("load_caller", digest=digest)
-    if row is None:
-        _callers.pop(digest, None)
-        return None
-    caller = Caller(row.key_id, row.kind, ProjectConfig(row.project), row.expires_at, asked_at)
-    if len(_callers) >= MAX_CACHED_KEYS:
-        _callers.clear()
-    _callers[digest] = caller
-    if row.is_use_due:
-        _note_use(row.key_id)
-    return caller
-
-
-def _note_use(key_id: int) -> None:
-    """Keep ``last_used_at`` to the minute: of all processes, one writes it once a minute."""
-    now = timezone.now()
-    due = Q(last_used_at=None) | Q(last_used_at__lt=now - timedelta(minutes=1))
-    ApiKey.objects.filter(due, pk=key_id).update(last_used_at=now)
 
 
 def _checksum(random: str) -> str:

@@ -7,17 +7,19 @@ from datetime import date
 from django.utils import timezone
 
 from verification.services import alerts
-from verification.services.keys import Caller
+from verification.services.callers import Caller
 
 ORIGIN_SHOWN_CHARACTERS = 100
 
-_told_of: set[tuple[int, date]] = set()  # by this process, to spare the database; the alert itself is told once
+_told_of: dict[
+    int, date
+] = {}  # which key on which day, by this process, to spare the database; the alert itself is told once
 
 
 def note_browser(caller: Caller, origin: str) -> None:
     """Tell the owner, once a day, that a secret key came with an origin: browsers send one, so it is in a page."""
     today = timezone.now().date()
-    if (caller.key_id, today) in _told_of:
+    if _told_of.get(caller.key_id) == today:
         return
     alerts.raise_alert(
         project_id=caller.project.id,
@@ -28,4 +30,4 @@ def note_browser(caller: Caller, origin: str) -> None:
         "as browsers send it. Whoever opens that page can read the key. Take it out of the page, where an API key is "
         "enough, and rotate it. If it is your server that passes the header on, let it leave that out.",
     )
-    _told_of.add((caller.key_id, today))
+    _told_of[caller.key_id] = today

@@ -74,8 +74,12 @@ def is_over_creates(project: ProjectConfig, client_address: str) -> bool:
 
 def count_unknown_key(client_address: str) -> None:
     """One request with an unknown key from this address. Raises ``rate_limited``."""
-    item = RateLimitItemPerMinute(UNKNOWN_KEYS_PER_MINUTE)
-    _hit(item, f"key:{network_of(client_address)}", "Too many unknown keys came from this client address.")
+    _hit(*_unknown_keys(client_address), "Too many unknown keys came from this client address.")
+
+
+def has_sent_unknown_keys(client_address: str) -> bool:
+    """Whether this process knows the address to be over the limit of unknown keys. Asks nobody."""
+    return bool(_full) and _full.get(_unknown_keys(client_address), 0.0) > time.monotonic()
 
 
 def stranger(project: ProjectConfig, client_address: str) -> str:
@@ -118,6 +122,10 @@ def network_of(client_address: str) -> str:
     if address.version == 4:
         return str(address)
     return str(ipaddress.ip_network((address, IPV6_SITE_PREFIX), strict=False))
+
+
+def _unknown_keys(client_address: str) -> tuple[RateLimitItem, str]:
+    return RateLimitItemPerMinute(UNKNOWN_KEYS_PER_MINUTE), f"key:{network_of(client_address)}"
 
 
 def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | None:

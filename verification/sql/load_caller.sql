@@ -56,11 +56,15 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
 $$;
 
 -- The live key with this digest and its enabled project, or no row: unknown, expired, revoked and disabled look alike.
-CREATE OR REPLACE FUNCTION load_caller(p_digest bytea)
-RETURNS TABLE (key_id bigint, kind text, expires_at timestamptz, is_use_due boolean, project jsonb)
+-- A project whose description the caller has just read is not described again.
+CREATE OR REPLACE FUNCTION load_caller(p_digest bytea, p_known_project bigint)
+RETURNS TABLE (
+    key_id bigint, kind text, project_id bigint, expires_at timestamptz, is_use_due boolean, project jsonb
+)
 LANGUAGE sql STABLE AS $$
-    SELECT key.id, key.kind, key.expires_at,
-           coalesce(key.last_used_at < now() - interval '1 minute', true), describe_project(project)
+    SELECT key.id, key.kind, key.project_id, key.expires_at,
+           coalesce(key.last_used_at < now() - interval '1 minute', true),
+           CASE WHEN key.project_id IS DISTINCT FROM p_known_project THEN describe_project(project) END
     FROM verification_apikey AS key
     JOIN verification_project AS project ON project.id = key.project_id
     WHERE key.digest = p_digest
