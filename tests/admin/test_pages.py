@@ -195,8 +195,8 @@ def test_the_overview_says_what_keeps_codes_from_going_out(panel):
             provider=project.providers.first(), defaults={"open_until": timezone.now(), "reason": f"{project} is down"}
         )
     KillSwitch.objects.get_or_create(subject="voice", defaults={"reason": "Fraud"})
-    troubles = panel.as_("owner").get(reverse("admin:index")).context["troubles"]
-    shown = [f"{trouble.text} {trouble.detail}" for trouble in troubles]
+    state = panel.as_("owner").get(reverse("admin:index")).context["state"]
+    shown = [f"{trouble.text} {trouble.detail}" for trouble in state.lines]
     assert any("stopped Voice call" in line for line in shown)
     assert any("budget of SMS in Ours is used up" in line for line in shown)
     assert any("Ours is down" in line for line in shown)
@@ -281,7 +281,8 @@ def test_a_row_cannot_be_asked_for_by_another_column(panel):
 def test_the_filters_themselves_work(panel):
     client = panel.as_("root")
     for query in (
-        {"status__exact": "failed"},
+        {"status": "failed"},
+        {"status": "lost"},
         {"since": "day"},
         {"project": panel.project.pk},
         {"channel__exact": "sms"},

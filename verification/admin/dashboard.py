@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -15,27 +16,30 @@ from django.utils import timezone
 from verification.admin.decisions import title_of
 from verification.admin.display import ago, channel_icon, country
 from verification.admin.scoping import own_projects
+from verification.admin.state_line import state_line
 from verification.admin.troubles import budgets_of, troubles_of
 from verification.models import (
     ApiKey,
     ChannelType,
     Decision,
     GuardBlock,
+    KeyKind,
     Message,
     MessageStatus,
     Provider,
     Session,
 )
-from verification.services import guard
+from verification.services import delivery_state, figures, guard
 from verification.services.alerts import unread_count
 
-DAY = timedelta(hours=24)
 PATIENCE_MS = 2000  # a page that is looked at all day must not load the database for longer
+FAILURES_READ = 50  # of which those of one reason are shown together
 FAILURES_SHOWN = 5
 COUNTRIES_SHOWN = 8
 RULES_SHOWN = 6
 BUDGETS_SHOWN = 6
-WAITS_TOO_LONG = timedelta(seconds=60)  # a worker takes a message within one
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,22 @@ class Row:
         return round(100 * self.delivered / self.total) if self.total else 0
 
 
+@dataclass(slots=True)
+class Failures:
+    """Messages that were lost for one reason, the latest of them and how many alike there are."""
+
+    message: Message
+    number: int = 0
+
+    @property
+    def icon(self) -> str:
+        return channel_icon(self.message.channel)
+
+    @property
+    def ago(self) -> str:
+        return ago(self.message.created_at)
+
+
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Unfold's callback for the index page."""
     projects = own_projects(request.user)
@@ -73,10 +93,14 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     budgets = budgets_of(projects)
     context |= {
         "title": "Overview",
-        "troubles": troubles_of(request, projects, budgets),
+        "state": state_line(
+            _in_time(lambda: delivery_state.state_of(projects)),
+            troubles_of(request, projects, budgets),
+            is_new=not steps[-1].is_done,
+        ),
         "budgets": budgets[:BUDGETS_SHOWN],
         "steps": steps if not all(step.is_done for step in steps) else [],
-        "figures": _figures(projects),
+        "figures": _in_time(lambda: _count(projects)),
         "unread_alerts": unread_count(projects),
     }
     return context
@@ -111,7 +135,7 @@ def _steps(request: HttpRequest, projects: Any) -> list[Step]:
             "Issue an API key",
             "Browsers and apps call the session endpoints with it. It is shown once.",
             reverse("admin:verification_project_issue_key", args=(first.pk,)) if first else "",
-            ApiKey.objects.filter(project__in=projects, revoked_at=None).exists(),
+            ApiKey.objects.live().filter(project__in=projects, kind=KeyKind.API).exists(),
         ),
         Step(
             "Send the first code",
@@ -122,82 +146,68 @@ def _steps(request: HttpRequest, projects: Any) -> list[Step]:
     ]
 
 
-def _figures(projects: Any) -> dict[str, Any] | None:
-    """None where counting takes too long: on a service that sends millions a day the overview still opens."""
+def _in_time(ask: Callable[[], T]) -> T | None:
+    """None where the database takes too long: on a service that sends millions a day the overview still opens."""
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_MS])
-            return _count(projects)
+            return ask()
     except DatabaseError:
         return None
 
 
 def _count(projects: Any) -> dict[str, Any]:
     now = timezone.now()
-    scope = {"project__in": projects, "created_at__gte": now - DAY}
-    sessions = Session.objects.filter(**scope).aggregate(
-        total=Count("pk"), verified=Count("pk", filter=Q(verified_at__isnull=False))
-    )
-    counted = Message.objects.filter(**scope).order_by().values_list("channel", "status").annotate(number=Count("pk"))
-    numbers = {(channel, status): number for channel, status, number in counted}
-    by_status = {
-        status: sum(number for (_, found), number in numbers.items() if found == status) for status in MessageStatus
-    }
-    moving = Message.objects.filter(**scope).aggregate(
-        last_sent=Max("sent_at"),
-        stuck=Count(
-            "pk",
-            filter=Q(
-                status__in=(MessageStatus.QUEUED, MessageStatus.SENDING),
-                created_at__lt=now - WAITS_TOO_LONG,
-                expires_at__gt=now,
-            ),
-        ),
-    )
+    day = timedelta(hours=figures.HOURS)
+    counted = figures.total(figures.count(projects).values())
     refusals = (
-        Decision.objects.filter(project__in=projects, last_at__gte=now - DAY)
+        Decision.objects.filter(project__in=projects, last_at__gte=now - day)
         .order_by()
         .values_list("rule")
         .annotate(times=Sum("count"))
         .order_by("-times")
     )
-    failures = Message.objects.filter(**scope, status=MessageStatus.FAILED).select_related("project", "provider")
+    lost = Message.objects.filter(project__in=projects, created_at__gte=now - day, status__in=figures.LOST)
     return {
-        "sessions": sessions["total"],
-        "verified": sessions["verified"],
-        "rate": round(100 * sessions["verified"] / sessions["total"]) if sessions["total"] else None,
-        "messages": sum(by_status.values()),
-        "delivered": by_status[MessageStatus.SUCCESS],
-        "last_sent": ago(moving["last_sent"]) if moving["last_sent"] else "",
-        "stuck": moving["stuck"],
+        "sessions": counted.sessions,
+        "verified": counted.verified,
+        "rate": counted.percent,
+        "messages": counted.number(),
+        "delivered": counted.number(MessageStatus.SUCCESS),
         "refusals": [{"rule": rule, "title": title_of(rule), "times": times} for rule, times in refusals[:RULES_SHOWN]],
         "refused": sum(times for _, times in refusals),
-        "failed": by_status[MessageStatus.FAILED] + by_status[MessageStatus.EXPIRED],
-        "rows": [row for row in (_row(channel, numbers) for channel in ChannelType.values) if row.total],
+        "failed": counted.lost,
+        "rows": [row for row in (_row(channel, counted) for channel in ChannelType.values) if row.total],
         "countries": [
             {"line": line, "name": country(line.subject) if line.subject else "No country"}
-            for line in guard.by_country(projects, hours=24)[:COUNTRIES_SHOWN]
+            for line in guard.by_country(projects, hours=figures.HOURS)[:COUNTRIES_SHOWN]
         ],
         "blocks": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
-        "failures": [
-            {"message": message, "icon": channel_icon(message.channel), "ago": ago(message.created_at)}
-            for message in failures.order_by("-created_at")[:FAILURES_SHOWN]
-        ],
+        "failures": _failures(lost.select_related("project", "provider").order_by("-created_at")),
     }
 
 
-def _row(channel: str, numbers: dict[tuple[str, str], int]) -> Row:
-    def count(*statuses: MessageStatus) -> int:
-        return sum(numbers.get((channel, status), 0) for status in statuses)
+def _failures(lost: QuerySet[Message]) -> list[Failures]:
+    """The latest, those of one reason together."""
+    found: dict[tuple[Any, ...], Failures] = {}
+    for message in lost[:FAILURES_READ]:
+        alike = (message.project_id, message.channel, message.provider_id, message.status, message.error)
+        found.setdefault(alike, Failures(message)).number += 1
+    return list(found.values())[:FAILURES_SHOWN]
+
+
+def _row(channel: str, counted: figures.Figures) -> Row:
+    def number(*statuses: MessageStatus) -> int:
+        return counted.number(*statuses, channel=channel)
 
     return Row(
         label=str(ChannelType(channel).label),
         icon=channel_icon(channel),
-        link=f"{reverse('admin:verification_message_changelist')}?channel__exact={channel}&since=day",
-        total=count(*MessageStatus),
-        delivered=count(MessageStatus.SUCCESS),
-        under_way=count(MessageStatus.QUEUED, MessageStatus.SENDING, MessageStatus.SENT),
-        failed=count(MessageStatus.FAILED),
-        expired=count(MessageStatus.EXPIRED),
+        link=f"{reverse('admin:verification_message_changelist')}?channel__exact={channel}&since=day&test=without",
+        total=number(),
+        delivered=number(MessageStatus.SUCCESS),
+        under_way=number(MessageStatus.QUEUED, MessageStatus.SENDING, MessageStatus.SENT),
+        failed=number(MessageStatus.FAILED),
+        expired=number(MessageStatus.EXPIRED),
     )

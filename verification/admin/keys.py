@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -63,10 +63,10 @@ class StateFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [("active", "Active"), ("expired", "Expired"), ("revoked", "Revoked")]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         now = timezone.now()
         if self.value() == "active":
-            return queryset.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
+            return queryset.live()
         if self.value() == "expired":
             return queryset.filter(expires_at__lte=now, revoked_at=None)
         if self.value() == "revoked":

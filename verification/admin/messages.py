@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
@@ -16,6 +17,8 @@ from verification.admin.scoping import ProjectFilter, ScopedInline
 from verification.admin.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.codes import is_session_id
 from verification.models import DeliveryAttempt, Message, MessageStatus
+from verification.services import figures
+from verification.services.delivery_state import waiting_messages
 
 OUTCOME_VARIANTS = {
     "accepted": "success",
@@ -25,6 +28,27 @@ OUTCOME_VARIANTS = {
     "not_applicable": "neutral",
     "declined": "neutral",
 }
+
+
+class StatusFilter(admin.SimpleListFilter):
+    """By status, or by what the overview counts together."""
+
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        together = [("lost", "Failed or expired"), ("waiting", "Waiting for over a minute")]
+        return [*((value, str(text)) for value, text in MessageStatus.choices), *together]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
+        match self.value():
+            case "lost":
+                return queryset.filter(status__in=figures.LOST)
+            case "waiting":
+                return waiting_messages(queryset)
+            case value if value in MessageStatus.values:
+                return queryset.filter(status=value)
+        return queryset
 
 
 class AttemptInline(ScopedInline):
@@ -67,7 +91,7 @@ class MessageAdmin(NewestFirstAdmin):
         "project",
         "created",
     )
-    list_filter = (ProjectFilter, "status", "channel", CreatedFilter, TestFilter)
+    list_filter = (ProjectFilter, StatusFilter, "channel", CreatedFilter, TestFilter)
     list_select_related = ("project", "recipient", "provider")
     search_fields = ("id",)
     search_help_text = "Whole address, message or session id"
@@ -114,7 +138,7 @@ class MessageAdmin(NewestFirstAdmin):
         return (("inbox/", "verification_inbox", inbox_view),)
 
     def has_index_for(self, used: dict[str, Any]) -> bool:
-        return set(used.get("status__exact", ())) & {MessageStatus.FAILED, MessageStatus.EXPIRED} != set()
+        return used.get("status") in (*figures.LOST, "lost", "waiting")
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         if term.isascii() and term.isdigit() and len(term) <= 16:

@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from verification.models.projects import Project
+from verification.models.querysets import Expiring
 
 
 class KeyKind(models.TextChoices):
@@ -62,6 +63,8 @@ class WebhookSecret(models.Model):
     secret = models.BinaryField(editable=False, help_text="Encrypted.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
+
+    objects = Expiring["WebhookSecret"].as_manager()
 
     class Meta:
         ordering = ("-created_at",)

@@ -120,6 +120,11 @@ class Message(models.Model):
                 condition=Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
             ),
             models.Index(name="message_falls_back", fields=("fallback_at",), condition=Q(fallback_at__isnull=False)),
+            models.Index(
+                name="message_lost",
+                fields=("finished_at",),
+                condition=Q(status__in=(MessageStatus.FAILED, MessageStatus.EXPIRED), sent_at__isnull=True),
+            ),
             models.Index(name="message_awaits_receipt", fields=("due_at",), condition=Q(status=MessageStatus.SENT)),
             models.Index(
                 name="message_by_provider_id",

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
-from django.utils import timezone
 
 from verification.models import ApiKey, ChannelType, KeyKind, Membership, Project
 from verification.services.keys import digest_of, issue_key
@@ -121,13 +119,10 @@ def _write(path: Path, demo: Demo) -> None:
 
 
 def _still_true(demo: Demo) -> Demo:
-    now = timezone.now()
     live = {
         bytes(digest)
-        for digest in ApiKey.objects.filter(
-            Q(expires_at=None) | Q(expires_at__gt=now), project__is_enabled=True, revoked_at=None
-        )
-        .filter(digest__in=[digest_of(demo.api_key), digest_of(demo.secret_key)])
+        for digest in ApiKey.objects.live()
+        .filter(project__is_enabled=True, digest__in=[digest_of(demo.api_key), digest_of(demo.secret_key)])
         .values_list("digest", flat=True)
     }
     user = User.objects.filter(username=demo.admin_user, is_active=True).first()

@@ -31,9 +31,8 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
 
 def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
     """The secrets that sign now, the newest first, each with the time at which it stops."""
-    live = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
     place = places.webhook_secret(project.public_id)
-    return [(decrypt(bytes(row.secret), place=place), row.expires_at) for row in project.webhook_secrets.filter(live)]
+    return [(decrypt(bytes(row.secret), place=place), row.expires_at) for row in project.webhook_secrets.live()]
 
 
 @transaction.atomic

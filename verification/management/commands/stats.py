@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, Q
-from django.utils import timezone
-
 from verification.management.base import WatchwordCommand, table
-from verification.models import Message, MessageStatus, Project, Session, Worker
-from verification.services import guard, workers
+from verification.models import MessageStatus, Project, Worker
+from verification.services import figures, guard, workers
 from verification.services.retention import is_overdue, last_purge
-
-HOURS = 24
 
 
 class Command(WatchwordCommand):
-    help = f"Sessions and messages of the last {HOURS} hours by project, and the workers. Test logins are left out."
+    help = (
+        f"Sessions and messages of the last {figures.HOURS} hours by project, and the workers. "
+        "Test logins are left out."
+    )
 
     def handle(self, *, json: bool, **_: Any) -> None:
         rows = collect()
@@ -31,7 +28,7 @@ class Command(WatchwordCommand):
         running = [describe(worker) for worker in workers.running()]
         text += f"\n\n{tell(running)}"
         text += f"\nLast purge: {purge['finished_at'] or 'none yet'}{', overdue' if purge['is_overdue'] else ''}"
-        self.show({"hours": HOURS, "projects": rows, "workers": running, "purge": purge}, text, as_json=json)
+        self.show({"hours": figures.HOURS, "projects": rows, "workers": running, "purge": purge}, text, as_json=json)
 
 
 def describe(worker: Worker) -> dict[str, Any]:
@@ -57,30 +54,17 @@ def tell(running: list[dict[str, Any]]) -> str:
 
 def collect() -> list[dict[str, Any]]:
     """One row a project, those without traffic included."""
-    recent = Q(created_at__gte=timezone.now() - timedelta(hours=HOURS), is_test=False)
-    verified = Count("verified_at")
-    sessions = {
-        project: (total, done)
-        for project, total, done in Session.objects.filter(recent)
-        .order_by()
-        .values_list("project")
-        .annotate(Count("id"), verified)
+    projects = list(Project.objects.order_by("id"))
+    counted = figures.count([project.pk for project in projects])
+    return [_row(project, counted.get(project.pk, figures.Figures())) for project in projects]
+
+
+def _row(project: Project, counted: figures.Figures) -> dict[str, Any]:
+    return {
+        "project": project.pk,
+        "name": project.name,
+        "sessions": counted.sessions,
+        "verified": counted.verified,
+        "messages": {status.value: counted.number(status) for status in MessageStatus},
+        "countries": [line.as_dict() for line in guard.by_country([project.pk], hours=figures.HOURS)],
     }
-    messages = {
-        (project, status): count
-        for project, status, count in Message.objects.filter(recent)
-        .order_by()
-        .values_list("project", "status")
-        .annotate(Count("id"))
-    }
-    return [
-        {
-            "project": project.pk,
-            "name": project.name,
-            "sessions": sessions.get(project.pk, (0, 0))[0],
-            "verified": sessions.get(project.pk, (0, 0))[1],
-            "messages": {status: messages.get((project.pk, status), 0) for status in MessageStatus.values},
-            "countries": [line.as_dict() for line in guard.by_country([project.pk], hours=HOURS)],
-        }
-        for project in Project.objects.order_by("id")
-    ]
