@@ -185,7 +185,8 @@ class BotMessage:
     language: str = ""
 
 
-HookEvent = Receipt | BotStarted | ContactShared | BotReachability | BotMessage
+BotEvent = BotStarted | ContactShared | BotReachability | BotMessage
+HookEvent = Receipt | BotEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ from redis.retry import Retry
 log = logging.getLogger(__name__)
 
 NAMESPACE = "watchword"
-MESSAGES, CONNECTIONS = "messages", "connections"  # the queues; the second is for workers that hold connections
+# The queues: the second is for workers that hold connections, the third for what users do in bots.
+MESSAGES, CONNECTIONS, BOTS = "messages", "connections", "bots"
 MAX_WAITING = 10_000  # so many wait only where no worker runs, or too few by far
 FULL_SECONDS = 0.005  # how long a consumer with no room looks away
 AWAY_SECONDS = 1.0  # how long a consumer leaves a broker alone that did not answer

@@ -19,11 +19,23 @@ from typing import Any
 
 import dramatiq
 from django.db import DatabaseError, close_old_connections, connections
+from redis.exceptions import RedisError
 
 from verification import addresses, sql
-from verification.broker import broker
+from verification.broker import AWAY_SECONDS, BOTS, broker
 from verification.models import Worker
-from verification.services import alerts, callbacks, connected, dispatch, fallback, guard, retention, sweeping, workers
+from verification.services import (
+    alerts,
+    callbacks,
+    connected,
+    dispatch,
+    fallback,
+    guard,
+    retention,
+    sweeping,
+    updates,
+    workers,
+)
 from verification.services.rendering import languages
 from verification.services.shares import Neighbours, Shares
 from verification.tasks import deliver_connected, deliver_message
@@ -40,6 +52,8 @@ GUARD_SECONDS = 5.0
 GUARD_SHARE = 0.05  # of the time at most: with much to count, it is counted less often
 SWEEP_THREADS = 8
 CALLBACK_THREADS = 8
+BOT_THREADS = 8
+MAX_RINGS = 100  # wake-ups that are taken off their line at once; each says no more than that there is something
 ALERT_THREADS = 2
 FALLBACK_BATCH = 50
 PURGE_ASK_SECONDS = 60.0
@@ -72,6 +86,8 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     signals.get()
     log.info("The worker is stopping.")
     stopping.set()
+    for poller in polling:
+        poller.bell.set()
     dispatch.stop_offering()
     give_up_at = time.monotonic() + STOP_SECONDS
     worker.stop(timeout=int(STOP_SECONDS * 1000))
@@ -87,7 +103,8 @@ class Poller(threading.Thread):
     """Claims rows that are due and works on them in threads of its own.
 
     ``claim`` is asked for at most so many rows as there are free threads, and told of those that are being worked on;
-    ``work`` gets one row; ``tidy`` runs before each round.
+    ``work`` gets one row; ``tidy`` runs before each round. ``bell`` is rung for a round at once, also by each
+    wake-up that comes over ``queue_name``.
     """
 
     def __init__(
@@ -99,18 +116,24 @@ class Poller(threading.Thread):
         work: Callable[[Any], object] = lambda row: None,
         tidy: Callable[[], None] = lambda: None,
         threads: int = 1,
+        queue_name: str = "",
     ) -> None:
         super().__init__(name=name, daemon=True)
         self.stopping = stopping
         self.claim, self.work, self.tidy, self.threads = claim, work, tidy, threads
         self.pool = futures.ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.in_hand: dict[futures.Future[None], Any] = {}
+        self.bell = threading.Event()
+        self.queue_name = queue_name
 
     def run(self) -> None:
+        if self.queue_name:
+            Ringing(self.queue_name, self.bell, self.stopping).start()
         pause = 0.0
         while not self.stopping.wait(pause):
             try:
-                pause = 0.0 if self._round() else ROUND_SECONDS
+                self._round()
+                pause = 0.0
             except Exception as error:  # the database may be away, or not migrated yet
                 pause = min(max(ROUND_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
                 log.error("%s failed: %s. The next try is in %.0f s.", self.name, sql.reason(error), pause)
@@ -119,20 +142,24 @@ class Poller(threading.Thread):
         self.pool.shutdown(wait=True)
         connections.close_all()
 
-    def _round(self) -> bool:
-        """Whether the next one follows at once: a thread has become free, or soon will be."""
+    def _round(self) -> None:
+        """Ends when the next one is due: after a while, or at once when a thread has become free or the bell rings."""
+        self.bell.clear()
         try:
             self.tidy()
         finally:  # whatever becomes of that
             self._hand_out()
-        futures.wait(self.in_hand, timeout=ROUND_SECONDS, return_when=futures.FIRST_COMPLETED)
-        return bool(self.in_hand)
+        if not self.stopping.is_set():
+            self.bell.wait(ROUND_SECONDS)
 
     def _hand_out(self) -> None:
         self.in_hand = {future: row for future, row in self.in_hand.items() if not future.done()}
         if room := self.threads - len(self.in_hand):
             claimed = self.claim(room, list(self.in_hand.values()))
-            self.in_hand.update((self.pool.submit(self._work, row), row) for row in claimed)
+            for row in claimed:
+                future = self.pool.submit(self._work, row)
+                self.in_hand[future] = row
+                future.add_done_callback(lambda _: self.bell.set())
 
     def _work(self, row: Any) -> None:
         try:
@@ -142,6 +169,22 @@ class Poller(threading.Thread):
             log.error("%s: %s failed with %s", self.name, row[0], sql.reason(error))
         finally:
             close_old_connections()
+
+
+class Ringing(threading.Thread):
+    """Waits at a line of wake-ups and rings a poller's bell for them, so that it finds what is due at once."""
+
+    def __init__(self, queue_name: str, bell: threading.Event, stopping: threading.Event) -> None:
+        super().__init__(name=f"wake-ups of {queue_name}", daemon=True)
+        self.queue_name, self.bell, self.stopping = queue_name, bell, stopping
+
+    def run(self) -> None:
+        while not self.stopping.is_set():
+            try:
+                if broker.pop(self.queue_name, MAX_RINGS, seconds=ROUND_SECONDS):
+                    self.bell.set()
+            except RedisError:  # the poller looks by itself, and the broker's consumers say that it is away
+                self.stopping.wait(AWAY_SECONDS)
 
 
 class Upkeep:
@@ -231,7 +274,15 @@ def pollers(stopping: threading.Event, neighbours: Neighbours, row: Worker) -> l
         threads=ALERT_THREADS,
     )
     purge = Poller("the purge", stopping, claim=Purging(), work=lambda _: retention.purge())
-    return [sweep, Poller("the upkeep", stopping, tidy=upkeep), calls, news, purge]
+    bots = Poller(
+        "the bots",
+        stopping,
+        claim=lambda room, at_work: updates.claim_due(limit=room, busy=[row.project_id for row in at_work]),
+        work=updates.act,
+        threads=BOT_THREADS,
+        queue_name=BOTS,
+    )
+    return [sweep, Poller("the upkeep", stopping, tidy=upkeep), calls, news, bots, purge]
 
 
 def keeper(stopping: threading.Event) -> Poller:

@@ -11,7 +11,7 @@ from tests.commands.running import run, run_json
 def test_sweep_delivers_what_nobody_was_woken_for(api, outbox):
     api.create("ann@example.com")
     assert run_json("sweep")["delivered"] == 1
-    assert run_json("sweep") == {"expired": 0, "wiped": 0, "delivered": 0}
+    assert run_json("sweep") == {"expired": 0, "wiped": 0, "updates": 0, "delivered": 0}
 
 
 @pytest.mark.django_db

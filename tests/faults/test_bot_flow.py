@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
 PUBLIC = "https://codes.example"
 BACKENDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+WAITING = "SELECT FROM verification_botupdate WHERE due_at IS NOT NULL"
 _chats = itertools.count(777000111)
 
 
@@ -55,11 +56,12 @@ def path(hook):
 
 @pytest.fixture
 def update(service, hook, path):
-    """Telegram's call: the status of our answer, which has no body."""
+    """Telegram's call, and a worker's turn: the status of our answer, which has no body."""
 
     def call(body, secret=hook["secret_token"]):
         status, answer, _ = service.call("POST", path, body, headers={SECRET_HEADER: secret} if secret else None)
         assert answer is None
+        wait_until(lambda: service.query(WAITING) == [], "a worker has acted on it")
         return status
 
     return call

@@ -1,13 +1,17 @@
 """Bots: from the deep link to the code, bound by proof only."""
 
+import contextlib
+
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 
-from providers.base import BotReachability, BotStarted, ContactShared, HookReply, Outcome, Result
+from providers.base import BotMessage, BotReachability, BotStarted, ContactShared, HookReply, Outcome, Result
 from tests import factories
 from tests.fakes import collector
-from verification.models import Provider, SeenHook, Session, Subscription
-from verification.services import receipts, subscriptions
+from verification.errors import Refusal
+from verification.models import BotChat, BotUpdate, Project, Provider, Session, Subscription
+from verification.services import killswitch, receipts, subscriptions, updates
 
 pytestmark = pytest.mark.django_db
 
@@ -35,6 +39,12 @@ def waiting_session(api, to=PHONE):
     return data["session_id"], messenger["link"].partition("start=")[2]
 
 
+def tell(bot, events):
+    """What a call reports; then a worker's turn."""
+    receipts.act_on_once(bot, HookReply(tuple(events)))
+    updates.act_on_all()
+
+
 def said():
     return [text for _, text, _ in collector.SAID]
 
@@ -48,9 +58,9 @@ def test_a_messenger_that_was_not_started_offers_its_link_and_sends_nothing(api,
 
 def test_the_own_contact_binds_and_the_waiting_code_goes_out(api, outbox, bot):
     session_id, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload, "de")])
+    tell(bot, [BotStarted(CHAT, payload, "de")])
     assert outbox.messages == []
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True, language="de")])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True, language="de")])
     assert outbox.messages[-1].channel == "messenger_a"
     assert outbox.messages[-1].account_id == CHAT
     assert api.check(session_id, outbox.code).status_code == 200
@@ -58,45 +68,45 @@ def test_the_own_contact_binds_and_the_waiting_code_goes_out(api, outbox, bot):
 
 def test_the_link_alone_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [BotStarted(CHAT, payload)])
     assert not Subscription.objects.exists()
     assert collector.SAID[-1][2] == "Share my number"
 
 
 def test_somebody_elses_contact_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=False)])
+    tell(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=False)])
     assert not Subscription.objects.exists()
     assert outbox.messages == []
 
 
 def test_another_number_than_the_sessions_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
-    receipts.act_on(bot, [ContactShared(CHAT, "+4915112345679", is_own=True)])
+    tell(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [ContactShared(CHAT, "+4915112345679", is_own=True)])
     assert not Subscription.objects.exists()
     assert outbox.messages == []
 
 
 def test_a_contact_without_a_link_before_it_does_not_bind(api, outbox, bot):
     waiting_session(api)
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert not Subscription.objects.exists()
 
 
 def test_the_payload_is_used_up_by_binding(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
-    receipts.act_on(bot, [BotStarted("888", payload)])
-    receipts.act_on(bot, [ContactShared("888", PHONE, is_own=True)])
+    tell(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(bot, [BotStarted("888", payload)])
+    tell(bot, [ContactShared("888", PHONE, is_own=True)])
     assert Subscription.objects.get(recipient__address=PHONE).account_id == CHAT
 
 
 def test_an_unknown_payload_is_answered_and_binds_nothing(api, outbox, bot):
-    receipts.act_on(bot, [BotStarted(CHAT, "x" * 32)])
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(bot, [BotStarted(CHAT, "x" * 32)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert not Subscription.objects.exists()
     assert len(said()) == 2
 
@@ -105,15 +115,15 @@ def test_the_link_of_another_project_means_nothing(api, outbox, project, bot):
     _, payload = waiting_session(api)
     other = factories.project(channels=("sms",))
     stranger = other.provider("messenger_a", name="other bot", type="collector_bot")
-    receipts.act_on(stranger, [BotStarted(CHAT, payload)])
-    receipts.act_on(stranger, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(stranger, [BotStarted(CHAT, payload)])
+    tell(stranger, [ContactShared(CHAT, PHONE, is_own=True)])
     assert not Subscription.objects.exists()
 
 
 def test_a_user_who_was_bound_before_gets_the_code_without_asking(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert outbox.messages[-1].account_id == CHAT
     assert api.channels().data[1]["is_active"] is False  # with no session in sight: a bot needs a start
     factories.expire_everything()
@@ -123,11 +133,11 @@ def test_a_user_who_was_bound_before_gets_the_code_without_asking(api, outbox, b
 
 def test_blocking_the_bot_makes_the_channel_inactive_and_unblocking_active_again(api, outbox, bot):
     session_id, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     active = []
     for is_active in (False, True):
-        receipts.act_on(bot, [BotReachability(CHAT, is_active)])
+        tell(bot, [BotReachability(CHAT, is_active)])
         channels = {channel["type"]: channel for channel in api.channels(session_id).data}
         active.append(channels["messenger_a"]["is_active"])
     assert active == [False, True]
@@ -135,14 +145,14 @@ def test_blocking_the_bot_makes_the_channel_inactive_and_unblocking_active_again
 
 def test_a_number_that_moves_to_another_account_ends_the_old_binding_and_tells_it(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     factories.expire_everything()
     Subscription.objects.update(is_active=False)  # so that the new session waits for the messenger again
     _, payload = waiting_session(api)
     Subscription.objects.update(is_active=True)
-    receipts.act_on(bot, [BotStarted("888", payload)])
-    receipts.act_on(bot, [ContactShared("888", PHONE, is_own=True)])
+    tell(bot, [BotStarted("888", payload)])
+    tell(bot, [ContactShared("888", PHONE, is_own=True)])
     assert Subscription.objects.get(is_active=True).account_id == "888"
     assert (CHAT, "Your number is now confirmed in another account. Codes no longer arrive here.", "") in collector.SAID
 
@@ -152,7 +162,7 @@ def moved(api, bot):
     """The account was bound to a number and then, by proof, to another one."""
     for to in (PHONE, OTHER):
         _, payload = waiting_session(api, to)
-        receipts.act_on(bot, [BotStarted(CHAT, payload), ContactShared(CHAT, to, is_own=True)])
+        tell(bot, [BotStarted(CHAT, payload), ContactShared(CHAT, to, is_own=True)])
     factories.expire_everything()
 
 
@@ -160,47 +170,73 @@ def moved(api, bot):
 def test_an_account_that_has_another_number_now_gets_no_code_for_the_old_one(api, bot, moved, has_blocked_the_bot):
     """Numbers are given to other people."""
     if has_blocked_the_bot:
-        receipts.act_on(bot, [BotReachability(CHAT, False)])
+        tell(bot, [BotReachability(CHAT, False)])
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [BotStarted(CHAT, payload)])
     assert Session.objects.get(link_payload=payload).channel == ""
     assert collector.SAID[-1][2] == "Share my number"
 
 
 def test_an_account_that_has_another_number_now_can_block_and_unblock_the_bot(bot, moved):
-    receipts.act_on(bot, [BotReachability(CHAT, False), BotReachability(CHAT, True)])
+    tell(bot, [BotReachability(CHAT, False), BotReachability(CHAT, True)])
     assert Subscription.objects.get(is_active=True).recipient.address == OTHER
 
 
 def test_the_payload_is_not_used_up_where_binding_fails(api, outbox, bot, monkeypatch):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [BotStarted(CHAT, payload)])
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
         patch.setattr(Subscription, "save", lambda *_, **__: 1 / 0)
-        receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+        tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    assert not Session.objects.get(link_payload=payload).is_link_used
+    end_leases()
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert outbox.messages[-1].account_id == CHAT
 
 
 def test_an_expired_session_is_not_served(api, outbox, bot):
     _, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [BotStarted(CHAT, payload)])
     factories.expire_everything()
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert outbox.messages == []
     assert not Subscription.objects.exists()
 
 
 def test_a_refusal_by_the_bot_makes_the_channel_inactive(api, outbox, bot):
     session_id, payload = waiting_session(api)
-    receipts.act_on(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [BotStarted(CHAT, payload)])
     outbox.answer("bot", Result(Outcome.REFUSED, error="The user has blocked the bot.", provider_status="blocked"))
-    receipts.act_on(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert outbox.messages == []
     assert not Subscription.objects.get().is_active
 
 
-def test_a_call_during_which_the_database_went_away_is_acted_on_when_it_is_repeated(api, bot, monkeypatch):
+# --- calls and the worker that acts on them ---------------------------------------------------------------------------
+
+
+def end_leases():
+    BotUpdate.objects.filter(due_at__isnull=False).update(due_at=timezone.now())
+
+
+def test_a_call_says_and_binds_nothing_until_a_worker_acts_on_it(api, bot):
+    _, payload = waiting_session(api)
+    receipts.act_on_once(bot, HookReply((BotStarted(CHAT, payload),), dedup_key="10001"))
+    assert (said(), BotChat.objects.count()) == ([], 0)
+    assert updates.act_on_all() == 1
+    assert (len(said()), BotChat.objects.count()) == (1, 1)
+
+
+def test_a_repeated_call_is_acted_on_once(api, outbox, bot):
+    _, payload = waiting_session(api)
+    reply = HookReply((BotStarted(CHAT, payload),), dedup_key="10001")
+    for _ in range(2):
+        receipts.act_on_once(bot, reply)
+        updates.act_on_all()
+    assert len(said()) == 1
+
+
+def test_a_call_that_the_database_could_not_keep_is_kept_when_it_is_repeated(api, bot, monkeypatch):
     _, payload = waiting_session(api)
     reply = HookReply((BotStarted(CHAT, payload),), dedup_key="10001")
 
@@ -208,16 +244,131 @@ def test_a_call_during_which_the_database_went_away_is_acted_on_when_it_is_repea
         raise OperationalError
 
     with monkeypatch.context() as patch, pytest.raises(OperationalError):
-        patch.setattr(subscriptions, "start", away)
-        patch.setattr(SeenHook, "delete", away)
+        patch.setattr(BotUpdate.objects, "bulk_create", away)
         receipts.act_on_once(bot, reply)
     receipts.act_on_once(bot, reply)
-    assert len(said()) == 1
+    assert updates.act_on_all() == 1
 
 
-def test_a_repeated_call_is_acted_on_once(api, outbox, bot):
+class Died(BaseException):
+    """A worker's end, in the middle of what it does."""
+
+
+@pytest.mark.parametrize("last_words", ["Share my number", ""])
+def test_what_a_worker_died_with_is_acted_on_again(api, outbox, bot, monkeypatch, last_words):
+    """Before it was bound, and right after: the code goes out once in either case."""
+    session_id, payload = waiting_session(api)
+
+    def die(adapter, account_id, text, *, contact_button=""):
+        if contact_button == last_words:
+            raise Died
+
+    for event in (BotStarted(CHAT, payload), ContactShared(CHAT, PHONE, is_own=True)):
+        receipts.act_on_once(bot, HookReply((event,)))
+        with monkeypatch.context() as patch, contextlib.suppress(Died):
+            patch.setattr(collector.BotAdapter, "prompt", die)
+            updates.act_on_all()
+        end_leases()
+        updates.act_on_all()
+    assert [message.account_id for message in outbox.messages] == [CHAT]
+    assert api.check(session_id, outbox.code).status_code == 200
+
+
+def test_an_update_that_cannot_be_acted_on_is_given_up_in_the_end(bot, monkeypatch, caplog):
+    receipts.act_on_once(bot, HookReply((BotMessage(CHAT),)))
+    monkeypatch.setattr(subscriptions, "act_on", lambda *_: 1 / 0)
+    for _ in range(updates.MAX_TRIES):
+        with pytest.raises(ZeroDivisionError):
+            updates.act_on_all()
+        end_leases()
+    updates.act_on_all()
+    assert "given up" in caplog.text
+    assert BotUpdate.objects.get().due_at is None
+
+
+def test_of_what_was_acted_on_nothing_personal_is_kept(api, bot):
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    [kept] = BotUpdate.objects.values_list("account_id", "event", "due_at")
+    assert kept == ("", None, None)
+
+
+def test_what_happens_in_a_chat_is_acted_on_in_its_order(bot):
+    receipts.act_on_once(bot, HookReply((BotMessage(CHAT), BotMessage(CHAT), BotMessage("888"))))
+    first = updates.claim_due(limit=9)
+    assert len(first) == 2  # one of each chat
+    assert updates.claim_due(limit=9) == []
+    for row in first:
+        updates.act(row)
+    assert len(updates.claim_due(limit=9)) == 1
+
+
+def test_one_project_does_not_take_all_the_threads(bot):
+    for number in range(5):
+        receipts.act_on_once(bot, HookReply((BotMessage(f"1{number}"),)))
+    other = factories.project(channels=("sms",)).provider("messenger_a", name="other bot", type="collector_bot")
+    receipts.act_on_once(other, HookReply((BotMessage("888"),)))
+    claimed = [row.project_id for row in updates.claim_due(limit=8)]
+    assert sorted(claimed) == sorted([bot.project_id] * updates.PER_PROJECT + [other.project_id])
+    assert updates.claim_due(limit=8, busy=claimed) == []
+
+
+def test_beyond_so_many_that_wait_the_messenger_keeps_the_rest(bot):
+    receipts.act_on_once(bot, HookReply(tuple(BotMessage(CHAT) for _ in range(updates.MAX_WAITING))))
+    with pytest.raises(Refusal) as refused:
+        receipts.act_on_once(bot, HookReply((BotMessage(CHAT),)))
+    assert (refused.value.status, refused.value.retry_after) == (503, updates.RETRY_SECONDS)
+
+
+def test_a_bot_that_cannot_be_read_is_asked_nothing_and_holds_up_nothing(api, bot, caplog):
     _, payload = waiting_session(api)
-    reply = HookReply((BotStarted(CHAT, payload),), dedup_key="10001")
-    receipts.act_on_once(bot, reply)
-    receipts.act_on_once(bot, reply)
-    assert len(said()) == 1
+    Provider.objects.filter(pk=bot.pk).update(secrets=b"sealed with a key that is gone")
+    tell(bot, [BotStarted(CHAT, payload)])
+    assert BotChat.objects.get().session.link_payload == payload
+    assert "could not answer in a chat: DecryptionFailed" in caplog.text
+
+
+# --- what is switched off ---------------------------------------------------------------------------------------------
+
+
+def disable_bot(bot):
+    Provider.objects.filter(pk=bot.pk).update(is_enabled=False)
+
+
+def disable_project(bot):
+    Project.objects.filter(pk=bot.project_id).update(is_enabled=False)
+
+
+def stop_all(bot):
+    killswitch.stop("all")
+
+
+def stop_channel(bot):
+    killswitch.stop("messenger_a")
+
+
+@pytest.mark.parametrize("switch_off", [disable_bot, disable_project, stop_all, stop_channel])
+def test_where_it_is_switched_off_nothing_is_bound_sent_or_said(api, outbox, bot, switch_off):
+    _, payload = waiting_session(api)
+    tell(bot, [BotStarted(CHAT, payload)])
+    switch_off(bot)
+    said_before = len(said())
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True), BotStarted(CHAT, payload), BotMessage(CHAT)])
+    assert (len(said()), outbox.messages, Subscription.objects.count()) == (said_before, [], 0)
+    assert not BotUpdate.objects.filter(due_at__isnull=False).exists()
+
+
+def test_the_system_bot_serves_no_project_that_is_switched_off(api, outbox, project, bot):
+    Provider.objects.filter(pk=bot.pk).update(project=None)
+    bot.refresh_from_db()
+    _, payload = waiting_session(api)
+    disable_project(Provider(project=project.row))
+    tell(bot, [BotStarted(CHAT, payload), ContactShared(CHAT, PHONE, is_own=True)])
+    assert (outbox.messages, Subscription.objects.count()) == ([], 0)
+
+
+def test_who_blocks_a_bot_that_is_switched_off_is_noted(api, bot):
+    _, payload = waiting_session(api)
+    tell(bot, [BotStarted(CHAT, payload), ContactShared(CHAT, PHONE, is_own=True)])
+    disable_bot(bot)
+    tell(bot, [BotReachability(CHAT, is_active=False)])
+    assert not Subscription.objects.get().is_active

@@ -19,10 +19,12 @@ def poll(monkeypatch):
     def run(**how):
         started.append(Poller("a poller", stopping, **how))
         started[-1].start()
+        return started[-1]
 
     yield run
     stopping.set()
     for poller in started:
+        poller.bell.set()
         poller.join()
 
 
@@ -56,3 +58,25 @@ def test_a_part_of_the_upkeep_that_fails_keeps_no_other_from_its_turn():
         with pytest.raises(ZeroDivisionError):
             upkeep()
     assert done == ["often", "seldom", "often"]
+
+
+def test_a_bell_is_heard_while_another_row_is_being_worked_on(poll):
+    """Else a user's tap in a bot would wait while another's messenger does not answer."""
+    rows, let_go, done = [["slow"]], threading.Event(), threading.Event()
+
+    def claim(room, at_work):
+        return [rows.pop()] if rows else []
+
+    def work(row):
+        if row == ["slow"]:
+            assert let_go.wait(10)
+        else:
+            done.set()
+
+    poller = poll(claim=claim, work=work, threads=2)
+    while not poller.in_hand:
+        poller.bell.set()
+    rows.append(["quick"])
+    poller.bell.set()
+    assert done.wait(10)
+    let_go.set()

@@ -2,6 +2,7 @@
 
 from verification.models.accounts import RecoveryCode, SecondFactor, SpentForm
 from verification.models.audit import AuditEntry
+from verification.models.bots import BotChat, BotUpdate
 from verification.models.channels import (
     Channel,
     ChannelType,
@@ -33,7 +34,7 @@ from verification.models.projects import (
     Project,
     RetentionMode,
 )
-from verification.models.recipients import BotChat, NoAccount, Recipient, SeenHook, Subscription, Suppression
+from verification.models.recipients import NoAccount, Recipient, Subscription, Suppression
 from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.testlogins import TestLogin
 from verification.models.upkeep import Upkeep, Worker
@@ -44,6 +45,7 @@ __all__ = [
     "ApiKey",
     "AuditEntry",
     "BotChat",
+    "BotUpdate",
     "Callback",
     "CallbackAttempt",
     "ChallengeMode",
@@ -77,7 +79,6 @@ __all__ = [
     "RetentionMode",
     "RecoveryCode",
     "SecondFactor",
-    "SeenHook",
     "SenderRule",
     "Session",
     "Subscription",

@@ -85,37 +85,6 @@ class Subscription(models.Model):
         return f"subscription {self.pk}"
 
 
-class BotChat(models.Model):
-    """A chat that a bot is in: the session whose link brought the user there, until they have proved their number."""
-
-    provider = models.ForeignKey("verification.Provider", on_delete=models.CASCADE)
-    account_id = models.CharField(max_length=64)
-    session = models.ForeignKey("verification.Session", null=True, on_delete=models.CASCADE)
-    language = models.CharField(max_length=LANGUAGE_MAX_LENGTH, blank=True)
-    started_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        constraints = (models.UniqueConstraint(name="bot_chat_once", fields=("provider", "account_id")),)
-
-    def __str__(self) -> str:
-        return f"chat {self.pk}"
-
-
-class SeenHook(models.Model):
-    """A provider's call that was acted on. Vendors repeat their calls; for a day each counts once."""
-
-    provider = models.ForeignKey("verification.Provider", on_delete=models.CASCADE)
-    key = models.CharField(max_length=200)
-    seen_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        constraints = (models.UniqueConstraint(name="seen_hook_once", fields=("provider", "key")),)
-        indexes = (models.Index(name="seen_hook_age", fields=("seen_at",)),)
-
-    def __str__(self) -> str:
-        return f"call {self.pk}"
-
-
 class NoAccount(models.Model):
     """A provider said that the recipient is not on its messenger; it is not asked again for 24 hours."""
 

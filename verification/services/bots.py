@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from providers.errors import ProviderError
-from verification.errors import Misuse
+from verification.errors import Misuse, Refusal
 from verification.models import Provider
 from verification.services.providers import adapter_of, hook_url
 from verification.services.receipts import act_on_once
@@ -47,7 +47,7 @@ def remove_webhook(bot: Provider) -> None:
 
 
 def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
-    """Ask for what users do, until told to stop; each event is acted on as if the webhook had brought it."""
+    """Ask for what users do, until told to stop. It is kept as if the webhook had brought it; a worker acts on it."""
     adapter, offset = _bot(bot), 0
     while not is_stopped():
         try:
@@ -58,6 +58,9 @@ def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
         except ProviderError as error:
             log.warning("%s: %s", bot.name, error)
             time.sleep(max(PAUSE_SECONDS, error.retry_after or 0))
+        except Refusal as refusal:  # too many updates wait; those that were kept already count once
+            log.warning("%s: %s", bot.name, refusal.detail)
+            time.sleep(PAUSE_SECONDS)
         except (OperationalError, InterfaceError) as error:
             log.warning("%s: the database is away (%s); its updates wait.", bot.name, type(error).__name__)
             time.sleep(PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""Waking a worker for a message whose row is written. A hint: if it is lost, the sweep finds the row."""
+"""Waking a worker for a row that is written. A hint: if it is lost, the workers find the row within a second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from django.db import transaction
 from redis.exceptions import RedisError
 
-from verification.broker import CONNECTIONS, MESSAGES, broker
+from verification.broker import BOTS, CONNECTIONS, MESSAGES, broker
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,11 @@ def wake(message_id: int) -> None:
 def wake_connected(message_id: int) -> None:
     """Wake a worker that holds connections, likewise."""
     transaction.on_commit(lambda: _send(CONNECTIONS, message_id))
+
+
+def wake_bots() -> None:
+    """Have a worker look for what users did in bots, likewise."""
+    transaction.on_commit(lambda: _send(BOTS, 0))
 
 
 def _send(queue: str, message_id: int) -> None:

@@ -11,17 +11,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from providers import registry
-from providers.base import HookEvent, HookReply, HookRequest, Receipt
+from providers.base import HookReply, HookRequest, Receipt
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
-from verification.models import Message, MessageStatus, Provider, SeenHook
+from verification.models import Message, MessageStatus, Provider
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
     PROVIDER_STATUS_MAX_LENGTH,
 )
-from verification.services import subscriptions, suppressions
+from verification.services import suppressions, updates
 from verification.services.providers import adapter_of, hook_secret_of
 
 log = logging.getLogger(__name__)
@@ -65,30 +65,26 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
 
 
 def act_on_once(provider: Provider, reply: HookReply) -> None:
-    """Act on a verified call, unless it repeats one. Receipts need no memory of that: they only go forward.
+    """Act on a verified call. One that repeats another changes nothing: receipts only go forward, and what users did
+    in a bot is kept once, for a worker to act on.
 
-    It is remembered last: of a call whose effect was lost, the provider's next try is acted on.
+    Raises ``service_unavailable`` where too much of it comes at once: the provider then reports again.
     """
-    if not reply.dedup_key or all(isinstance(event, Receipt) for event in reply.events):
-        act_on(provider, reply.events)
-        return
-    key = reply.dedup_key[:200]
-    if not SeenHook.objects.filter(provider=provider, key=key).exists():
-        act_on(provider, reply.events)
-        SeenHook.objects.get_or_create(provider=provider, key=key)
+    told = [event for event in reply.events if not isinstance(event, Receipt)]
+    if told:
+        updates.store(provider, told, key=reply.dedup_key)
+    act_on(provider, [event for event in reply.events if isinstance(event, Receipt)])
 
 
-def act_on(provider: Provider, events: Iterable[HookEvent]) -> None:
-    """Act on what a verified call told us. A receipt for a message that we do not know changes nothing.
+def act_on(provider: Provider, receipts: Iterable[Receipt]) -> None:
+    """Act on what a verified call told us of messages. A receipt for one that we do not know changes nothing.
 
     Raises ``service_unavailable`` where too many such receipts come at once: the provider then reports again.
     """
     unknown = []
-    for event in events:
-        if not isinstance(event, Receipt):
-            subscriptions.act_on(provider, event)
-        elif not record_receipt(provider, event):
-            unknown.append(event)
+    for receipt in receipts:
+        if not record_receipt(provider, receipt):
+            unknown.append(receipt)
     if unknown:
         _wait_for_our_notes(provider)
         strangers = sum(not record_receipt(provider, receipt) for receipt in unknown)

@@ -25,6 +25,7 @@ from verification.errors import Misuse
 from verification.models import (
     Alert,
     BotChat,
+    BotUpdate,
     Callback,
     DailySpend,
     Decision,
@@ -37,7 +38,6 @@ from verification.models import (
     Project,
     Recipient,
     RetentionMode,
-    SeenHook,
     Session,
     SpentForm,
     Suppression,
@@ -59,7 +59,7 @@ AUDIT_KEPT = timedelta(days=400)  # a year, and time to look back at it; the dat
 SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
 FORGOTTEN_FOR = timedelta(days=1)  # how long the day's limits remember somebody who was erased
 FORMS_SPENT = timedelta(days=1)  # longer than a login lasts, and with it any form
-HOOKS_SEEN = timedelta(days=2)  # vendors repeat a call for about a day
+UPDATES_KEPT = timedelta(days=2)  # messengers repeat a call for about a day
 BOT_CHATS = timedelta(days=1)  # those that lead to no session; a user who comes back starts the bot again
 PLATFORM_ENTRIES = timedelta(days=30)  # list entries of no project, after their end
 BATCH = 1_000  # rows of one transaction
@@ -153,7 +153,7 @@ def _of_no_project(now: datetime) -> dict[str, QuerySet[Any]]:
     return {
         "idempotent_requests": IdempotentRequest.objects.filter(created_at__lt=now - KEPT),
         "used_challenges": UsedChallenge.objects.filter(expires_at__lt=now),
-        "seen_hooks": SeenHook.objects.filter(seen_at__lt=now - HOOKS_SEEN),
+        "bot_updates": BotUpdate.objects.filter(received_at__lt=now - UPDATES_KEPT),
         "bot_chats": BotChat.objects.filter(session=None, started_at__lt=now - BOT_CHATS),
         "list_entries": ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES),
         "spent_forms": SpentForm.objects.filter(spent_at__lt=now - FORMS_SPENT),

@@ -12,11 +12,11 @@ import logging
 from django.db import transaction
 from django.utils import timezone
 
-from providers.base import BotMessage, BotReachability, BotStarted, ContactShared, HookEvent
+from providers.base import BotEvent, BotMessage, BotReachability, BotStarted, ContactShared
 from providers.errors import ProviderError
 from verification.addresses import AddressInvalid, parse_address
 from verification.errors import Refusal
-from verification.models import BotChat, Provider, Recipient, Session, Subscription
+from verification.models import ALL_SENDING, BotChat, KillSwitch, Provider, Recipient, Session, Subscription
 from verification.services import sessions
 from verification.services.bot_texts import bot_text
 from verification.services.configuration import load_project
@@ -26,19 +26,29 @@ from verification.services.providers import adapter_of
 log = logging.getLogger(__name__)
 
 
-def act_on(provider: Provider, event: HookEvent) -> None:
-    """Act on what a bot's user did. The same event twice does nothing the second time."""
+def act_on(provider: Provider, event: BotEvent) -> None:
+    """Act on what a bot's user did. The same event twice does nothing the second time but to repeat what was said.
+
+    Where the bot, its project or its channel is switched off, nothing is bound, sent or said. Who has blocked the bot
+    is noted all the same: the messenger does not tell it again.
+    """
+    if isinstance(event, BotReachability):
+        note_reachability(provider, event)
+        return
+    if _is_stopped(provider):
+        log.info("%s is switched off: what a user did there is left alone.", provider.name)
+        return
     match event:
         case BotStarted():
             start(provider, event)
         case ContactShared():
             share_contact(provider, event)
-        case BotReachability():
-            Subscription.objects.filter(provider=provider, account_id=event.account_id).update(
-                is_active=event.is_active
-            )
         case BotMessage():
             _say(provider, event.account_id, "help", event.language)
+
+
+def note_reachability(provider: Provider, event: BotReachability) -> None:
+    Subscription.objects.filter(provider=provider, account_id=event.account_id).update(is_active=event.is_active)
 
 
 def start(provider: Provider, event: BotStarted) -> None:
@@ -63,7 +73,8 @@ def start(provider: Provider, event: BotStarted) -> None:
 
 def share_contact(provider: Provider, event: ContactShared) -> None:
     """The user shared a contact. It binds only when it is their own number and the session's."""
-    chat = BotChat.objects.filter(provider=provider, account_id=event.account_id).select_related("session").first()
+    chats = BotChat.objects.filter(provider=provider, account_id=event.account_id)
+    chat = chats.select_related("session__project", "session__recipient").first()
     language = event.language or (chat.language if chat else "")
     if not event.is_own:
         _ask_for_contact(provider, event.account_id, language, text="not_own")
@@ -89,10 +100,11 @@ def share_contact(provider: Provider, event: ContactShared) -> None:
 def bind(provider: Provider, session: Session, account_id: str, language: str) -> list[str] | None:
     """Bind a proved account to the session's recipient. An account has one recipient and a recipient one account:
     earlier bindings of either end. Returns the accounts that lost the recipient, who are to be told; None where
-    somebody was bound by the session's link before."""
+    somebody else was bound by the session's link before."""
     recipient = Recipient.objects.select_for_update(no_key=True).get(pk=session.recipient_id)
+    own = Subscription.objects.filter(provider=provider, recipient=recipient, account_id=account_id, is_active=True)
     if not Session.objects.filter(pk=session.pk, is_link_used=False).update(is_link_used=True):
-        return None
+        return [] if own.exists() else None
     replaced = list(
         Subscription.objects.filter(provider=provider, recipient=recipient, is_active=True)
         .exclude(account_id=account_id)
@@ -116,14 +128,21 @@ def _session_of_link(provider: Provider, payload: str) -> Session | None:
         return None
     live = Session.objects.filter(link_payload=payload, is_open=True, expires_at__gt=timezone.now())
     # In no order, for which PostgreSQL would read all sessions of the project; the payload is of one alone.
-    session = next(iter(live.select_related("recipient").order_by()[:1]), None)
+    session = next(iter(live.select_related("recipient", "project").order_by()[:1]), None)
     if session is None or provider.project_id not in (None, session.project_id):
         return None
     return session if _is_open(session) else None
 
 
 def _is_open(session: Session) -> bool:
-    return session.is_open and session.expires_at > timezone.now() and session.attempts < session.attempts_max
+    """Whether its code may still be used; a system bot also serves projects that are switched off."""
+    is_live = session.is_open and session.expires_at > timezone.now() and session.attempts < session.attempts_max
+    return is_live and session.project.is_enabled
+
+
+def _is_stopped(provider: Provider) -> bool:
+    is_enabled = provider.is_enabled and (provider.project is None or provider.project.is_enabled)
+    return not is_enabled or KillSwitch.objects.filter(subject__in=(ALL_SENDING, provider.channel)).exists()
 
 
 def _canonical(phone: str) -> str:
@@ -158,3 +177,5 @@ def _say(provider: Provider, account_id: str, text: str, language: str, *, butto
         adapter_of(provider).prompt(account_id, bot_text(text, language), contact_button=button)
     except ProviderError as error:
         log.warning("%s could not answer in a chat: %s", provider.name, error)
+    except Exception as error:  # unreadable settings, or a fault of the adapter's own, whose text may hold anything
+        log.error("%s could not answer in a chat: %s", provider.name, type(error).__name__)

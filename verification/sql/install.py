@@ -20,6 +20,7 @@ BY_KEY = (
     "claim_callbacks",
     "claim_fallback",
     "claim_messages",
+    "claim_updates",
     "close_unconfirmed",
     "expire_messages",
     "find_session",

@@ -16,7 +16,9 @@ DEFAULT_LIMIT = 500
 
 
 class Command(WatchwordCommand):
-    help = "Once by hand what every worker does by itself: expire what is over, wipe codes, deliver what is due."
+    help = (
+        "Once by hand what every worker does by itself: expire what is over, wipe codes, act on bots' updates, deliver."
+    )
     epilog = "Useful where no worker runs, for instance from a timer."
 
     def add_arguments(self, parser: CommandParser) -> None:
