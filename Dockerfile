@@ -7,4 +7,4 @@ COPY . .
 RUN useradd --system watchword
 USER watchword
 EXPOSE 8000
-CMD ["granian", "--interface", "rsgi", "--loop", "uvloop", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", "--http", "1", "--http1-header-read-timeout", "10000", "--backpressure", "8192", "config.rsgi:application"]
+CMD ["granian", "--interface", "rsgi", "--loop", "uvloop", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", "--http", "1", "--http1-header-read-timeout", "10000", "--backpressure", "8192", "--log-config", "config/granian.json", "config.rsgi:application"]

@@ -1,7 +1,9 @@
 """How log lines look: JSON for machines, one plain line for people. Neither ever shows a secret we know of."""
 
 import logging
+from collections.abc import MutableMapping
 from functools import cached_property
+from typing import Any
 
 
 def formatter(log_format: str) -> logging.Formatter:
@@ -37,6 +39,7 @@ def _make(log_format: str) -> logging.Formatter:
             structlog.stdlib.add_log_level,
             structlog.stdlib.add_logger_name,
             structlog.stdlib.ExtraAdder(),
+            _without_request,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
         ],
         processors=[
@@ -45,3 +48,9 @@ def _make(log_format: str) -> logging.Formatter:
             renderer,
         ],
     )
+
+
+def _without_request(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Django adds the request to some records, and what that prints holds the query, with whatever was searched for."""
+    event.pop("request", None)
+    return event

@@ -20,7 +20,6 @@ from django.conf import settings
 from config.wsgi import application as wsgi_application
 from verification.api import probes
 
-MAX_BODY_BYTES = 256 * 1024  # the longest form of the panel takes less; the API's own limits are narrower
 SWITCH_SECONDS = 0.0005  # after which a busy thread lets others on; Python's 5 ms would hold up all that wait
 
 UNREAD = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # in place of a header's value that no one can read
@@ -70,21 +69,24 @@ class Server:
 
 
 async def read_body(scope: Any, protocol: Any) -> io.RawIOBase | io.BytesIO:
-    """The body, or one byte more than is allowed of it. A longer one is told by its length and not read at all."""
+    """The body, or one byte more than is allowed of it. A longer one is told by its length and not read at all: who
+    looks at the length refuses it.
+    """
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     length = scope.headers.get("content-length", "0")
     is_chunked = "transfer-encoding" in scope.headers
-    if not is_chunked and (not length.isdecimal() or not 0 < int(length) <= MAX_BODY_BYTES):
+    if not is_chunked and (not length.isdecimal() or not 0 < int(length) <= most):
         return io.BytesIO()
     body = bytearray()
     try:
         async with asyncio.timeout(settings.WEB_BODY_SECONDS):
             async for chunk in protocol:
                 body += chunk
-                if len(body) > MAX_BODY_BYTES:
+                if len(body) > most:
                     break
     except (TimeoutError, RuntimeError):  # the latter is granian's, for a client that hung up
         return Unfinished()
-    return io.BytesIO(bytes(body[: MAX_BODY_BYTES + 1]))
+    return io.BytesIO(bytes(body[: most + 1]))
 
 
 def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:

@@ -240,6 +240,10 @@ CONTENT_SECURITY_POLICY = {
 WEB_THREADS = env.number("WEB_THREADS", default=4, least=1, most=1_000)  # each has a database connection of its own
 WEB_BODY_SECONDS = env.number("WEB_BODY_SECONDS", default=10, least=1)  # for the whole body, once the headers are there
 
+DATA_UPLOAD_MAX_MEMORY_SIZE = (
+    256 * 1024
+)  # bytes: the longest form of the panel takes less, the API's limits are narrower
+
 # --- API ---------------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {

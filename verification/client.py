@@ -37,3 +37,9 @@ def _read(text: str) -> str:
         return str(ipaddress.ip_address(text))
     except ValueError:
         return ""
+
+
+def announced_length(request: HttpRequest) -> int:
+    """The length of the body in bytes, as its sender tells it; 0 for one without."""
+    text = request.META.get("CONTENT_LENGTH") or ""
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -246,3 +246,10 @@ def test_no_receipt_within_the_window_expires_the_message(sent):
     assert status(sent) == "expired"
     assert sent.error == "No delivery receipt came in time."
     assert Callback.objects.get().message_id == sent.pk
+
+
+@pytest.mark.parametrize("size", [64 * 1024 + 1, 10 * 1024 * 1024])
+def test_a_report_that_is_announced_as_too_long_is_refused_though_nothing_of_it_was_read(client, provider, size):
+    path = f"/hooks/{provider.uuid}/{hook_secret_of(provider)}"
+    response = client.generic("POST", path, b"", content_type="application/json", CONTENT_LENGTH=str(size))
+    assert (response.status_code, json.loads(response.content)["code"]) == (413, "body_too_large")

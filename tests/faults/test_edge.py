@@ -109,6 +109,28 @@ def test_a_chunked_body_is_limited(service, shop):
     assert_problem(answer, 413, "body_too_large")
 
 
+@pytest.mark.parametrize("size", [17 * 1024, 257 * 1024, 2 * MEGABYTE])
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_body_is_too_large_however_large_it_is(service, shop, size, is_chunked):
+    """Beyond what the web server reads of it, too."""
+    body = b" " * size
+    with contextlib.suppress(ConnectionError), Line(service) as line:
+        headers = CHUNKED if is_chunked else (CHUNKED[0], f"Content-Length: {size}")
+        line.socket.sendall(create(shop, *headers, body=b"", with_length=False))
+        with contextlib.suppress(ConnectionError):  # it may have heard enough
+            line.socket.sendall(in_chunks(body, 64 * 1024) if is_chunked else body)
+        assert_problem(line.read(), 413, "body_too_large")
+
+
+def test_a_form_that_is_announced_as_too_large_is_refused_with_a_page(service):
+    with Line(service) as line:
+        fields = ["POST /admin/login/ HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {257 * 1024}", "", ""]
+        line.socket.sendall("\r\n".join(fields).encode())
+        status, headers, body = line.read()
+    assert (status, headers["content-type"]) == (413, "text/html; charset=utf-8")
+    assert b"This is too long" in body
+
+
 def test_a_chunked_body_after_which_another_request_follows_leaves_that_one_whole(service, shop):
     first = create(shop, *CHUNKED, body=in_chunks(b'{"to": "+4915199999999", "send": false}'), with_length=False)
     second = request(shop, "Content-Length: 0", method="GET")

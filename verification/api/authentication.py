@@ -18,7 +18,7 @@ HEADER = "HTTP_X_API_KEY"
 
 
 class KeyAuthentication(BaseAuthentication):
-    """Leaves the :class:`Caller` in ``request.auth``, and the project's origins on Django's request."""
+    """Leaves the :class:`Caller` in ``request.auth``, and the project's id and origins on Django's request."""
 
     kind: ClassVar[KeyKind]
 
@@ -48,6 +48,7 @@ def identify(request: HttpRequest, kind: KeyKind) -> Caller:
         raise
     if caller.kind == KeyKind.SECRET and "HTTP_ORIGIN" in request.META:
         leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
+    request.project_id = caller.project.id  # type: ignore[attr-defined]
     request.origins = caller.project.origins  # type: ignore[attr-defined]
     if caller.kind != kind:
         raise Refusal("wrong_key_kind", _WRONG_KIND[kind])

@@ -6,9 +6,8 @@ import io
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.conf import settings
 from django.utils.http import parse_header_parameters
-
-from verification.api.parsing import MAX_BODY_BYTES
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -48,7 +47,8 @@ def _is_readable(content_type: str) -> bool:
 
 def _read(stream: Any) -> bytes:
     """The body, or one byte more than is allowed of it, which is refused later."""
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     body = bytearray()
-    while len(body) <= MAX_BODY_BYTES and (chunk := stream.read(READ_BYTES)):
+    while len(body) <= most and (chunk := stream.read(READ_BYTES)):
         body += chunk
-    return bytes(body[: MAX_BODY_BYTES + 1])
+    return bytes(body[: most + 1])

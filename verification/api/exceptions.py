@@ -7,13 +7,13 @@ import traceback
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost, SuspiciousOperation
+from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework.exceptions import MethodNotAllowed
 
 from verification import sql
-from verification.api import rendering
+from verification.api import refusal_log, rendering
 from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
 from verification.errors import Refusal
 from verification.services.decisions import note_refusal
@@ -32,9 +32,10 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 def problem(error: Exception, request: HttpRequest) -> HttpResponse:
-    return rendering.problem_response(
-        to_refusal(error, request), base_url=settings.BASE_URL, request_id=getattr(request, "id", "")
-    )
+    refusal = to_refusal(error, request)
+    if refusal.status < 500:  # those of ours are logged with their cause
+        refusal_log.note(request, code=refusal.problem_code, status=refusal.status)
+    return rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=getattr(request, "id", ""))
 
 
 def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
@@ -44,7 +45,7 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
             return error
         case BodyUnreadable():
             return Refusal("parse_error", str(error))
-        case BodyTooLarge():
+        case BodyTooLarge() | RequestDataTooBig():
             return Refusal("body_too_large", str(error))
         case UnsupportedMedia():
             return Refusal("unsupported_media_type", str(error))

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
-from verification.api.parsing import BodyTooLarge
+from verification.api.parsing import BodyTooLarge, require_length
 from verification.client import client_address
 from verification.services import receipts
 
@@ -46,6 +46,7 @@ class ProviderHookView(APIView):
     def _answer(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
         provider = receipts.find_provider(provider_uuid, secret)
         raw: HttpRequest = request._request  # type: ignore[attr-defined]
+        require_length(raw, MAX_HOOK_BYTES)
         body = raw.read(MAX_HOOK_BYTES + 1)
         if len(body) > MAX_HOOK_BYTES:
             raise BodyTooLarge(f"The body is larger than {MAX_HOOK_BYTES} bytes.")

@@ -59,7 +59,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     if request.path_info in (probes.LIVE, probes.READY):
         return probes.answer(request)
     request.get_host()  # raises DisallowedHost
-    match = find(request.path_info)
+    match = request.resolver_match = find(request.path_info)
     is_for_browsers = not match.func.cls.is_server_only  # type: ignore[attr-defined]  # as_view leaves its class there
     if is_for_browsers and is_preflight(request):
         response = answer_preflight(request)

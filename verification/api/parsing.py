@@ -13,6 +13,8 @@ from django.http import HttpRequest
 from django.utils.http import parse_header_parameters
 from rest_framework.parsers import BaseParser
 
+from verification.client import announced_length
+
 # Our largest request, a manual send with every field at its limit, takes under 4 KiB.
 MAX_BODY_BYTES = 16 * 1024
 
@@ -204,6 +206,12 @@ def _read_body(stream: IO[bytes]) -> bytes:
     return bytes(body)
 
 
+def require_length(request: HttpRequest, most: int) -> None:
+    """Raises BodyTooLarge for a body that is announced as longer, which the web server may not have read at all."""
+    if announced_length(request) > most:
+        raise BodyTooLarge(f"The body is larger than {most} bytes.")
+
+
 def read_body(request: HttpRequest) -> dict[str, object]:
     """The object in the request's body; an empty body is unreadable too.
 
@@ -214,4 +222,5 @@ def read_body(request: HttpRequest) -> dict[str, object]:
         raise UnsupportedMedia("The Content-Type must be application/json.")
     if request.META.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
         raise UnsupportedMedia("The body must not be compressed.")
+    require_length(request, MAX_BODY_BYTES)
     return StrictJSONParser().parse(request, content_type)  # type: ignore[arg-type]  # it reads like a file

@@ -5,11 +5,14 @@ Where its processes are forked they share what is loaded before, which saves the
 
 import argparse
 import importlib
+import json
 import multiprocessing
 import os
 import resource
 import signal
+from pathlib import Path
 
+from django.conf import settings
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
@@ -18,6 +21,7 @@ from granian.log import LogLevels
 from verification.management import lifeline
 
 APPLICATION = "config.rsgi"
+JSON_LOG = Path(__file__).parents[2] / "config" / "granian.json"  # the server's own lines in the form of ours
 BACKLOG = 1024  # connections that wait to be accepted
 CONNECTIONS = 8192  # a process holds at once; one that is idle or slow costs little more than its socket
 HEADER_MILLISECONDS = 10_000  # a client may take for its headers, and be idle between requests
@@ -43,6 +47,7 @@ def serve(*, host: str, port: int, workers: int) -> None:
         backlog=BACKLOG,
         backpressure=CONNECTIONS,
         log_level=LogLevels.warning,
+        log_dictconfig=json.loads(JSON_LOG.read_text()) if settings.LOG_FORMAT == "json" else None,
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_SECONDS,
     ).serve()
@@ -60,6 +65,7 @@ def _default_signals() -> None:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     parser = argparse.ArgumentParser()
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)

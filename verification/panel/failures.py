@@ -21,6 +21,11 @@ PAGES = {
         "There is nothing here",
         "The page is gone, was never there, or belongs to a project that is not yours.",
     ),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
+        "This is too long",
+        "What you sent is longer than a form may be. Nothing of it was saved: go back, shorten the longest field, and"
+        " save again.",
+    ),
     HTTPStatus.INTERNAL_SERVER_ERROR: (
         "Something went wrong on our side",
         "Look whether your last step was carried out before you repeat it. The operator finds what happened in the log"

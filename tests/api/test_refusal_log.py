@@ -1,0 +1,65 @@
+"""What the operator's log tells of a refusal, for a customer who asks about one."""
+
+import json
+import logging
+
+import pytest
+from django.test import Client
+
+from config.logs import formatter
+from verification.api import refusal_log
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def nothing_was_logged(monkeypatch):
+    monkeypatch.setattr(refusal_log, "allowance", refusal_log.Allowance())
+
+
+@pytest.fixture
+def lines(caplog):
+    """The lines so far, as they are written."""
+    caplog.set_level(logging.INFO, logger=refusal_log.__name__)
+    write = formatter("json").format
+    return lambda: [json.loads(write(record)) for record in caplog.records if record.name == refusal_log.__name__]
+
+
+def test_a_refusal_is_found_by_its_request_id_with_code_project_and_endpoint(lines, client, project):
+    given = {"x-api-key": project.api_key, "x-request-id": "ticket-4711"}
+    response = client.get("/manual/message/+4915112345678?to=+4915112345678", headers=given)
+    [line] = lines()
+    told = ("request_id", "code", "status", "method", "path", "project")
+    assert [line[name] for name in told] == [
+        "ticket-4711",
+        "wrong_key_kind",
+        403,
+        "GET",
+        "/manual/message/<str:id>",
+        project.id,
+    ]
+    assert response["X-Request-Id"] == "ticket-4711"
+    assert "4915112345678" not in str(line) and project.api_key not in str(line)
+
+
+def test_a_wrong_webhook_address_is_not_written_out(lines, client):
+    client.post("/hooks/00000000-0000-0000-0000-000000000000/its-secret")
+    client.get("/hooks/its-secret/1/2/3")
+    assert [line["path"] for line in lines()] == ["/hooks/<str:provider_uuid>/<str:secret>", "unknown"]
+    assert "its-secret" not in str(lines())
+
+
+def test_of_a_flood_so_many_lines_are_written_and_the_rest_are_counted():
+    allowance = refusal_log.Allowance()
+    taken = [allowance.take(100.5) for _ in range(refusal_log.LINES_A_SECOND + 30)]
+    assert taken.count((True, 0)) == refusal_log.LINES_A_SECOND and taken[-1] == (False, 0)
+    assert [allowance.take(101.0), allowance.take(101.0)] == [(True, 30), (True, 0)]
+
+
+def test_a_form_that_was_forged_leaves_no_query_in_the_log(caplog):
+    caplog.set_level(logging.WARNING, logger="django.security.csrf")
+    Client(enforce_csrf_checks=True).post("/admin/login/?q=somebody@example.com", {"username": "ann"})
+    [record] = [record for record in caplog.records if record.name == "django.security.csrf"]
+    for log_format in ("json", "console"):
+        line = formatter(log_format).format(record)
+        assert "/admin/login/" in line and "somebody" not in line

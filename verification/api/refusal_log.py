@@ -1,0 +1,60 @@
+"""A log line for each refusal, by which the operator answers a customer who names its request id.
+
+It tells the code, the project and the endpoint. What was sent, and from where, is left out; so is the rest of the path,
+which may be anything, and on webhooks holds a secret.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from django.http import HttpRequest
+
+log = logging.getLogger(__name__)
+
+# Of one process: enough to find a customer's, and a flood of bad requests does not become one of lines. A count tells
+# how many more there were.
+LINES_A_SECOND = 50
+METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")  # any other word is the caller's own
+
+
+class Allowance:
+    """So many lines a second. Threads that meet here may let a few more through, which does no harm."""
+
+    def __init__(self) -> None:
+        self.second = 0
+        self.asked = 0
+
+    def take(self, now: float) -> tuple[bool, int]:
+        """Whether a line may be written, and how many were left out in the second before it."""
+        second = int(now)
+        left_out = 0
+        if second != self.second:
+            left_out = max(0, self.asked - LINES_A_SECOND)
+            self.second, self.asked = second, 0
+        self.asked += 1
+        return self.asked <= LINES_A_SECOND, left_out
+
+
+allowance = Allowance()
+
+
+def note(request: HttpRequest, *, code: str, status: int) -> None:
+    if not log.isEnabledFor(logging.INFO):
+        return
+    may_write, left_out = allowance.take(time.monotonic())
+    if left_out:
+        log.info("%s refusals were not logged, as there were more than %s in a second.", left_out, LINES_A_SECOND)
+    if not may_write:
+        return
+    match = request.resolver_match
+    told = {
+        "request_id": getattr(request, "id", "-"),
+        "code": code,
+        "status": status,
+        "method": request.method if request.method in METHODS else "other",
+        "path": f"/{match.route}" if match else "unknown",
+        "project": getattr(request, "project_id", None),
+    }
+    log.info("refused", extra=told)
