@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from verification import codes, sql
-from verification.crypto import code_digest, sha256
+from verification.crypto import code_digest, stored_digest
 
 PROJECT = int(os.environ.get("BENCHMARK_PROJECT", "0"))
 CODE = "123456"
@@ -41,7 +41,7 @@ def create(request: HttpRequest) -> HttpResponse:
         lives_seconds=180,
         language=None,
         default_language="en",
-        is_test=False,
+        test_login=None,
         challenge=None,
         send=True,
         type=fields["type"],
@@ -66,10 +66,12 @@ def check(request: HttpRequest) -> HttpResponse:
         project=PROJECT,
         session=fields["session_id"],
         code_digest=code_digest(fields["code"], session_id=fields["session_id"]),
-        token_digest=sha256(token),
+        token_digest=stored_digest(token, kind="verify token"),
         token_seconds=60,
         wrong_limits=WRONG_LIMITS,
+        stranger_limits=[0, 1, 1, 1],
         network="",
+        subnet="",
         guess=None,
     )
     return _answer({"verify_token": token, "is_test": row.is_test}, 200 if row.outcome == "verified" else 400)
@@ -77,7 +79,7 @@ def check(request: HttpRequest) -> HttpResponse:
 
 def verify(request: HttpRequest) -> HttpResponse:
     token = json.loads(request.body)["verify_token"]
-    row = sql.call("redeem_token", project=PROJECT, digest=sha256(token))
+    row = sql.call("redeem_token", project=PROJECT, digest=stored_digest(token, kind="verify token"))
     return _answer({"phone": row.address}, 200 if row.outcome == "redeemed" else 400)
 
 

@@ -140,6 +140,10 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             "guess_wrong_percent": "Percent wrong",
             "guess_network_recipients": "Recipients of one network",
             "guess_same_value_sessions": "Sessions with one guess",
+            "guess_assumed": "Wrong codes of an attack",
+            "guess_heavy": "Wrong codes of a heavy attack",
+            "guess_subnet_day": "Wrong codes of a subnet",
+            "guess_subnet_tries": "The same under attack",
         }
         help_texts = {
             "web_otp_domain": "Such as shop.example. SMS then end with @shop.example #123456, which browsers and iOS"

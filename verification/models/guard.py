@@ -11,7 +11,7 @@ from verification.models.projects import Project
 class GuardRule(models.TextChoices):
     """Each guards one kind of subject: a prefix, a country, a client network, the whole project, or a guessed value.
 
-    Two of a prefix, conversion and network_refused refuse; the others only make what they found suspicious.
+    Two of a prefix, conversion, network_refused and strangers refuse; the others only make what they found suspicious.
     """
 
     PREFIX = "prefix", "Many numbers of one prefix"
@@ -22,9 +22,16 @@ class GuardRule(models.TextChoices):
     SAME_GUESS = "same_guess", "One code tried on many sessions"
     NETWORK = "network", "A client network that guesses"
     NETWORK_REFUSED = "network_refused", "A client network that is kept from checking"
+    STRANGERS = "strangers", "Wrong codes from many client networks"
 
 
-GUESSING = (GuardRule.WRONG_CODES, GuardRule.SAME_GUESS, GuardRule.NETWORK, GuardRule.NETWORK_REFUSED)
+GUESSING = (
+    GuardRule.WRONG_CODES,
+    GuardRule.SAME_GUESS,
+    GuardRule.NETWORK,
+    GuardRule.NETWORK_REFUSED,
+    GuardRule.STRANGERS,
+)
 
 
 class GuardedSend(models.Model):

@@ -192,6 +192,12 @@ class Project(models.Model):
         50, "Recipients for whom one client network enters wrong codes; twice as many keep it from checking."
     )
     guess_same_value_sessions = limit_field(20, "Sessions on which one and the same wrong code is tried.")
+    guess_assumed = limit_field(
+        30, "Wrong codes of all client networks in 5 minutes, unsettled and unexplained, that are taken for an attack."
+    )
+    guess_heavy = figure_field(500, "So many of them are a heavy attack.", most=1_000_000)
+    guess_subnet_day = figure_field(50, "Unsettled wrong codes that a subnet may enter in a day.", most=1_000_000)
+    guess_subnet_tries = figure_field(3, "The same under attack; under a heavy one it is a single one.", most=1_000)
     retention_days = models.PositiveIntegerField(
         default=30,
         validators=[MinValueValidator(1)],

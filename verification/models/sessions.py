@@ -74,8 +74,8 @@ class Session(models.Model):
 class WrongCode(models.Model):
     """One wrong code, from which the recipient's budget is counted and the alarms on guessing are raised.
 
-    ``network`` is the caller's address (for IPv6 its /64), empty where it tells nobody apart. ``guess`` is a keyed HMAC
-    of what was entered. Both go with the row.
+    ``network`` is the caller's address (for IPv6 its /64) and ``subnet`` the /24 (for IPv6 the /48) around it; both are
+    empty where they tell nobody apart. ``guess`` is a keyed HMAC of what was entered. All go with the row.
     """
 
     # The session's own foreign key holds the project; rows from before there was this column have none.
@@ -83,7 +83,11 @@ class WrongCode(models.Model):
         "verification.Project", null=True, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False
     )
     network = models.CharField(max_length=43, default="", db_default="")
+    subnet = models.CharField(max_length=43, default="", db_default="")
     guess = models.BinaryField(max_length=16, null=True)
+    is_settled = models.BooleanField(
+        default=False, db_default=False, help_text="Whether the recipient's right code came from the same subnet since."
+    )
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="wrong_codes", db_index=False)
     recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, db_index=False)
     created_at = models.DateTimeField(db_default=Now())
@@ -93,6 +97,16 @@ class WrongCode(models.Model):
             models.Index(name="wrong_code_of_recipient", fields=("recipient", "-created_at")),
             models.Index(name="wrong_code_of_session", fields=("session",)),
             models.Index(name="wrong_code_of_project", fields=("project", "created_at")),
+            models.Index(
+                name="wrong_code_of_subnet",
+                fields=("project", "subnet", "created_at"),
+                condition=Q(is_settled=False) & ~Q(subnet=""),
+            ),
+            models.Index(
+                name="wrong_code_of_strangers",
+                fields=("project", "created_at"),
+                condition=Q(is_settled=False) & ~Q(subnet=""),
+            ),
         )
 
     def __str__(self) -> str:
@@ -114,11 +128,15 @@ class UsedChallenge(models.Model):
 
 
 class VerifyToken(models.Model):
-    """What a right code is exchanged for. Only a digest of the token is kept."""
+    """What a right code is exchanged for. Only a digest of the token is kept.
+
+    ``subnet`` is whence the right code came, as in :class:`WrongCode`: right codes explain some wrong ones.
+    """
 
     digest = models.BinaryField(primary_key=True, max_length=32)
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="verify_token")
+    subnet = models.CharField(max_length=43, default="", db_default="")
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
@@ -126,6 +144,12 @@ class VerifyToken(models.Model):
     class Meta:
         constraints = (
             models.CheckConstraint(name="verify_token_expires_later", condition=Q(expires_at__gt=F("created_at"))),
+        )
+        indexes = (
+            models.Index(
+                name="verify_token_of_subnet", fields=("project", "subnet", "created_at"), condition=~Q(subnet="")
+            ),
+            models.Index(name="verify_token_of_strangers", fields=("project", "created_at"), condition=~Q(subnet="")),
         )
 
     def __str__(self) -> str:

@@ -140,6 +140,12 @@ class ProjectConfig:
         # Safe lists are the owner's, the ceiling is not.
         self._safe_send_limits = [0, 0, platform["max_sends_per_day"]]
         self.wrong_limits: list[int] = [row["wrong_codes_per_15_minutes"], row["wrong_codes_per_day"]]
+        self.stranger_limits: list[int] = [
+            row["guess_assumed"],
+            row["guess_heavy"],
+            row["guess_subnet_day"],
+            row["guess_subnet_tries"],
+        ]
         self.creates_per_address = bounded(row["creates_per_address"], platform["max_creates_per_address"])
         self.requests_per_second = bounded(row["requests_per_second"], platform["max_requests_per_second"])
         self.server_addresses = frozenset(row["server_addresses"])

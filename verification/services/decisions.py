@@ -57,6 +57,10 @@ RULES = {
     "network_refused": Rule(
         GuardRule.NETWORK_REFUSED.label, "One client network guessed so much that its checks are refused."
     ),
+    "strangers": Rule(
+        GuardRule.STRANGERS.label,
+        "More wrong codes than right ones explain: a subnet that entered some had to wait with its next check.",
+    ),
 }
 
 

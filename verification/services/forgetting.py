@@ -124,7 +124,7 @@ def _erase(recipient: Recipient) -> dict[str, int]:
         "kept": len(kept_messages) + len(kept_sessions),
     }
     strip(kept_messages, list(kept_sessions))
-    wrong_codes.update(network="", guess=None)
+    wrong_codes.update(network="", subnet="", guess=None)
     GuardedSend.objects.filter(message__in=kept_messages).delete()
     recipient.suppressions.exclude(lifted_at=None).delete()
     recipient.noaccount_set.all().delete()

@@ -65,11 +65,28 @@ def require_no_guesser(project: ProjectConfig, network: str) -> None:
         )
 
 
+def stranger_refused(project: ProjectConfig, subnet: str, retry_after: int, figures: Mapping[str, object]) -> Refusal:
+    """The refusal of a check from a subnet whose wrong codes are too many for what goes on in the project."""
+    found = Refusal(
+        "rate_limited",
+        "Too many wrong codes came from around this client address. If it is your own server's, list it among the"
+        " project's server addresses.",
+        retry_after=retry_after,
+    )
+    found.decision = {"project_id": project.id, "rule": GuardRule.STRANGERS, "subject": subnet, "figures": figures}
+    return found
+
+
 def is_wary(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
     """Whether the guard has a suspicion of this caller or recipient. Asks the database about a phone number alone."""
     network, now = limits.stranger(project, client_address), time.time()
-    everybody = ((GuardRule.WRONG_CODES, ""), (GuardRule.NETWORK, network), (GuardRule.NETWORK_REFUSED, network))
-    if any(project.alarms.get(alarm, 0.0) > now for alarm in everybody):
+    alarms = (
+        (GuardRule.WRONG_CODES, ""),
+        (GuardRule.STRANGERS, ""),
+        (GuardRule.NETWORK, network),
+        (GuardRule.NETWORK_REFUSED, network),
+    )
+    if any(project.alarms.get(alarm, 0.0) > now for alarm in alarms):
         return True
     if any(rule == GuardRule.SAME_GUESS and end > now for (rule, _), end in project.alarms.items()):
         return True
@@ -129,7 +146,7 @@ def refuses(block: GuardBlock) -> bool:
         return False
     if block.rule in REFUSING_SENDS:
         return block.project.traffic_guard == GuardMode.ENFORCE
-    return block.rule == GuardRule.NETWORK_REFUSED
+    return block.rule in (GuardRule.NETWORK_REFUSED, GuardRule.STRANGERS)
 
 
 def is_running(block: GuardBlock) -> bool:
@@ -165,6 +182,12 @@ _SAYINGS = {
     GuardRule.NETWORK_REFUSED: (
         "Too many wrong codes came from one client network within {minutes} minutes.",
         "Checks from {subject} are refused",
+    ),
+    GuardRule.STRANGERS: (
+        "{wrong} wrong codes more than right ones explain came from client networks within {minutes} minutes; the limit"
+        " is {limit}.",
+        "Codes are being guessed from many client networks in the {subject}: further checks from where wrong codes came"
+        " are refused",
     ),
 }
 

@@ -29,6 +29,8 @@ UNKNOWN_KEYS_PER_MINUTE = 30
 PUZZLES_PER_MINUTE = 300  # ten times the creates an address has before it is asked; thousands may share one
 FAILED_CHALLENGES_PER_MINUTE = 60  # a person fails a few; each costs a call to the vendor, for which a thread waits
 IPV6_SITE_PREFIX = 64  # one subscriber's network
+IPV4_SUBNET_PREFIX = 24  # the least that is routed between providers, and so had by the hundred addresses at once
+IPV6_SUBNET_PREFIX = 48  # what one subscriber may be given (RFC 6177): 65,536 networks for nothing
 UNKNOWN_NETWORK = "unknown"  # of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
 MAX_REMEMBERED = 10_000  # callers that a process keeps in mind as refused
@@ -85,6 +87,17 @@ def has_sent_unknown_keys(client_address: str) -> bool:
 def stranger(project: ProjectConfig, client_address: str) -> str:
     """The caller's network as in :func:`network_of`; empty where it tells nobody apart."""
     return "" if _is_exempt(project, client_address) else network_of(client_address)
+
+
+def subnet_of(project: ProjectConfig, client_address: str) -> str:
+    """The caller's surroundings, that guessing is counted by: the /24, for IPv6 the /48; empty as :func:`stranger`."""
+    if _is_exempt(project, client_address):
+        return ""
+    address = read_address(client_address)
+    if address is None:
+        return UNKNOWN_NETWORK
+    prefix = IPV4_SUBNET_PREFIX if address.version == 4 else IPV6_SUBNET_PREFIX
+    return str(ipaddress.ip_network((address, prefix), strict=False))
 
 
 def count_puzzle(client_address: str) -> None:

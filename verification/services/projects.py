@@ -78,6 +78,10 @@ SETTABLE_GROUPS = {
         "guess_wrong_percent",
         "guess_network_recipients",
         "guess_same_value_sessions",
+        "guess_assumed",
+        "guess_heavy",
+        "guess_subnet_day",
+        "guess_subnet_tries",
     ),
     "Challenges": (
         "challenge_mode",

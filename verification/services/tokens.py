@@ -36,9 +36,10 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
     """Spend one attempt and compare. The count is committed before this returns or raises.
 
     Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, what a session that is not open raises, and
-    ``rate_limited`` for a client network that guesses; that spends no attempt.
+    ``rate_limited`` for a client network that seems to guess; that spends no attempt.
     """
     network = limits.stranger(project, client_address)
+    subnet = limits.subnet_of(project, client_address)
     guard.require_no_guesser(project, network)
     token = codes.generate_verify_token()
     row = sql.call(
@@ -49,13 +50,17 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
         token_digest=_digest(token),
         token_seconds=VERIFY_TOKEN_SECONDS,
         wrong_limits=project.wrong_limits,
+        stranger_limits=project.stranger_limits,
         network=network,
+        subnet=subnet,
         guess=guess_digest(code.strip(" ").upper(), project_id=project.id),
     )
     if row.outcome == "verified":
         return CheckedCode(token, row.is_test)
     if row.outcome == "invalid_code":
         raise Refusal("invalid_code", "The code is wrong.", attempts_left=row.attempts_left)
+    if row.outcome == "stranger_refused":
+        raise guard.stranger_refused(project, subnet, row.retry_after, row.figures)
     raise refusal(row.outcome, row.retry_after)
 
 

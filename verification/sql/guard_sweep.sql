@@ -68,6 +68,7 @@ $$;
 -- The alarms on guessing, each from the wrong codes of the window:
 --   wrong_codes   many in the project, and many more than right ones
 --   network       many recipients from one client network; from twice as many on, it is kept from checking
+--   strangers     more in all than right codes explain: judge_stranger refuses already; here the owner hears of it
 --   same_guess    one value tried on many sessions, a way around the budget of each (inverted guessing); a single network
 --                 that does so has no honest reason and is kept from checking
 -- A client network is empty where it tells nobody apart: loopback, private addresses, and the customer's own servers.
@@ -76,7 +77,9 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_window constant interval := make_interval(mins => p_project.guess_minutes);
     v_begin constant timestamptz := p_now - v_window;
+    v_strangers_window constant interval := '5 minutes';  -- as in strangers_wrong_codes
     v_since timestamptz;
+    v_strangers integer;
     v_wrong bigint;
     v_right bigint;
     v_found record;
@@ -86,6 +89,16 @@ BEGIN
         SELECT FROM verification_wrongcode WHERE project_id = p_project.id AND created_at > v_begin
     ) THEN
         RETURN;
+    END IF;
+
+    v_strangers := strangers_wrong_codes(p_project.id, p_project.guess_assumed, p_now);
+    IF p_project.guess_assumed > 0 AND v_strangers > p_project.guess_assumed THEN
+        PERFORM guard_watch(
+            p_project.id, 'strangers', '',
+            jsonb_build_object('wrong', v_strangers, 'limit', p_project.guess_assumed,
+                               'minutes', extract(epoch FROM v_strangers_window)::integer / 60),
+            v_strangers_window, p_now
+        );
     END IF;
 
     v_since := greatest(v_begin, (

@@ -39,7 +39,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
             FROM (
                 SELECT rule, subject, until FROM verification_guardblock
                 WHERE project_id = p_project.id
-                  AND rule IN ('wrong_codes', 'same_guess', 'network', 'network_refused')
+                  AND rule IN ('wrong_codes', 'same_guess', 'network', 'network_refused', 'strangers')
                   AND until > now()
                   AND lifted_at IS NULL
                 ORDER BY since DESC LIMIT 1000  -- nobody's attack makes the snapshot any larger

@@ -2,14 +2,15 @@
 --
 -- The recipient's lock makes parallel checks take turns, so exactly `attempts_max` comparisons are ever made and of
 -- any number of right codes one gets the token. p_code_digest is null for a code that cannot be right.
--- p_wrong_limits is {in 15 minutes, in a day}; p_network and p_guess are kept with a wrong code, for the alarms.
+-- p_wrong_limits is {in 15 minutes, in a day}; p_network and p_guess are kept with a wrong code, for the alarms. p_subnet
+-- and p_stranger_limits are as in judge_stranger, by which a caller who seems to guess is refused and spends nothing.
 --
 -- Outcome: 'verified', 'invalid_code', 'session_not_found', 'session_verified', 'session_expired',
--- 'session_locked', 'too_many_attempts'.
+-- 'session_locked', 'too_many_attempts', 'stranger_refused' (with what was counted as `figures`).
 CREATE OR REPLACE FUNCTION spend_attempt(
     p_project bigint, p_session text, p_code_digest bytea, p_token_digest bytea, p_token_seconds integer,
-    p_wrong_limits integer[], p_network text, p_guess bytea,
-    OUT outcome text, OUT attempts_left integer, OUT retry_after integer, OUT is_test boolean
+    p_wrong_limits integer[], p_stranger_limits integer[], p_network text, p_subnet text, p_guess bytea,
+    OUT outcome text, OUT attempts_left integer, OUT retry_after integer, OUT is_test boolean, OUT figures jsonb
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_recipient verification_recipient;
@@ -35,6 +36,12 @@ BEGIN
         outcome := 'too_many_attempts';
         RETURN;
     END IF;
+    SELECT judged.retry_after, judged.figures INTO retry_after, figures
+    FROM judge_stranger(p_project, p_subnet, p_stranger_limits, v_now) AS judged;
+    IF retry_after > 0 THEN
+        outcome := 'stranger_refused';
+        RETURN;
+    END IF;
     retry_after := NULL;
 
     -- A session whose code never went anywhere cannot be verified: there, every code is wrong.
@@ -42,8 +49,13 @@ BEGIN
         UPDATE verification_session
         SET attempts = attempts + 1, verified_at = v_now, is_open = false, code_encrypted = NULL, code_digest = NULL
         WHERE id = p_session;
-        INSERT INTO verification_verifytoken (digest, project_id, session_id, created_at, expires_at)
-        VALUES (p_token_digest, p_project, p_session, v_now, v_now + make_interval(secs => p_token_seconds));
+        INSERT INTO verification_verifytoken (digest, project_id, session_id, subnet, created_at, expires_at)
+        VALUES (
+            p_token_digest, p_project, p_session, p_subnet, v_now, v_now + make_interval(secs => p_token_seconds)
+        );
+        UPDATE verification_wrongcode SET is_settled = true
+        WHERE recipient_id = v_recipient.id AND subnet = p_subnet AND NOT is_settled
+          AND created_at > v_now - interval '1 day';
         UPDATE verification_recipient
         SET verified_channel = v_session.channel, verified_at = v_now, language = v_session.language
         WHERE id = v_recipient.id;
@@ -51,8 +63,9 @@ BEGIN
         is_test := v_session.is_test;
     ELSE
         UPDATE verification_session SET attempts = attempts + 1 WHERE id = p_session;
-        INSERT INTO verification_wrongcode (session_id, recipient_id, project_id, network, guess, created_at)
-        VALUES (p_session, v_recipient.id, p_project, p_network, p_guess, v_now);
+        INSERT INTO verification_wrongcode (
+            session_id, recipient_id, project_id, network, subnet, guess, is_settled, created_at
+        ) VALUES (p_session, v_recipient.id, p_project, p_network, p_subnet, p_guess, false, v_now);
         outcome := 'invalid_code';
         attempts_left := v_session.attempts_max - v_session.attempts - 1;
     END IF;

@@ -1,0 +1,110 @@
+-- Guessing that is spread over recipients and client networks, so that no single count of theirs tells.
+--
+-- A caller's subnet (IPv4: the /24, IPv6: the /48) is a stranger as far as its wrong codes are not explained by right
+-- ones. A wrong code is settled once the same recipient's right code comes from the same subnet: people who mistype do
+-- that within a minute, those who guess never. Callers who tell nobody apart have no subnet and are left alone here.
+--
+-- p_limits, the project's figures, are {assumed, heavy, subnet_day, subnet_tries}; an `assumed` of 0 switches the rule off.
+
+-- Keep this caller from comparing a code? Null where they may; else the seconds to wait, and what was counted.
+--
+-- A subnet without an unsettled wrong code of its last day may always try: that is nearly every honest caller, and costs
+-- one look into an index. A further try is allowed up to a number that falls as the project is attacked:
+--   calm    `subnet_day`
+--   attack  `subnet_tries`: the unsettled wrong codes of all strangers exceed `assumed`
+--   heavy   1, unless a right code came from the subnet within 30 days: they exceed `heavy`
+-- Every ten right codes of a subnet (of the project) explain one unsettled wrong code more of the subnet (the project).
+-- It reads what others have committed, so the numbers may be overshot by the checks in flight.
+CREATE OR REPLACE FUNCTION judge_stranger(
+    p_project bigint, p_subnet text, p_limits integer[], p_now timestamptz, OUT retry_after integer, OUT figures jsonb
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_remembered constant interval := '1 day';
+    v_known_for constant interval := '30 days';
+    v_attack_wait constant integer := 300;  -- seconds, in which an attack that is stopped leaves the count of all
+    v_rights_for_one constant integer := 10;
+    v_since timestamptz := lifted_since(p_project, p_now - v_remembered);
+    v_tries integer := p_limits[3];
+    v_wrong integer;
+    v_all integer;
+    v_right integer;
+BEGIN
+    IF p_subnet = '' OR p_limits[1] = 0 THEN
+        RETURN;
+    END IF;
+    SELECT count(*) INTO v_wrong FROM verification_wrongcode
+    WHERE project_id = p_project AND subnet = p_subnet AND subnet <> '' AND NOT is_settled
+      AND created_at > v_since AND created_at <= p_now;
+    IF v_wrong = 0 THEN
+        RETURN;
+    END IF;
+
+    v_all := strangers_wrong_codes(p_project, p_limits[1], p_now);
+    IF v_all > p_limits[1] THEN
+        v_tries := least(v_tries, p_limits[4]);
+    END IF;
+    IF v_all > p_limits[2] AND NOT EXISTS (
+        SELECT FROM verification_verifytoken
+        WHERE project_id = p_project AND subnet = p_subnet AND subnet <> ''
+          AND created_at > p_now - v_known_for AND created_at <= p_now
+    ) THEN
+        v_tries := 1;
+    END IF;
+    IF v_wrong < v_tries THEN
+        RETURN;
+    END IF;
+
+    SELECT count(*) INTO v_right FROM (
+        SELECT FROM verification_verifytoken
+        WHERE project_id = p_project AND subnet = p_subnet AND subnet <> ''
+          AND created_at > v_since AND created_at <= p_now
+        LIMIT v_rights_for_one * (v_wrong - v_tries + 1)
+    ) AS explaining;
+    IF v_wrong < v_tries + v_right / v_rights_for_one THEN
+        RETURN;
+    END IF;
+    figures := jsonb_build_object('wrong', v_wrong, 'right', v_right, 'limit', v_tries);
+    IF v_tries < p_limits[3] THEN
+        retry_after := v_attack_wait;
+        RETURN;
+    END IF;
+    SELECT greatest(1, ceil(extract(epoch FROM min(created_at) + v_remembered - p_now))) INTO retry_after
+    FROM verification_wrongcode
+    WHERE project_id = p_project AND subnet = p_subnet AND subnet <> '' AND NOT is_settled
+      AND created_at > v_since AND created_at <= p_now;
+END
+$$;
+
+-- The unsettled wrong codes of all strangers within five minutes, less what the project's right codes explain. Counted to
+-- the end only where they exceed `p_assumed`: below, the exact number decides nothing.
+CREATE OR REPLACE FUNCTION strangers_wrong_codes(p_project bigint, p_assumed integer, p_now timestamptz)
+RETURNS integer LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_window constant interval := '5 minutes';
+    v_rights_for_one constant integer := 10;
+    v_since timestamptz := lifted_since(p_project, p_now - v_window);
+    v_wrong integer;
+    v_right integer;
+BEGIN
+    SELECT count(*) INTO v_wrong FROM verification_wrongcode
+    WHERE project_id = p_project AND subnet <> '' AND NOT is_settled AND created_at > v_since AND created_at <= p_now;
+    IF v_wrong <= p_assumed THEN
+        RETURN v_wrong;
+    END IF;
+    SELECT count(*) INTO v_right FROM (
+        SELECT FROM verification_verifytoken
+        WHERE project_id = p_project AND subnet <> '' AND created_at > v_since AND created_at <= p_now
+        LIMIT v_rights_for_one * (v_wrong - p_assumed)
+    ) AS explaining;
+    RETURN v_wrong - v_right / v_rights_for_one;
+END
+$$;
+
+-- The later of p_since and the moment at which the project's owner lifted the last finding of this rule: what was before
+-- is not counted again.
+CREATE OR REPLACE FUNCTION lifted_since(p_project bigint, p_since timestamptz)
+RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT greatest(p_since, (
+        SELECT lifted_at FROM verification_guardblock WHERE project_id = p_project AND subject = '' AND rule = 'strangers'
+    ))
+$$;
