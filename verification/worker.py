@@ -28,6 +28,7 @@ from verification.services import (
     alerts,
     callbacks,
     connected,
+    deletion,
     dispatch,
     fallback,
     guard,
@@ -57,6 +58,7 @@ MAX_RINGS = 100  # wake-ups that are taken off their line at once; each says no 
 ALERT_THREADS = 2
 FALLBACK_BATCH = 50
 PURGE_ASK_SECONDS = 60.0
+DELETION_ASK_SECONDS = 10.0  # between two looks for projects that are deleted
 
 
 def run(*, threads: int, holds_connections: bool = False) -> None:
@@ -239,6 +241,21 @@ class Purging:
         return retention.claim_run()
 
 
+class Deleting:
+    """Looks now and then for projects to remove, and at once again while there is one."""
+
+    def __init__(self) -> None:
+        self.look_at = 0.0
+
+    def __call__(self, room: int, at_work: list[Any]) -> list[tuple[int]]:
+        now = time.monotonic()
+        if now < self.look_at:
+            return []
+        found = deletion.due(limit=room)
+        self.look_at = now if found else now + DELETION_ASK_SECONDS
+        return found
+
+
 def pollers(stopping: threading.Event, neighbours: Neighbours, row: Worker) -> list[Poller]:
     """The sweep; what else is to be done has threads of its own, so that it cannot slow down a message."""
     shares = Shares(SWEEP_THREADS, neighbours)
@@ -282,7 +299,8 @@ def pollers(stopping: threading.Event, neighbours: Neighbours, row: Worker) -> l
         threads=BOT_THREADS,
         queue_name=BOTS,
     )
-    return [sweep, Poller("the upkeep", stopping, tidy=upkeep), calls, news, bots, purge]
+    deleting = Poller("the deletion", stopping, claim=Deleting(), work=lambda row: deletion.carry_on(row[0]))
+    return [sweep, Poller("the upkeep", stopping, tidy=upkeep), calls, news, bots, purge, deleting]
 
 
 def keeper(stopping: threading.Event) -> Poller:

@@ -1,12 +1,15 @@
 """The project's page: its fields, what is cleaned, what is warned of."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.admin.rows import values_on
 from verification.admin.projects import ProjectAdmin
 from verification.admin.tabs import in_tabs
-from verification.models import Project
+from verification.models import Message, Project
+from verification.services import deletion
 from verification.services.projects import SECRETS, SETTABLE, challenge_secret_of
 from verification.services.webhook_secrets import live_webhook_secrets
 
@@ -136,3 +139,26 @@ def test_challenges_of_a_vendor_need_their_keys(panel):
 def test_challenges_of_our_own_need_none(panel):
     change(panel, challenge_mode="suspicion")
     assert panel.project.challenge_mode == "suspicion"
+
+
+def test_deleting_a_project_takes_its_name_and_no_row_of_its_traffic(panel):
+    page, client = reverse("admin:verification_project_delete", args=(panel.project.pk,)), panel.as_("root")
+    assert "That is not its name" in client.post(page, {"name": "Theirs", "post": "yes"}).content.decode()
+    panel.project.refresh_from_db()
+    assert panel.project.is_enabled and panel.project.deleted_at is None
+    with CaptureQueriesContext(connection) as asked:
+        answer = client.post(page, {"name": "Ours"}, follow=True)
+    assert "stopped and out of sight" in answer.content.decode()
+    assert not [each["sql"] for each in asked if 'FROM "verification_message"' in each["sql"]]
+    assert Message.objects.filter(project=panel.project).exists()
+
+
+def test_a_project_that_is_being_deleted_is_shown_to_nobody(panel):
+    deletion.mark(panel.project, typed_name="Ours")
+    for who in ("root", "owner"):
+        client = panel.as_(who)
+        assert "Ours" not in client.get(reverse("admin:verification_project_changelist")).content.decode()
+        page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+        assert client.get(page).url == reverse("admin:index")
+    page = reverse("admin:verification_message_change", args=(panel.rows[Message].pk,))
+    assert panel.as_("owner").get(page).status_code == 302

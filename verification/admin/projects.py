@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
+from verification.admin.deleting import DeletingAdmin
 from verification.admin.display import channel as show_channel
 from verification.admin.display import code, flag_of, label, page_link, time_of, when
 from verification.admin.fallbacks import FallbackInline
@@ -109,9 +110,8 @@ class MembershipInline(ScopedInline):
 
 
 @admin.register(Project)
-class ProjectAdmin(TestEventAdmin):
+class ProjectAdmin(TestEventAdmin, DeletingAdmin):
     project_path = "pk"
-    goes_with_it = ", with its keys, channels, providers, recipients, sessions and messages"
     adders = deleters = Who.SUPERUSERS
     changers = Who.MEMBERS
     form = ProjectForm

@@ -43,8 +43,8 @@ class Who(Enum):
 def own_projects(user: Any) -> QuerySet[Project]:
     """The projects that a user of the panel may see."""
     if user.is_superuser:
-        return Project.objects.all()
-    return Project.objects.filter(memberships__user=user)
+        return Project.objects.filter(deleted_at=None)
+    return Project.objects.filter(deleted_at=None, memberships__user=user)
 
 
 def own_project_ids(request: HttpRequest) -> list[int]:

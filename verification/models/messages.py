@@ -104,9 +104,15 @@ class Message(models.Model):
             models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
             models.Index(name="message_of_project", fields=("project", "-created_at")),
             models.Index(name="message_newest", fields=("-created_at",)),
+            # Written only where a message ends so. The second is for whoever sees every project.
             models.Index(
-                name="message_not_delivered",
-                fields=("-created_at",),
+                name="message_failed_of_project",
+                fields=("project", "status", "-created_at"),
+                condition=Q(status__in=(MessageStatus.FAILED, MessageStatus.EXPIRED)),
+            ),
+            models.Index(
+                name="message_failed",
+                fields=("status", "-created_at"),
                 condition=Q(status__in=(MessageStatus.FAILED, MessageStatus.EXPIRED)),
             ),
             models.Index(

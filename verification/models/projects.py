@@ -246,11 +246,17 @@ class Project(models.Model):
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    deleted_at = models.DateTimeField(
+        null=True, editable=False, help_text="Since when it is gone for everybody but the worker that removes its rows."
+    )
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
 
     class Meta:
         ordering = ("name",)
         constraints = (
+            models.CheckConstraint(
+                name="project_deleted_is_disabled", condition=Q(deleted_at=None) | Q(is_enabled=False)
+            ),
             models.CheckConstraint(name="project_retention_days", condition=Q(retention_days__gte=1)),
             models.CheckConstraint(name="project_code_length", condition=Q(code_length__in=(4, 6))),
             models.CheckConstraint(name="project_code_alphabet", condition=Q(code_digits=True) | Q(code_letters=True)),

@@ -85,7 +85,7 @@ def stopped() -> list[Stopped]:
         ),
         *(
             Stopped(f"project:{project.pk}", f"Project {project.name}")
-            for project in Project.objects.filter(is_enabled=False)
+            for project in Project.objects.filter(is_enabled=False, deleted_at=None)
         ),
         *(
             Stopped(f"provider:{provider.pk}", f"Provider {provider.name}")

@@ -160,7 +160,7 @@ def find_project(id_or_name: str) -> Project:
     match = models.Q(name=id_or_name)
     if id_or_name.isascii() and id_or_name.isdigit():
         match |= models.Q(pk=int(id_or_name))
-    found = list(Project.objects.filter(match)[:2])
+    found = list(Project.objects.filter(match, deleted_at=None)[:2])
     if len(found) == 1:
         return found[0]
     raise Misuse(f"There is no project {id_or_name!r}." if not found else f"{id_or_name!r} names two projects.")

@@ -54,7 +54,7 @@ def tell(running: list[dict[str, Any]]) -> str:
 
 def collect() -> list[dict[str, Any]]:
     """One row a project, those without traffic included."""
-    projects = list(Project.objects.order_by("id"))
+    projects = list(Project.objects.filter(deleted_at=None).order_by("id"))
     counted = figures.count([project.pk for project in projects])
     return [_row(project, counted.get(project.pk, figures.Figures())) for project in projects]
 
