@@ -32,6 +32,7 @@ from verification.services import (
     dispatch,
     fallback,
     guard,
+    outages,
     retention,
     sweeping,
     updates,
@@ -46,6 +47,7 @@ log = logging.getLogger(__name__)
 ROUND_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
 IDLE_SECONDS = 1.0  # a message due for this long was forgotten by its wake-up
+OUTAGE_SECONDS = 15.0  # between two looks at the channels over which nothing gets out
 WIPE_SECONDS = 30.0
 BUDGET_SECONDS = 5.0  # between two looks at the budgets of the day
 STOP_SECONDS = 8.0  # longer than a provider call may take, and less than `up` waits before it kills
@@ -272,6 +274,7 @@ def pollers(stopping: threading.Event, neighbours: Neighbours, row: Worker) -> l
             (0.0, lambda: fallback.send_fallbacks(limit=FALLBACK_BATCH)),
             (0.0, sweeping.expire_messages),
             (BUDGET_SECONDS, sweeping.raise_budget_alerts),
+            (OUTAGE_SECONDS, outages.watch),
             (WIPE_SECONDS, sweeping.wipe_codes),
         ]
     )

@@ -123,19 +123,22 @@ class Outbox:
     def close(self):
         self.open()
 
-    @property
-    def messages(self):
+    def deliver(self):
         from verification.models import Message
         from verification.services import dispatch
 
         for message_id in Message.objects.filter(status="queued").order_by("created_at").values_list("pk", flat=True):
             dispatch.deliver(message_id)
+
+    @property
+    def messages(self):
+        self.deliver()
         return [message for _, message in SENT]
 
     @property
     def names(self):
         """Through which provider each went."""
-        self.messages  # noqa: B018  (delivers)
+        self.deliver()
         return [name for name, _ in SENT]
 
     @property

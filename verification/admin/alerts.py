@@ -45,11 +45,12 @@ class AlertAdmin(TrafficAdmin):
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
     fieldsets = (
-        (None, {"fields": ("title", "detail", "project", "created_when")}),
+        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when")}),
         ("How it was told", {"fields": ("told", "mailed_when", "posted_when", "error")}),
     )
-    readonly_fields = ("created_when", "mailed_when", "posted_when", "told")
+    readonly_fields = ("created_when", "ended_when", "mailed_when", "posted_when", "told")
     created_when = time_of("created_at", "Raised")
+    ended_when = time_of("ended_at", "Over since")
     mailed_when = time_of("mailed_at", "Mailed")
     posted_when = time_of("posted_at", "Posted to the alert address")
 

@@ -33,8 +33,14 @@ class Decision(models.Model):
         return f"{self.rule.replace('_', ' ').capitalize()}: {self.subject}"
 
 
+OUTAGE = "channel_down"  # the kind of the alerts that last
+
+
 class Alert(models.Model):
     """An event that the owner should hear of, told once: ``key`` names the event, such as its day.
+
+    An outage is told at its beginning, and its end by an alert of its own. While it lasts ``key`` is what it is about,
+    such as a channel, so that it stands here once; with ``ended_at`` the key takes the time of the end.
 
     ``due_at`` is the next try to tell them, or the end of the lease of whoever is at it; null once told or given up.
     """
@@ -50,6 +56,7 @@ class Alert(models.Model):
     mailed_at = models.DateTimeField(null=True)
     posted_at = models.DateTimeField(null=True)
     read_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True, help_text="Of an outage, when it was over.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -57,6 +64,7 @@ class Alert(models.Model):
         constraints = (models.UniqueConstraint(name="alert_once", fields=("project", "kind", "key")),)
         indexes = (
             models.Index(name="alert_of_project", fields=("project", "-created_at")),
+            models.Index(name="alert_of_outage", fields=("kind",), condition=Q(kind=OUTAGE, ended_at__isnull=True)),
             models.Index(name="alert_due", fields=("due_at",), condition=Q(due_at__isnull=False)),
         )
 

@@ -11,13 +11,14 @@ from django.utils import timezone
 
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.dispatch import ABOUT_THE_RECIPIENT
+from verification.services.figures import LOST
 
 LATELY = timedelta(minutes=15)  # the least time that is looked back
 LATELY_MAX = timedelta(hours=3)  # the most: a night in which nobody asked proves nothing
 USUAL_GAPS = 3  # so many times the usual time between two messages are looked back, where that is longer
 GAPS_LOOKED_AT = 20  # messages, from which the usual time between two is taken
 MEMORY = timedelta(hours=24)
-LIVES_AT_MOST = timedelta(minutes=10)  # from a message's creation to its end: those of manual sends
+LIVES_AT_MOST = timedelta(minutes=10)  # from a message's creation to its acceptance: that of manual sends
 WAITS_TOO_LONG = timedelta(seconds=60)  # a worker takes a message within one
 GOOD_PERCENT = 90  # of the messages are accepted where all is well: some numbers are always wrong
 POOR_PERCENT = 50
@@ -95,30 +96,28 @@ def waiting_messages(messages: QuerySet[Message]) -> QuerySet[Message]:
     )
 
 
+def accepted_messages(since: datetime) -> QuerySet[Message]:
+    """Those that a provider accepted, or may have."""
+    return Message.objects.filter(created_at__gte=since - LIVES_AT_MOST, sent_at__gte=since, is_test=False).order_by()
+
+
+def lost_messages(since: datetime) -> QuerySet[Message]:
+    """Those that no provider took, but for the recipient's own fault."""
+    refused = DeliveryAttempt.objects.filter(message=OuterRef("pk"), outcome__in=ABOUT_THE_RECIPIENT)
+    return Message.objects.filter(~Exists(refused), status__in=LOST, sent_at=None, finished_at__gte=since).order_by()
+
+
 def _accepted(projects: Any, since: datetime) -> dict[str, tuple[int, datetime]]:
     """By channel, how many a provider accepted, and when the last."""
-    messages = Message.objects.filter(
-        project__in=projects, created_at__gte=since - LIVES_AT_MOST, sent_at__gte=since, is_test=False
-    )
-    rows = messages.order_by().values_list("channel").annotate(Count("pk"), Max("sent_at"))
-    return {channel: (number, last) for channel, number, last in rows}
+    messages = accepted_messages(since).filter(project__in=projects)
+    rows = messages.values_list("channel").annotate(Count("pk"), Max("sent_at"))
+    return {channel: (number, last) for channel, number, last in rows if last}
 
 
 def _lost(projects: Any, since: datetime) -> dict[str, tuple[int, int]]:
     """By channel, how many no provider took, and how many of them ran out of time."""
-    refused = DeliveryAttempt.objects.filter(message=OuterRef("pk"), outcome__in=ABOUT_THE_RECIPIENT)
-    messages = Message.objects.filter(
-        ~Exists(refused),
-        project__in=projects,
-        status__in=(MessageStatus.FAILED, MessageStatus.EXPIRED),
-        sent_at=None,
-        finished_at__gte=since,
-    )
-    counted = (
-        messages.order_by()
-        .values("channel")
-        .annotate(lost=Count("pk"), expired=Count("pk", filter=Q(status=MessageStatus.EXPIRED)))
-    )
+    messages = lost_messages(since).filter(project__in=projects).values("channel")
+    counted = messages.annotate(lost=Count("pk"), expired=Count("pk", filter=Q(status=MessageStatus.EXPIRED)))
     rows = counted.values_list("channel", "lost", "expired")
     return {channel: (number, late) for channel, number, late in rows}
 
