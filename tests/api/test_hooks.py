@@ -2,14 +2,17 @@
 
 import json
 import threading
+from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
 from django.utils import timezone
 
-from providers.base import Outcome, Result
+from providers.base import Outcome, Receipt, ReceiptStatus, Result
+from providers.errors import HookUnreadable
 from tests import factories
-from verification.models import Callback, Message, MessageStatus, Provider, Suppression
+from verification import sql
+from verification.models import Callback, DeliveryAttempt, Message, MessageStatus, Provider, Suppression
 from verification.services import dispatch, receipts
 from verification.services.providers import hook_secret_of, hook_url, store_settings
 from verification.services.recording import finish
@@ -161,6 +164,47 @@ def test_an_unknown_id_is_answered_and_nothing_grows(client, provider, sent):
     assert report(client, provider, id="id-unknown", status="success").status_code == 200
     assert status(sent) == "sent"
     assert Message.objects.count() == before
+
+
+def strangers(number):
+    return [Receipt(ReceiptStatus.SUCCESS, f"strange-{place}", message_id=place) for place in range(number)]
+
+
+def test_a_call_full_of_unknown_ids_takes_three_statements_whatever_was_sent(provider, sent, django_assert_num_queries):
+    """Two looks for all of them, and one at what is under way."""
+    with mock.patch.object(sql, "_execute", side_effect=sql._execute, autospec=True) as executed:
+        with django_assert_num_queries(1):  # Django counts only its own
+            receipts.act_on(provider, strangers(receipts.MAX_RECEIPTS))
+        calls = [call.args[0] for call in executed.call_args_list]
+    assert calls == ["find_reported", "find_reported"]
+    assert status(sent) == "sent"
+
+
+def test_more_reports_than_a_call_holds_are_refused(provider, sent):
+    with pytest.raises(HookUnreadable, match="at most 500"):
+        receipts.act_on(provider, [*strangers(receipts.MAX_RECEIPTS), Receipt(ReceiptStatus.SUCCESS, "id-1")])
+    assert status(sent) == "sent"
+
+
+def test_of_a_call_with_known_and_unknown_ids_the_known_are_acted_on(provider, sent):
+    known = Receipt(ReceiptStatus.SUCCESS, "id-1")
+    receipts.act_on(provider, [*strangers(3), known, *strangers(3)])
+    assert status(sent) == "success"
+
+
+def test_a_message_that_was_sent_twice_goes_by_either_id(provider, sent):
+    """A worker lost its lease to another, and both were accepted."""
+    given = {"provider": provider, "provider_name": provider.name, "outcome": "accepted", "latency_ms": 1}
+    DeliveryAttempt.objects.create(message=sent, provider_message_id="id-0", **given)
+    receipts.act_on(provider, [Receipt(ReceiptStatus.SUCCESS, "id-0")])
+    assert status(sent) == "success"
+
+
+@pytest.mark.parametrize("word", ["failed", "expired"])
+def test_what_did_not_arrive_always_has_an_error(client, provider, sent, word):
+    report(client, provider, id="id-1", status=word)
+    assert status(sent) == word
+    assert sent.error
 
 
 def test_another_providers_message_is_out_of_reach(client, project, sent):

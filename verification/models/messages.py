@@ -160,7 +160,14 @@ class DeliveryAttempt(models.Model):
 
     class Meta:
         ordering = ("id",)
-        indexes = (models.Index(name="attempt_of_provider", fields=("provider", "-created_at")),)
+        indexes = (
+            models.Index(name="attempt_of_provider", fields=("provider", "-created_at")),
+            models.Index(
+                name="attempt_by_provider_id",
+                fields=("provider_message_id",),
+                condition=Q(provider_message_id__isnull=False),
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.provider_name}: {self.outcome}"

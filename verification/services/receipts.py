@@ -7,11 +7,11 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
 
 from providers import registry
-from providers.base import HookReply, HookRequest, Receipt
+from providers.base import HookReply, HookRequest, Receipt, ReceiptStatus
+from providers.errors import HookUnreadable
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
@@ -26,11 +26,19 @@ from verification.services.providers import adapter_of, hook_secret_of
 
 log = logging.getLogger(__name__)
 
+# Receipts in one call. The 64 KiB of a call hold some 250 of any vendor's, so more are made up, and a vendor that would
+# send them hears clearly that they are not taken.
+MAX_RECEIPTS = 500
 OVERTAKEN_SECONDS = 2.0  # at most so long a receipt waits for our own note of the acceptance, which it has overtaken
 LOOK_SECONDS = 0.05
 MAX_UNDER_WAY = 1000  # messages; more than the threads of all workers
 # How many of a process' few threads may wait for that at once: a provider may report on strangers without end.
 _places_to_wait = threading.BoundedSemaphore(2)
+
+_USUAL_ERRORS = {
+    ReceiptStatus.FAILED: "The provider could not deliver it.",
+    ReceiptStatus.EXPIRED: "The provider could not deliver it in time.",
+}
 
 
 def find_provider(provider_uuid: str, secret: str) -> Provider:
@@ -76,20 +84,21 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
     act_on(provider, [event for event in reply.events if isinstance(event, Receipt)])
 
 
-def act_on(provider: Provider, receipts: Iterable[Receipt]) -> None:
+def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
     """Act on what a verified call told us of messages. A receipt for one that we do not know changes nothing.
 
-    Raises ``service_unavailable`` where too many such receipts come at once: the provider then reports again.
+    Raises :class:`providers.errors.HookUnreadable` for more of them than a call holds, and ``service_unavailable``
+    where too many calls with unknown receipts come at once: the provider then reports again.
     """
-    unknown = []
-    for receipt in receipts:
-        if not record_receipt(provider, receipt):
-            unknown.append(receipt)
+    if len(receipts) > MAX_RECEIPTS:
+        raise HookUnreadable(f"a call brings at most {MAX_RECEIPTS} receipts")
+    unknown = _record_known(provider, receipts)
     if unknown:
         _wait_for_our_notes(provider)
-        strangers = sum(not record_receipt(provider, receipt) for receipt in unknown)
+        # Also where there was nothing to wait for: it may have been noted since we looked.
+        strangers = _record_known(provider, unknown)
         if strangers:
-            log.info("%s receipts of %s are for no message of ours.", strangers, provider.name)
+            log.info("%s receipts of %s are for no message of ours.", len(strangers), provider.name)
 
 
 def _wait_for_our_notes(provider: Provider) -> None:
@@ -111,12 +120,33 @@ def _wait_for_our_notes(provider: Provider) -> None:
         _places_to_wait.release()
 
 
-def record_receipt(provider: Provider, receipt: Receipt) -> bool:
-    """Move the message forward. False if it is for no message that we know."""
-    row = _record(provider, receipt)
-    if row.message_id is None:
-        return False
-    message = Message.objects.get(pk=row.message_id)
+def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Receipt]:
+    """Move the messages of those receipts forward that are for ours, and return the others."""
+    if not receipts:
+        return []
+    ids = [_identity(receipt) for receipt in receipts]
+    ours = [receipt.message_id for receipt in receipts]
+    found = sql.call_many("find_reported", provider=provider.pk, provider_message_ids=ids, messages=ours)
+    messages = {row.place - 1: row.message_id for row in found}
+    # Each in a transaction of its own: two calls that hold the rows of many would wait for each other.
+    for place, message_id in messages.items():
+        _record(provider, receipts[place], message_id)
+    return [receipt for place, receipt in enumerate(receipts) if place not in messages]
+
+
+def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
+    sql.call(
+        "take_receipt",
+        provider=provider.pk,
+        provider_message_id=_identity(receipt),
+        message=message_id,
+        status=receipt.status.value,
+        error=sql.text(receipt.error or _USUAL_ERRORS.get(receipt.status, ""), ERROR_MAX_LENGTH),
+        provider_status=sql.text(receipt.provider_status, PROVIDER_STATUS_MAX_LENGTH),
+    )
+    if not receipt.is_suppressed and not receipt.is_no_account:
+        return
+    message = Message.objects.get(pk=message_id)
     if receipt.is_suppressed:
         suppressions.suppress(
             project_id=message.project_id,
@@ -126,17 +156,8 @@ def record_receipt(provider: Provider, receipt: Receipt) -> bool:
         )
     if receipt.is_no_account:
         sql.call("note_no_account", recipient=message.recipient_id, provider=provider.pk)
-    return True
 
 
-def _record(provider: Provider, receipt: Receipt) -> Any:
+def _identity(receipt: Receipt) -> str | None:
     identity = receipt.provider_message_id
-    return sql.call(
-        "record_receipt",
-        provider=provider.pk,
-        provider_message_id=identity and sql.text(identity, PROVIDER_MESSAGE_ID_MAX_LENGTH),
-        message=receipt.message_id,
-        status=receipt.status.value,
-        error=sql.text(receipt.error, ERROR_MAX_LENGTH),
-        provider_status=sql.text(receipt.provider_status, PROVIDER_STATUS_MAX_LENGTH),
-    )
+    return sql.text(identity, PROVIDER_MESSAGE_ID_MAX_LENGTH) if identity else None

@@ -1,55 +1,60 @@
--- Take in what a provider reports about a message, named by its id for it or by ours.
+-- Find the messages that a call of a provider's reports on, each named by the provider's id for it or by ours; the two
+-- arrays are of one length. Returns the place, from 1, and the message of each report that is for one of ours.
 --
--- Only a message that this provider was asked to send can be meant, so a receipt never crosses tenants. A receipt may
--- overtake our own note of the acceptance; then ours comes too late and changes nothing, as statuses only go forward.
--- That one provider failed ends nothing while another has the message, may have it, or is about to be asked.
--- Returns the message's id where one was meant, and whether its status changed.
-CREATE OR REPLACE FUNCTION record_receipt(
-    p_provider bigint, p_provider_message_id text, p_message bigint, p_status text, p_error text, p_provider_status text,
-    OUT message_id bigint, OUT is_changed boolean
-) LANGUAGE plpgsql AS $$
-DECLARE
-    v_longest_wait constant interval := '15 minutes';  -- no receipt is waited for any longer
-    v_usual_wait constant integer := 600;  -- seconds
-    v_message verification_message;
+-- Only a message that this provider was asked to send can be meant, so a receipt never crosses tenants. A message that
+-- was sent twice has two ids, of which an attempt holds each. Ours counts only where the provider gave none: it may carry
+-- the ids of another installation. Strangers' ids must cost next to nothing, as nobody keeps them from coming, so every
+-- look is into an index that leads to the id itself. The aggregates and what is added to nothing are for that: any order
+-- or condition that another index has invites the planner to read that one from end to end.
+CREATE OR REPLACE FUNCTION find_reported(p_provider bigint, p_provider_message_ids text[], p_messages bigint[])
+RETURNS TABLE (place bigint, message_id bigint) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    SELECT m.* INTO v_message FROM verification_message AS m
-    WHERE m.provider_id = p_provider AND m.provider_message_id = p_provider_message_id
-    ORDER BY m.created_at DESC LIMIT 1;
-    IF NOT FOUND THEN
-        -- Ours counts only where the provider gave none: it may carry the ids of another installation.
-        SELECT m.* INTO v_message
+    RETURN QUERY
+    SELECT report.place, coalesce(latest.message_id, attempted.message_id, unnamed.message_id)
+    FROM unnest(p_provider_message_ids, p_messages) WITH ORDINALITY AS report (provider_message_id, message, place)
+    CROSS JOIN LATERAL (
+        SELECT (array_agg(m.id ORDER BY m.created_at + interval '0' DESC))[1] AS message_id
+        FROM verification_message AS m
+        WHERE m.provider_id = p_provider AND m.provider_message_id = report.provider_message_id
+    ) AS latest
+    CROSS JOIN LATERAL (
+        SELECT (array_agg(attempt.message_id ORDER BY attempt.id + 0 DESC))[1] AS message_id
         FROM verification_deliveryattempt AS attempt
-        JOIN verification_message AS m ON m.id = attempt.message_id
-        WHERE attempt.message_id = p_message
-          AND attempt.provider_id = p_provider
+        WHERE attempt.provider_message_id = report.provider_message_id AND attempt.provider_id + 0 = p_provider
+    ) AS attempted
+    CROSS JOIN LATERAL (
+        SELECT (array_agg(attempt.message_id))[1] AS message_id
+        FROM verification_deliveryattempt AS attempt
+        WHERE attempt.message_id = report.message
+          AND attempt.provider_id + 0 = p_provider
           AND attempt.provider_message_id IS NULL
-        LIMIT 1;
-    END IF;
-    IF NOT FOUND THEN
-        -- A message that was sent twice goes by the id of the first. For strangers' ids this reads on to the end.
-        SELECT m.* INTO v_message
-        FROM verification_deliveryattempt AS attempt
-        JOIN verification_message AS m ON m.id = attempt.message_id
-        WHERE attempt.provider_id = p_provider
-          AND attempt.created_at > now() - v_longest_wait
-          AND attempt.provider_message_id = p_provider_message_id
-        ORDER BY attempt.created_at DESC LIMIT 1;
-    END IF;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    message_id := v_message.id;
-    IF p_status IN ('failed', 'expired') AND (v_message.status IN ('queued', 'sending') OR EXISTS (
+    ) AS unnamed
+    WHERE coalesce(latest.message_id, attempted.message_id, unnamed.message_id) IS NOT NULL;
+END
+$$;
+
+-- Take in what a provider reports about a message that find_reported has found.
+--
+-- A receipt may overtake our own note of the acceptance; then ours comes too late and changes nothing, as statuses only
+-- go forward. That one provider failed ends nothing while another has the message, may have it, or is about to be asked.
+-- Returns whether the message's status changed.
+CREATE OR REPLACE FUNCTION take_receipt(
+    p_provider bigint, p_provider_message_id text, p_message bigint, p_status text, p_error text, p_provider_status text
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_usual_wait constant integer := 600;  -- seconds
+    v_status text;
+    v_is_changed boolean := false;
+BEGIN
+    SELECT status INTO v_status FROM verification_message WHERE id = p_message;
+    IF p_status NOT IN ('failed', 'expired') OR (v_status NOT IN ('queued', 'sending') AND NOT EXISTS (
         SELECT FROM verification_deliveryattempt AS other
-        WHERE other.message_id = v_message.id
+        WHERE other.message_id = p_message
           AND other.provider_id <> p_provider
           AND other.outcome IN ('accepted', 'unknown')
     )) THEN
-        is_changed := false;
-    ELSE
-        is_changed := finish_message(
-            v_message.id, NULL, p_status, nullif(p_error, ''), v_usual_wait, p_provider, NULL, NULL,
+        v_is_changed := finish_message(
+            p_message, NULL, p_status, nullif(p_error, ''), v_usual_wait, p_provider, NULL, NULL,
             p_provider_message_id, NULL, NULL, NULL
         );
     END IF;
@@ -57,8 +62,9 @@ BEGIN
     UPDATE verification_deliveryattempt SET provider_status = left(p_provider_status, 100)
     WHERE id = (
         SELECT max(id) FROM verification_deliveryattempt
-        WHERE verification_deliveryattempt.message_id = v_message.id AND provider_id = p_provider
+        WHERE verification_deliveryattempt.message_id = p_message AND provider_id = p_provider
     );
+    RETURN v_is_changed;
 END
 $$;
 
