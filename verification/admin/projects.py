@@ -22,6 +22,7 @@ from verification.admin.project_form import ProjectForm
 from verification.admin.scoping import ScopedInline, Who
 from verification.admin.tabs import HEADING
 from verification.admin.testevents import TestEventAdmin
+from verification.errors import Misuse
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.panel import once
 from verification.services.keys import issue_key
@@ -255,9 +256,13 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
         if fault := once.spend(request):
             return self._refuse(request, project, f"{fault} No key was issued.")
         kind, lifetime = KeyKind(form.cleaned_data["kind"]), form.cleaned_data["lifetime"]
-        issued = issue_key(
-            project=project, kind=kind, expires_in=int(lifetime) if lifetime else None, created_by=request.user
-        )
+        try:
+            issued = issue_key(
+                project=project, kind=kind, expires_in=int(lifetime) if lifetime else None, created_by=request.user
+            )
+        except Misuse as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(self._page(project))
         key = ApiKey.objects.get(pk=issued.id)
         self.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
         return self.show_secrets(
@@ -283,7 +288,11 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
         if step == "rotate":
             if fault := once.spend(request):
                 return self._refuse(request, project, f"{fault} The secret was not rotated.")
-            rotate_webhook_secret(project)
+            try:
+                rotate_webhook_secret(project)
+            except Misuse as error:
+                self.message_user(request, str(error), messages.ERROR)
+                return HttpResponseRedirect(self._page(project))
             self.log_change(request, project, "Rotated the webhook secret")
         elif step == "reveal":
             self.log_change(request, project, "Looked at the webhook secret")

@@ -33,9 +33,17 @@ from verification.admin.scoping import ProjectFilter, Who, own_projects
 from verification.admin.senders import CHANNELS as WITH_SENDERS
 from verification.admin.senders import SenderRuleInline
 from verification.crypto import DecryptionFailed
+from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.panel.confirmation import without_asking
-from verification.services.providers import check_provider, hook_url, is_known, store_settings, stored_secrets
+from verification.services.providers import (
+    check_provider,
+    hook_url,
+    is_known,
+    require_room,
+    store_settings,
+    stored_secrets,
+)
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
@@ -81,6 +89,11 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if not is_known(self.instance.type):
             return cleaned
+        if self.fixed:
+            try:
+                require_room(self.instance.project, self.instance.channel, self.instance.type)
+            except Misuse as error:
+                self.add_error(None, str(error))
         try:
             store_settings(self.instance, self._values(cleaned))
         except SettingsInvalid as error:

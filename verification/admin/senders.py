@@ -9,6 +9,7 @@ from django import forms
 from verification.admin.fields import clean_prefix, cleaned
 from verification.admin.scoping import ScopedInline, Who
 from verification.models import ChannelType, SenderRule
+from verification.services.bounds import MAX_SENDERS
 
 CHANNELS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the sender
 
@@ -39,5 +40,6 @@ class SenderRuleInline(ScopedInline):
     adders = changers = deleters = Who.MEMBERS
     form = SenderRuleForm
     fields = ("prefix", "sender", "dlt_entity_id", "dlt_template_id")
+    max_num = MAX_SENDERS
     verbose_name = "sender"
     verbose_name_plural: Any = "senders by country"

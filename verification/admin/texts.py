@@ -16,6 +16,7 @@ from verification.admin.display import channel as show_channel
 from verification.admin.display import label, short
 from verification.admin.fields import clean_language, cleaned
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.errors import Misuse
 from verification.models import ChannelType, MessageTemplate
 from verification.services import texts
 from verification.services.rendering import languages
@@ -74,6 +75,11 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
             values["subject"] = ""
         if project is None or not channel:
             return values
+        if self.instance.pk is None:
+            try:
+                texts.require_room(project)
+            except Misuse as error:
+                self.add_error(None, str(error))
         if text := values.get("text"):
             self.instance.text = text  # for the preview, also where it is refused
             for fault in texts.faults(project=project, channel=channel, text=text):

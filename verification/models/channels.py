@@ -3,11 +3,14 @@
 import uuid
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 DEFAULT_PRIORITY = 100
+MAX_PREFIXES = 200  # that a provider serves, or does not; each message is compared with them
+MAX_COUNTRIES = 300  # more than there are
 PREFIX_MAX_LENGTH = 16  # a plus and the 15 digits of E.164
 
 
@@ -46,6 +49,7 @@ class Channel(models.Model):
     )
     countries = ArrayField(
         models.CharField(max_length=2),
+        validators=(ArrayMaxLengthValidator(MAX_COUNTRIES),),
         default=list,
         blank=True,
         help_text="Narrows the project's countries for this channel. Empty means as the project.",
@@ -88,12 +92,14 @@ class Provider(models.Model):
     )
     only_prefixes = ArrayField(
         models.CharField(max_length=PREFIX_MAX_LENGTH),
+        validators=(ArrayMaxLengthValidator(MAX_PREFIXES),),
         default=list,
         blank=True,
         help_text="Serve only numbers that begin so, e.g. +49, +43. Empty means every number.",
     )
     except_prefixes = ArrayField(
         models.CharField(max_length=PREFIX_MAX_LENGTH),
+        validators=(ArrayMaxLengthValidator(MAX_PREFIXES),),
         default=list,
         blank=True,
         help_text="Never serve numbers that begin so.",

@@ -5,6 +5,7 @@ import uuid
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -16,6 +17,12 @@ from verification.models.channels import ChannelType
 # Controls, ends of lines, and marks that turn the direction of what follows.
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 CODE_LENGTHS = ((4, "4"), (6, "6"))
+# Every process reads these lists again each second, and a request is compared with some of them.
+MAX_ORIGINS = 100  # of the web sites and apps of one customer
+MAX_LANGUAGES = 100  # there are texts in 24
+MAX_SERVERS = 100  # addresses, and networks, of one customer's own machines
+MAX_COUNTRIES = 300  # more than there are
+MAX_HOSTS = 100  # that a challenge's widget stands on
 MAX_ALERT_EMAILS = 20  # the operator's mail server sends to whatever the owner names
 ORIGIN_MAX_LENGTH = 255
 URL_MAX_LENGTH = 2048
@@ -69,12 +76,14 @@ class Project(models.Model):
     site_url = models.URLField(blank=True, help_text="Where a channel without a link of its own points.")
     origins = ArrayField(
         models.CharField(max_length=ORIGIN_MAX_LENGTH),
+        validators=(ArrayMaxLengthValidator(MAX_ORIGINS),),
         default=list,
         blank=True,
         help_text="Browser origins that may call the session endpoints, e.g. https://app.example.com.",
     )
     languages = ArrayField(
         models.CharField(max_length=LANGUAGE_MAX_LENGTH),
+        validators=(ArrayMaxLengthValidator(MAX_LANGUAGES),),
         default=list,
         blank=True,
         help_text="Languages offered to Accept-Language. Empty means every language there is a text in.",
@@ -138,12 +147,14 @@ class Project(models.Model):
     requests_per_second = limit_field(200, "Session creates and manual sends of the project in a second.")
     server_addresses = ArrayField(
         models.GenericIPAddressField(),
+        validators=(ArrayMaxLengthValidator(MAX_SERVERS),),
         default=list,
         blank=True,
         help_text="Addresses of the customer's own servers, which the limit per client address leaves alone.",
     )
     countries = ArrayField(
         models.CharField(max_length=2),
+        validators=(ArrayMaxLengthValidator(MAX_COUNTRIES),),
         default=list,
         blank=True,
         help_text="ISO regions that phone numbers may be of, such as DE. Empty means every country.",
@@ -161,6 +172,7 @@ class Project(models.Model):
     )
     secret_key_networks = ArrayField(
         models.CharField(max_length=NETWORK_MAX_LENGTH),
+        validators=(ArrayMaxLengthValidator(MAX_SERVERS),),
         default=list,
         blank=True,
         help_text="Networks from which the secret keys are taken, e.g. 203.0.113.0/24. Empty means from anywhere.",
@@ -230,6 +242,7 @@ class Project(models.Model):
     )
     challenge_hosts = ArrayField(
         models.CharField(max_length=253),
+        validators=(ArrayMaxLengthValidator(MAX_HOSTS),),
         default=list,
         blank=True,
         help_text="Host names that the provider's widget may stand on, or names of Android packages. "

@@ -20,7 +20,7 @@ from django.utils import timezone
 from verification.crypto import stored_digest
 from verification.errors import Misuse, Refusal
 from verification.models import ApiKey, KeyKind, Project
-from verification.services import decisions
+from verification.services import bounds, decisions
 from verification.services.callers import Caller, Callers
 from verification.services.fresh import Remembered
 from verification.services.networks import contain
@@ -32,7 +32,6 @@ RANDOM_CHARACTERS = 32  # 190 bits
 CHECKSUM_CHARACTERS = 6
 PREFIXES = {KeyKind.API: "ww_api_", KeyKind.SECRET: "ww_secret_"}
 SHOWN_CHARACTERS = 4  # of the random part, to know a key by
-MAX_LIVE_KEYS = 100  # of a project: one for each of a customer's apps and servers, and room to rotate them
 MAX_LISTED_KEYS = 20_000  # of all projects; beyond it a list of them takes longer to read than it spares
 
 _callers = Callers()
@@ -53,9 +52,12 @@ def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None,
     """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`Misuse`."""
     if expires_in is not None and expires_in <= 0:
         raise Misuse("A key must live for at least a second.")
-    Project.objects.select_for_update().get(pk=project.pk)  # so that two do not both take the last place
-    if ApiKey.objects.live().filter(project=project).count() >= MAX_LIVE_KEYS:
-        raise Misuse(f"A project has at most {MAX_LIVE_KEYS} live keys. Revoke one that is not used any more.")
+    bounds.require_room(
+        project,
+        ApiKey.objects.live().filter(project=project),
+        bounds.MAX_LIVE_KEYS,
+        f"A project has at most {bounds.MAX_LIVE_KEYS} live keys. Revoke one that is not used any more.",
+    )
     random = "".join(secrets.choice(BASE62) for _ in range(RANDOM_CHARACTERS))
     text = PREFIXES[kind] + random + _checksum(random)
     key = ApiKey.objects.create(

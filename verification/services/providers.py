@@ -27,6 +27,7 @@ from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule
 from verification.models.channels import DEFAULT_PRIORITY
+from verification.services import bounds
 from verification.services.fresh import Remembered
 from verification.services.memory import ProviderMemory
 
@@ -114,10 +115,25 @@ def add_provider(
     provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
     store_settings(provider, values)
     with transaction.atomic():
+        require_room(project, channel, provider_type)
         if project is not None:
             Channel.objects.get_or_create(project=project, type=channel)
         provider.save()
     return provider
+
+
+def require_room(project: Project | None, channel: str, provider_type: str) -> None:
+    """Raises :class:`Misuse` where the project has as many providers of the kind as it may; the system may have any."""
+    if project is None:
+        return
+    own = Provider.objects.filter(project=project)
+    most = bounds.MAX_PROVIDERS
+    refusal = f"A channel has at most {most} providers of a project. Delete one that is not used any more."
+    bounds.require_room(project, own.filter(channel=channel), most, refusal)
+    if provider_type in registry.connected_types():
+        most = bounds.MAX_CONNECTED
+        refusal = f"A project has at most {most} providers with connections of their own. Delete one of them first."
+        bounds.require_room(project, own.filter(type__in=registry.connected_types()), most, refusal)
 
 
 def store_settings(provider: Provider, values: Mapping[str, object]) -> None:

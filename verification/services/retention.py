@@ -24,6 +24,7 @@ from verification import sql
 from verification.errors import Misuse
 from verification.models import (
     Alert,
+    ApiKey,
     BotChat,
     BotUpdate,
     Callback,
@@ -179,6 +180,7 @@ def _purge_project(project: Project, before: datetime) -> dict[str, int]:
         "guard_blocks": _delete(GuardBlock.objects.filter(project=project, until__lt=before)),
         "decisions": _delete(Decision.objects.filter(project=project, last_at__lt=before)),
         "alerts": _delete(Alert.objects.filter(project=project, created_at__lt=before)),
+        "keys": _delete(ApiKey.objects.ended_before(before).filter(project=project)),
         "list_entries": _delete(ListEntry.objects.filter(project=project, expires_at__lt=before)),
         "daily_spends": _delete(DailySpend.objects.filter(project=project, day__lt=before.date())),
     }

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from providers import gsm
 from verification.models import ChannelType, Project
+from verification.services import bounds
 from verification.services.rendering import (
     ANDROID_MAX_BYTES,
     OwnText,
@@ -50,6 +51,14 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
     if channel == ChannelType.SMS:
         found += _sms_faults(project, text)
     return found
+
+
+def require_room(project: Project) -> None:
+    """Raises :class:`Misuse` where the project has as many texts as it may."""
+    most = bounds.MAX_TEXTS
+    bounds.require_room(
+        project, project.templates.all(), most, f"A project has at most {most} texts. Delete one first."
+    )
 
 
 def sms_segments(project: Project, text: str) -> int:

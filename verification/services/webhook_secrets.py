@@ -13,6 +13,7 @@ from django.utils import timezone
 from verification import places
 from verification.crypto import decrypt, encrypt
 from verification.models import Project, WebhookSecret
+from verification.services import bounds
 
 WEBHOOK_SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
 WEBHOOK_OVERLAP = timedelta(hours=24)  # how long the old secret goes on signing after a rotation
@@ -37,8 +38,18 @@ def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
 
 @transaction.atomic
 def rotate_webhook_secret(project: Project) -> str:
-    """A new secret beside the present ones, which go on signing for a day, so that no receiver misses a callback."""
-    end = timezone.now() + WEBHOOK_OVERLAP
+    """A new secret beside the present ones, which go on signing for a day, so that no receiver misses a callback.
+
+    Raises :class:`Misuse` where too many sign already.
+    """
+    now = timezone.now()
+    bounds.require_room(
+        project,
+        project.webhook_secrets.filter(Q(expires_at=None) | Q(expires_at__gt=now)),
+        bounds.MAX_WEBHOOK_SECRETS,
+        f"{bounds.MAX_WEBHOOK_SECRETS} secrets sign already. An earlier one ends within a day of its rotation.",
+    )
+    end = now + WEBHOOK_OVERLAP
     endless = Q(expires_at=None) | Q(expires_at__gt=end)
     project.webhook_secrets.filter(endless).update(expires_at=end)
     return issue_webhook_secret(project=project)
