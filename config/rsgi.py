@@ -12,13 +12,13 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.conf import settings
 
 from config.wsgi import application as wsgi_application
 from verification.api import probes
+from verification.outside import WebThreads
 
 SWITCH_SECONDS = 0.0005  # after which a busy thread lets others on; Python's 5 ms would hold up all that wait
 
@@ -43,7 +43,7 @@ class Server:
 
     def __init__(self, application: Callable[..., Iterable[bytes]], *, threads: int) -> None:
         self.application = application
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="web")
+        self.pool = WebThreads(threads)
 
     async def __rsgi__(self, scope: Any, protocol: Any) -> None:
         if scope.path == probes.LIVE:  # here, as it would wait behind slow requests for one of the threads

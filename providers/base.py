@@ -269,6 +269,10 @@ class Adapter:
         """Ask the provider's cheapest honest question about these settings; never send a message."""
         raise NotImplementedError
 
+    def asks_back(self) -> bool:
+        """Whether the service is asked something before a call of its own is believed."""
+        return False
+
     def verify_hook(self, request: HookRequest) -> None:
         """Raise :class:`providers.errors.HookForged` unless the provider itself made this call."""
 

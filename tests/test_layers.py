@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 GROUND = {"addresses", "codes", "crypto", "errors", "moments", "places"}
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"services", "sql", "providers", "broker"}
+SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "providers": set(),
     "services": SERVICES,
     "broker": set(),
+    "outside": {"errors"},
     "tasks": SERVICES,
     "worker": SERVICES | {"tasks"},
     "client": set(),

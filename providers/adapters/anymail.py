@@ -251,6 +251,9 @@ class Adapter(base.Adapter):
             return base.Health(False, f"{service.label} answered, but not as it should.")
         return base.Health(True, f"{service.label} accepts the key.", _credits(data))
 
+    def asks_back(self) -> bool:
+        return self.settings["service"] == "amazon_ses"  # which has its subscription confirmed
+
     def verify_hook(self, request: base.HookRequest) -> None:
         if not self._is_question(request):
             self._view(request)

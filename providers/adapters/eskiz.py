@@ -104,6 +104,9 @@ class Adapter(base.Adapter):
         user = data.get("data") if isinstance(data.get("data"), dict) else data
         return answers.balance_health("Eskiz", user.get("balance") if isinstance(user, dict) else None, "UZS")
 
+    def asks_back(self) -> bool:
+        return bool(self.settings["confirms_receipts"])
+
     def verify_hook(self, request: base.HookRequest) -> None:
         """What the receipt says must be what Eskiz itself answers; if it does not answer, the receipt is not taken."""
         if not self.settings["confirms_receipts"]:

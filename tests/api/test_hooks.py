@@ -1,11 +1,11 @@
 """Where providers report to: receipts, suppression, and who may report."""
 
 import json
-import threading
 from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 
 from providers.base import Outcome, Receipt, ReceiptStatus, Result
@@ -13,6 +13,7 @@ from providers.errors import HookUnreadable
 from tests import factories
 from verification import sql
 from verification.models import Callback, DeliveryAttempt, Message, MessageStatus, Provider, Suppression
+from verification.outside import WebThreads
 from verification.services import dispatch, receipts
 from verification.services.providers import hook_secret_of, hook_url, store_settings
 from verification.services.recording import finish
@@ -92,15 +93,18 @@ def under_way(api, outbox):
     return claimed
 
 
-def test_receipts_for_strangers_hold_only_some_of_the_threads(client, provider, sent, under_way, monkeypatch):
-    monkeypatch.setattr(receipts, "_places_to_wait", threading.BoundedSemaphore(1))
-    with receipts._places_to_wait:
-        refused = report(client, provider, id="id-unknown", status="success")
-        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
-        assert report(client, provider, id="id-1", status="success").status_code == 200
-    assert status(sent) == "success"
-    monkeypatch.setattr(receipts, "OVERTAKEN_SECONDS", 0)
-    assert report(client, provider, id="id-unknown", status="success").status_code == 200
+@pytest.mark.django_db(transaction=True)
+def test_a_receipt_that_waits_for_our_own_note_keeps_nobody_else_from_a_place(provider, under_way, monkeypatch):
+    monkeypatch.setattr(receipts, "OVERTAKEN_SECONDS", 60.0)
+    monkeypatch.setattr(receipts, "LOOK_SECONDS", 0.001)
+    threads = WebThreads(1, spare=1)
+    waiting = threads.submit(receipts.act_on, provider, [Receipt(ReceiptStatus.SUCCESS, "id-unknown")])
+    for _ in range(20):
+        assert threads.submit(lambda: "answered").result(30) == "answered"
+    assert not waiting.done()
+    finish(under_way, MessageStatus.SENT, seconds=600)
+    assert waiting.result(30) is None
+    threads.submit(connections.close_all).result(30)
 
 
 def test_a_receipt_for_a_stranger_waits_for_nothing_that_is_not_under_way(client, provider, sent, monkeypatch):

@@ -23,6 +23,7 @@ from verification import moments, sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Callback, CallbackAttempt, MessageStatus, Project
+from verification.outside import Busy, outside
 from verification.services.providers import http_door
 from verification.services.webhook_secrets import live_webhook_secrets
 
@@ -103,9 +104,10 @@ def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> 
         "user-agent": "Watchword",
     }
     try:
-        answer = http_door().request(
-            "POST", url, headers=headers, content=text.encode(), timeout=TIMEOUTS, wants_body=False
-        )
+        with outside(project.pk):
+            answer = http_door().request(
+                "POST", url, headers=headers, content=text.encode(), timeout=TIMEOUTS, wants_body=False
+            )
     except ProviderError as error:
         return Try(None, error=str(error))
     return Try(answer.status, error="" if answer.status < 300 else _reason(answer), retry_after=_asked_for(answer))
@@ -127,7 +129,7 @@ def send_again(callback: Callback) -> None:
 def send_test_event(*, project: Project, url: str) -> Try:
     """Call ``url`` once with a made-up message, so that an owner sees their receiver work.
 
-    Raises :class:`Misuse` for a project without a webhook secret.
+    Raises :class:`Misuse` for a project without a webhook secret, and where too many requests wait outside already.
     """
     if not live_webhook_secrets(project):
         raise Misuse("The project has no webhook secret to sign with.")
@@ -138,7 +140,10 @@ def send_test_event(*, project: Project, url: str) -> Try:
         "error": None,
         "finished_at": moments.iso(timezone.now()),
     }
-    return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body)
+    try:
+        return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body)
+    except Busy as busy:
+        raise Misuse(f"It was not sent. {busy.detail}") from None
 
 
 def _reason(answer: HttpAnswer) -> str:

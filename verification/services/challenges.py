@@ -20,6 +20,7 @@ from verification.addresses import Address
 from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
 from verification.errors import Refusal
 from verification.models import ChallengeProvider
+from verification.outside import CHALLENGE_VENDOR, Busy, outside
 from verification.services import limits
 from verification.services.configuration import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.providers import http_door
@@ -124,9 +125,13 @@ def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgeme
         if now < until:
             return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
         _failures[vendor] = failures, now + AWAY_SECONDS
-    _, provider = vendor
+    project_id, provider = vendor
     url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
-    judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
+    try:
+        with outside(project_id, CHALLENGE_VENDOR):
+            judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
+    except Busy:  # which says nothing of the vendor
+        return Judgement(Verdict.UNAVAILABLE, "too many requests are waiting for an answer already")
     if judgement.verdict is Verdict.UNAVAILABLE:
         _failures[vendor] = failures + 1, time.monotonic() + AWAY_SECONDS
     else:

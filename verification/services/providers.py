@@ -27,6 +27,7 @@ from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule
 from verification.models.channels import DEFAULT_PRIORITY
+from verification.outside import Busy, outside
 from verification.services import bounds
 from verification.services.fresh import Remembered
 from verification.services.memory import ProviderMemory
@@ -213,7 +214,11 @@ def hook_secret_of(provider: Provider) -> str:
 def check_provider(provider: Provider) -> Health:
     """Ask the provider whether its settings work; nothing is sent. Never raises."""
     try:
-        return adapter_of(provider).check()
+        adapter = adapter_of(provider)
+        with outside(provider.project_id):
+            return adapter.check()
+    except Busy as busy:
+        return Health(False, f"It was not asked. {busy.detail}")
     except (ProviderError, SettingsInvalid) as error:
         return Health(False, str(error))
     except registry.AdapterShowsCodes as error:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hmac
 import logging
-import threading
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from providers import registry
 from providers.base import HookReply, HookRequest, Receipt, ReceiptStatus
@@ -21,6 +21,7 @@ from verification.models.messages import (
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
     PROVIDER_STATUS_MAX_LENGTH,
 )
+from verification.outside import outside
 from verification.services import suppressions, updates
 from verification.services.providers import adapter_of, hook_secret_of
 
@@ -32,8 +33,6 @@ MAX_RECEIPTS = 500
 OVERTAKEN_SECONDS = 2.0  # at most so long a receipt waits for our own note of the acceptance, which it has overtaken
 LOOK_SECONDS = 0.05
 MAX_UNDER_WAY = 1000  # messages; more than the threads of all workers
-# How many of a process' few threads may wait for that at once: a provider may report on strangers without end.
-_places_to_wait = threading.BoundedSemaphore(2)
 
 _USUAL_ERRORS = {
     ReceiptStatus.FAILED: "The provider could not deliver it.",
@@ -66,8 +65,9 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
         adapter = adapter_of(provider)
     except registry.UnknownAdapter:
         raise Refusal("not_found", "There is nothing at this address.") from None
-    adapter.verify_hook(request)
-    reply = adapter.parse_hook(request)
+    with outside(provider.project_id) if adapter.asks_back() else nullcontext():
+        adapter.verify_hook(request)
+        reply = adapter.parse_hook(request)
     act_on_once(provider, reply)
     return reply
 
@@ -110,14 +110,10 @@ def _wait_for_our_notes(provider: Provider) -> None:
     under_way = list(claimed.values_list("pk", flat=True)[:MAX_UNDER_WAY])
     if not under_way:
         return
-    if not _places_to_wait.acquire(blocking=False):
-        raise Refusal("service_unavailable", "Too many receipts are for messages that are not known.", retry_after=1)
-    try:
-        give_up_at = time.monotonic() + OVERTAKEN_SECONDS
-        while time.monotonic() < give_up_at and claimed.filter(pk__in=under_way).exists():
+    give_up_at = time.monotonic() + OVERTAKEN_SECONDS
+    while time.monotonic() < give_up_at and claimed.filter(pk__in=under_way).exists():
+        with outside(provider.project_id):  # a provider may report on strangers without end
             time.sleep(LOOK_SECONDS)
-    finally:
-        _places_to_wait.release()
 
 
 def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Receipt]:

@@ -1,0 +1,151 @@
+"""What a web process does while some of its requests wait for others' servers."""
+
+import threading
+
+import pytest
+from django.db import connection, connections, transaction
+
+from tests.live import wait_until
+from verification.outside import Busy, Room, WebThreads, outside
+
+SECONDS = 20  # none of which passes unless something is wrong
+PID = "SELECT pg_backend_pid()"
+
+
+@pytest.fixture
+def threads():
+    """One at work, and four to spare."""
+    made = WebThreads(1, spare=4)
+    yield made
+    made.submit(connections.close_all).result(SECONDS)
+
+
+@pytest.fixture
+def door():
+    """Outside of it requests wait until it is opened."""
+    made = threading.Event()
+    yield made
+    made.set()
+
+
+def wait_outside(threads, door, project=1, **options):
+    """A request that waits there now: the future of its answer."""
+    is_there = threading.Event()
+
+    def work():
+        with outside(project, **options):
+            is_there.set()
+            assert door.wait(SECONDS)
+        return "back"
+
+    answer = threads.submit(work)
+    wait_until(lambda: is_there.is_set() or answer.done(), "it is outside")
+    return answer
+
+
+def backend():
+    with connection.cursor() as cursor:
+        cursor.execute(PID)
+        return cursor.fetchone()[0]
+
+
+def test_others_are_answered_while_one_waits_outside(threads, door):
+    waiting = [wait_outside(threads, door, project) for project in range(4)]
+    assert threads.submit(lambda: "answered").result(SECONDS) == "answered"
+    assert not any(answer.done() for answer in waiting)
+    door.set()
+    assert [answer.result(SECONDS) for answer in waiting] == ["back"] * 4
+
+
+def test_who_comes_back_works_when_another_has_ended(threads, door):
+    at_work, most = [], []
+
+    def work():
+        with outside(1):
+            assert door.wait(SECONDS)
+        at_work.append(1)
+        most.append(len(at_work))
+        at_work.pop()
+
+    answers = [threads.submit(work) for _ in range(4)]
+    door.set()
+    for answer in answers:
+        answer.result(SECONDS)
+    assert most == [1] * 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_there_are_no_more_connections_to_the_database_than_slots(threads, door):
+    seen = set()
+
+    def work():
+        seen.add(backend())
+        with outside(1):
+            assert door.wait(SECONDS)
+        seen.add(backend())
+
+    answers = [threads.submit(work) for _ in range(4)]
+    seen.add(threads.submit(backend).result(SECONDS))
+    door.set()
+    for answer in answers:
+        answer.result(SECONDS)
+    assert len(seen) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_asked_of_the_database_outside_leaves_no_connection_behind(threads):
+    def work():
+        with outside(1):
+            other = backend()
+        return other, backend()
+
+    other, own = threads.submit(work).result(SECONDS)
+    assert other != own
+    gone = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = %s)"
+
+    def is_gone():
+        with connection.cursor() as cursor:
+            cursor.execute(gone, [other])
+            return cursor.fetchone()[0]
+
+    wait_until(is_gone, "the connection is closed")
+
+
+def test_a_project_has_so_many_outside_and_leaves_room_for_others(threads, door):
+    room = Room(of_project=1, in_all=2)
+    wait_outside(threads, door, 1, room=room)
+    with pytest.raises(Busy):
+        wait_outside(threads, door, 1, room=room).result(SECONDS)
+    second = wait_outside(threads, door, 2, room=room)
+    with pytest.raises(Busy) as busy:
+        wait_outside(threads, door, 3, room=room).result(SECONDS)
+    assert (busy.value.status, busy.value.retry_after) == (503, 1)
+    door.set()
+    assert second.result(SECONDS) == "back"
+    assert wait_outside(threads, door, 2, room=room).result(SECONDS) == "back"
+
+
+def test_what_fails_outside_comes_back_too(threads):
+    def work():
+        with outside(1):
+            raise ZeroDivisionError
+
+    for _ in range(6):
+        with pytest.raises(ZeroDivisionError):
+            threads.submit(work).result(SECONDS)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_goes_outside_in_a_transaction(threads):
+    def work():
+        with transaction.atomic(), outside(1):
+            pass
+
+    with pytest.raises(RuntimeError):
+        threads.submit(work).result(SECONDS)
+
+
+@pytest.mark.django_db
+def test_for_a_thread_of_no_web_process_it_does_nothing(door):
+    with transaction.atomic(), outside(1), outside(1):
+        assert backend()
