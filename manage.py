@@ -4,6 +4,9 @@
 import os
 import sys
 
+ABOUT_USERS = ("createsuperuser", "changepassword")  # Django's own
+MAKES_DATABASE = ("up", "migrate")  # the commands that a first start is made with
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -16,6 +19,7 @@ def main() -> None:
 
     try:
         if settings.IS_EMBEDDED and needs_servers(sys.argv[1:]):
+            require_database(sys.argv[1])
             settings.EMBEDDED.start()
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EmbeddedUnavailable) as error:
@@ -28,6 +32,23 @@ def main() -> None:
 def needs_servers(arguments: list[str]) -> bool:
     """Whether the command can want the database. Asking for help does not start one."""
     return bool(arguments) and not {"help", "version", "-h", "--help", "--version"}.intersection(arguments)
+
+
+def require_database(command: str) -> None:
+    """Raises ``EmbeddedUnavailable`` for a command on what a service holds, where there never was one.
+
+    An empty database that is made without a word is most often a second one: the service runs elsewhere.
+    """
+    from django.conf import settings
+
+    from config.embedded import EmbeddedUnavailable
+
+    is_ours = (settings.BASE_DIR / "verification" / "management" / "commands" / f"{command}.py").exists()
+    if (is_ours or command in ABOUT_USERS) and command not in MAKES_DATABASE and not settings.EMBEDDED.has_database():
+        raise EmbeddedUnavailable(
+            f"There is no database in {settings.HOME_DIR}. Start the service with: manage.py up. Where it runs already,"
+            " give this command the same WATCHWORD_HOME, or DATABASE_URL and REDIS_URL."
+        )
 
 
 if __name__ == "__main__":

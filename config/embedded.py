@@ -321,6 +321,10 @@ class EmbeddedServers:
     def redis_url(self) -> str:
         return self._valkey.url
 
+    def has_database(self) -> bool:
+        """Whether PostgreSQL was ever started here, or is none of ours to start."""
+        return self._postgres not in self._needed or (self._postgres.folder / "data").exists()
+
     def start(self) -> None:
         """Hold a share and see to it that the servers run; calling again restarts a server that has died."""
         try:

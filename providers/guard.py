@@ -29,6 +29,7 @@ Network = IPv4Network | IPv6Network
 Resolver = Callable[[str, int, float], Sequence[str]]
 
 MAX_URL_LENGTH = 2048
+NOT_PUBLIC = "the address is not a public one"
 PUBLIC_PORTS = frozenset({443, 8443})
 
 # Not asked of ``ipaddress.is_global``: it calls NAT64, 6to4, ::127.0.0.1, fec0:: and multicast global.
@@ -126,7 +127,7 @@ def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
     allowed = networks(allowed_networks)
     if address is not None:
         if not (_is_inside(address, allowed) or is_public(address)):
-            raise AddressBlocked("the address is not a public one")
+            raise AddressBlocked(NOT_PUBLIC)
         return
     if not host:
         raise AddressBlocked("the host name is missing")

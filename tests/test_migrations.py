@@ -2,11 +2,17 @@
 
 import hashlib
 import importlib
+import os
+import subprocess
+import sys
 
+import psycopg
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
+from tests.conftest import ROOT
 from verification.models import ApiKey, KeyKind
 from verification.models.audit import WATCHED
 from verification.services import keys
@@ -25,6 +31,23 @@ def test_the_digests_of_before_become_those_of_today(project):
     with connection.cursor() as cursor:
         cursor.execute(stored.relabel("verification_apikey", stored.KINDS["verification_apikey"]).sql)
     assert keys.authenticate(project.api_key).project.id == project.id
+
+
+def test_of_migrations_that_start_together_one_runs_at_a_time(tmp_path, django_db_setup):
+    """As where several containers of a new version start at once."""
+    url = settings.EMBEDDED.database_url
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute("CREATE DATABASE together TEMPLATE template0")
+        try:
+            environment = {**os.environ, "DATABASE_URL": url.replace("/watchword?", "/together?"), "EMBEDDED": "true"}
+            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+            started = [
+                subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+                for _ in range(3)
+            ]
+            assert [(process.communicate()[1], process.returncode) for process in started] == [("", 0)] * 3
+        finally:
+            server.execute("DROP DATABASE together WITH (FORCE)")
 
 
 def functions():

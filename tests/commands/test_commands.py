@@ -80,7 +80,7 @@ def test_a_programming_error_is_not_hidden():
     [
         (["createproject"], "the following arguments are required: NAME. See: manage.py createproject --help"),
         (["issuekey", "Shop", "--kind", "public"], "argument --kind: invalid choice"),
-        (["stats", "--json"], "The database is not up to date"),
+        (["stats", "--json"], f"The database in {settings.HOME_DIR} is not up to date"),
     ],
 )
 def test_on_the_command_line_it_goes_to_standard_error_with_exit_code_1(arguments, line):
@@ -91,6 +91,39 @@ def test_on_the_command_line_it_goes_to_standard_error_with_exit_code_1(argument
     assert done.stdout == b""
     assert done.stderr.decode().startswith(f"watchword: {line}")
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["issuekey", "Shop", "--kind", "api", "--expires-in", "9" * 14],
+            "argument --expires-in: a whole number from 1",
+        ),
+        (
+            ["addtestlogin", "Shop", "+15550100001", "123456", "--expires-in", "9" * 30],
+            "argument --expires-in: a whole",
+        ),
+        (["purge", "--days", "99999999999"], "argument --days: a whole number from 1 to 36500 is expected"),
+        (["worker", "--threads", "100000"], "argument --threads: a whole number from 1 to 1000 is expected"),
+        (["up", "--workers", "0"], "argument --workers: a whole number from 1 to 256 is expected"),
+        (["createproject", b"Bad \xff"], "Argument 2 is not UTF-8"),
+    ],
+)
+def test_what_no_column_or_clock_can_hold_is_refused_in_one_line(arguments, line):
+    done = subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
+    assert done.stderr.decode().startswith(f"watchword: {line}")
+
+
+def test_beside_a_service_that_runs_elsewhere_no_second_database_is_made(tmp_path):
+    environment = {**os.environ, "WATCHWORD_HOME": str(tmp_path / "var")}
+    for command in (["stats"], ["createproject", "Shop"], ["createsuperuser"], ["worker"]):
+        done = subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, capture_output=True)
+        said = f"watchword: There is no database in {tmp_path / 'var'}. Start the service with: manage.py up. "
+        assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+        assert done.stderr.decode().startswith(said) and "WATCHWORD_HOME" in done.stderr.decode()
+    assert not (tmp_path / "var" / "postgres").exists()
 
 
 def test_a_table_has_columns_as_wide_as_they_need():

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.commands.running import run, run_json
 from verification.errors import Refusal
-from verification.models import ApiKey, Project, TestLogin
+from verification.models import ApiKey, Membership, Project, TestLogin
 from verification.services.keys import authenticate
 from verification.services.projects import challenge_secret_of
 from verification.services.testlogins import code_of
@@ -44,6 +44,12 @@ def test_createproject_finds_an_owner_by_name_or_address(owner):
     made = run_json("createproject", "Shop", "--owner", owner)
     assert "owner_password" not in made
     assert user.projects.get().pk == made["project"]
+
+
+def test_an_owner_may_show_addresses_and_grant_that_to_others():
+    """Else nobody in the project could export what is stored about a person."""
+    run("createproject", "Shop", "--owner", "ann@example.com")
+    assert Membership.objects.get().sees_addresses
 
 
 def test_createproject_that_fails_makes_no_owner():
@@ -90,13 +96,16 @@ def test_setproject_prints_what_it_set(project):
     "value, complaint",
     [
         ("colour=red", "There is no setting 'colour'"),
-        ("code_length=5", "code_length"),
-        ("code_length=x", "code_length: write a whole number"),
+        ("code_length=5", "code_length: write one of 4, 6."),
+        ("code_length=x", "code_length: write one of 4, 6."),
         ("code_digits=perhaps", "code_digits: write true or false"),
         ("code_digits", "Write NAME=VALUE instead of 'code_digits'"),
-        ("traffic_guard=perhaps", "traffic_guard"),
+        ("traffic_guard=perhaps", "traffic_guard: write one of off, observe, enforce."),
         ("guard_country_percent=101", "guard_country_percent"),
-        ("challenge_mode=sometimes", "challenge_mode"),
+        ("challenge_mode=sometimes", "challenge_mode: write one of off, .*always"),
+        ("code_digits=false", "code_digits, code_letters: a code has digits, letters or both."),
+        ("language=klingon", "'klingon' is not a language. Write it as en, de or pt-BR."),
+        ("languages=de,en us", "'en us' is not a language"),
         ("challenge_min_score=high", "challenge_min_score: write a number such as 0.5"),
         ("challenge_min_score=1.5", "challenge_min_score"),
         ("challenge_hosts=https://shop.example", "is not a host name"),

@@ -53,6 +53,12 @@ def test_addprovider_reads_a_secret_from_a_file_or_standard_input(tmp_path, monk
         (("--system", *GATEWAY, "--set", "password=@/nowhere"), "--set password: cannot read @/nowhere"),
         (("--system", "--channel", "fax", *GATEWAY[2:]), "There is no channel 'fax'"),
         (("--system", *GATEWAY, "--priority", "-1"), "--priority"),
+        (("--system", *GATEWAY, "--priority", "9" * 12), "--priority: a whole number from 0 to 2147483647 is expected"),
+        (("--system", *GATEWAY[:4], "--name", "n" * 81, *GATEWAY[6:]), "A provider's name has 1 to 80 characters."),
+        (
+            ("--system", *GATEWAY[:-1], "url=https://10.0.0.1/send"),
+            "not a public one. Name a network of your own in OUTBOUND_ALLOWED_NETWORKS",
+        ),
     ],
 )
 def test_addprovider_refuses_and_then_adds_nothing(arguments, complaint):

@@ -7,7 +7,7 @@ from tests import factories
 from tests.api.calls import problem
 from tests.commands.running import run, run_json
 from verification.errors import Misuse
-from verification.models import Alert, Channel, Decision, ListEntry, Message, Platform, Recipient
+from verification.models import Alert, AuditEntry, Channel, Decision, ListEntry, Message, Platform, Provider, Recipient
 from verification.services import dispatch, killswitch, lists, platform, projects, sweeping
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +89,17 @@ def test_countries_projects_and_providers_have_switches_too(api, project):
     assert api.create(PHONE).status_code == 200
 
 
+def test_a_projects_own_provider_can_be_stopped_and_is_listed_with_its_project(api, project):
+    provider = Provider.objects.get(name="sms first")
+    name = f"provider:{provider.pk}"
+    shown = run("killswitch", "stop", name, "--reason", "It leaks.")
+    assert name in shown and f"Provider sms first of {project.row.name}, sms" in shown
+    assert not Provider.objects.get(pk=provider.pk).is_enabled
+    [line] = AuditEntry.objects.filter(action="stopped: It leaks.")
+    assert (line.project_id, line.object_id) == (project.id, str(provider.pk))
+    assert name not in run("killswitch", "resume", name)
+
+
 @pytest.mark.parametrize("name", ["pigeons", "country:XX", "project:nobody", "provider:0", "provider:x"])
 def test_a_name_that_stands_for_nothing_is_refused(name):
     for act in (killswitch.stop, killswitch.resume):
@@ -151,6 +162,8 @@ def test_an_owner_cannot_set_more_than_the_ceiling(project, value):
 def test_the_command_sets_and_shows_ceilings(db):
     assert run_json("setplatform", "max_daily_budget=500")["max_daily_budget"] == 500
     assert run_json("setplatform")["max_daily_budget"] == 500
+    with pytest.raises(CommandError, match="^max_daily_budget: Ensure this value is less than or equal to"):
+        run("setplatform", f"max_daily_budget={2**40}")
     assert Platform.objects.count() == 1
     with pytest.raises(Misuse):
         platform.set_platform({"colour": "1"})

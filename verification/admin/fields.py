@@ -12,7 +12,6 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from verification.errors import Misuse
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _NUMBER_PREFIX = re.compile(r"\+[1-9][0-9]{0,14}")
 _SEPARATORS = re.compile(r"[,\s]+")
 
@@ -21,13 +20,6 @@ def clean_prefix(text: str) -> str:
     """What phone numbers begin with. Raises :class:`Misuse`."""
     if not _NUMBER_PREFIX.fullmatch(text):
         raise Misuse(f"{text!r} does not begin a phone number. Write it as +49.")
-    return text
-
-
-def clean_language(text: str) -> str:
-    """Raises :class:`Misuse`."""
-    if not _LANGUAGE.fullmatch(text):
-        raise Misuse(f"{text!r} is not a language. Write it as en, de or pt-BR.")
     return text
 
 

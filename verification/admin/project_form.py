@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminPasswordWidget
 
-from verification.admin.fields import LinesField, clean_language, cleaned
+from verification.admin.fields import LinesField, cleaned
 from verification.errors import Misuse
 from verification.services.lists import clean_country
 from verification.services.networks import clean_network
@@ -21,6 +21,7 @@ from verification.services.projects import (
     judge_challenge,
     seal_challenge_secret,
 )
+from verification.services.texts import clean_language
 
 
 class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -90,6 +91,9 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
     def clean_alert_url(self) -> str:
         return cleaned(clean_alert_url, self.cleaned_data["alert_url"])
+
+    def clean_language(self) -> str:
+        return cleaned(clean_language, self.cleaned_data["language"])
 
     def clean_web_otp_domain(self) -> str:
         return cleaned(clean_domain, self.cleaned_data["web_otp_domain"])

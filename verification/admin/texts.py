@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from verification.admin.display import channel as show_channel
 from verification.admin.display import label, short
-from verification.admin.fields import clean_language, cleaned
+from verification.admin.fields import cleaned
 from verification.admin.scoping import ProjectFilter, ScopedAdmin, Who
 from verification.errors import Misuse
 from verification.models import ChannelType, MessageTemplate
@@ -57,7 +57,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 
     def clean_language(self) -> str:
         """In the writing that the texts are looked up by."""
-        text = cleaned(clean_language, self.cleaned_data["language"])
+        text = cleaned(texts.clean_language, self.cleaned_data["language"])
         known = {name.lower(): name for name in languages()}
         first, *rest = text.split("-")
         region = [part.upper() if len(part) == 2 else part for part in rest]

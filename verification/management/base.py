@@ -6,11 +6,12 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import psycopg
+from django.conf import settings
 from django.core.management.base import (
     BaseCommand,
     CommandError,
@@ -21,12 +22,16 @@ from django.core.management.base import (
 )
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
 
+from providers import guard
 from providers.errors import ProviderError, SettingsInvalid
 from verification.addresses import AddressInvalid
 from verification.errors import FieldsInvalid, Misuse, Refusal
 
 EXPLAINED = (Misuse, SettingsInvalid, ProviderError, AddressInvalid, Refusal, DatabaseError, InterfaceError)
+MAX_SECONDS = 100 * 365 * 24 * 3600  # a hundred years: what is to last longer gets no end
+MAX_THREADS = 1_000  # of one process, each with a database connection
 INTERRUPTED = 130  # what shells report for Ctrl-C
+OWN_NETWORKS = ". Name a network of your own in OUTBOUND_ALLOWED_NETWORKS"
 NOT_MIGRATED = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
 
 
@@ -67,6 +72,7 @@ class WatchwordCommand(BaseCommand):
     def run_from_argv(self, argv: list[str]) -> None:
         """As Django's, except that an error is one line that begins with our name."""
         try:
+            require_text(argv)
             options = vars(self.create_parser(argv[0], argv[1]).parse_args(argv[2:]))
             handle_default_options(argparse.Namespace(**options))
             self.execute(**options)
@@ -92,6 +98,24 @@ class WatchwordCommand(BaseCommand):
         self.stdout.write(json.dumps(data) if as_json else text)
 
 
+def require_text(arguments: Sequence[str]) -> None:
+    """Raises ``CommandError`` for bytes that are no UTF-8: no column could hold them, and no terminal show them."""
+    for position, argument in enumerate(arguments):
+        if any("\udc80" <= character <= "\udcff" for character in argument):
+            raise CommandError(f"Argument {position} is not UTF-8.")
+
+
+def whole(*, least: int, most: int) -> Callable[[str], int]:
+    """Reads an argument that is a whole number within these bounds, for ``type=``."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit()) or not least <= int(text[:20]) <= most:
+            raise argparse.ArgumentTypeError(f"a whole number from {least} to {most} is expected")
+        return int(text)
+
+    return read
+
+
 def explain(error: Exception) -> str:
     """One line for the operator who typed the command."""
     if isinstance(error, FieldsInvalid):
@@ -99,10 +123,12 @@ def explain(error: Exception) -> str:
     if isinstance(error, Refusal):
         return error.detail + (f" Try again in {error.retry_after} s." if error.retry_after else "")
     if not isinstance(error, (DatabaseError, InterfaceError)):
-        return " ".join(str(error).split())
+        text = " ".join(str(error).split())
+        return text + OWN_NETWORKS if guard.NOT_PUBLIC in text else text
     first_line = str(error).strip().partition("\n")[0]
     if isinstance(error.__cause__, NOT_MIGRATED):
-        return f"The database is not up to date ({first_line}). Run: manage.py migrate"
+        where = f" in {settings.HOME_DIR}" if settings.IS_EMBEDDED else ""
+        return f"The database{where} is not up to date ({first_line}). Run: manage.py migrate"
     is_away = isinstance(error, (OperationalError, InterfaceError)) and not getattr(error.__cause__, "sqlstate", None)
     if is_away:
         return f"The database is away: {first_line}. Is it running, and DATABASE_URL right?"

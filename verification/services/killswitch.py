@@ -20,6 +20,7 @@ from verification.models import (
     Project,
     Provider,
 )
+from verification.services import audit
 from verification.services.lists import add_entry, clean_country
 from verification.services.projects import find_project
 
@@ -50,9 +51,13 @@ def stop(name: str, *, reason: str = "") -> None:
                 note=reason[:REASON_MAX_LENGTH],
             )
         case "project":
-            Project.objects.filter(pk=find_project(which).pk).update(is_enabled=False)
+            project = find_project(which)
+            Project.objects.filter(pk=project.pk).update(is_enabled=False)
+            _record(reason, project, project)
         case "provider":
-            Provider.objects.filter(pk=_provider(which).pk).update(is_enabled=False)
+            provider = _provider(which)
+            Provider.objects.filter(pk=provider.pk).update(is_enabled=False)
+            _record(reason, provider, provider.project)
         case _:
             subject = _switch(name)
             KillSwitch.objects.update_or_create(subject=subject, defaults={"reason": reason[:REASON_MAX_LENGTH]})
@@ -88,16 +93,27 @@ def stopped() -> list[Stopped]:
             for project in Project.objects.filter(is_enabled=False, deleted_at=None)
         ),
         *(
-            Stopped(f"provider:{provider.pk}", f"Provider {provider.name}")
-            for provider in Provider.objects.filter(is_enabled=False, project=None)
+            Stopped(f"provider:{provider.pk}", _title(provider))
+            for provider in Provider.objects.filter(is_enabled=False).select_related("project")
         ),
     ]
+
+
+def _title(provider: Provider) -> str:
+    owner = "" if provider.project is None else f" of {provider.project}"
+    return f"Provider {provider.name}{owner}, {provider.channel}"
 
 
 def _switch(name: str) -> str:
     if name not in SWITCHES:
         raise Misuse(f"There is no switch {name!r}. Switches: {', '.join(EXAMPLES)}.")
     return name
+
+
+def _record(reason: str, row: Project | Provider, project: Project | None) -> None:
+    """A project and a provider have no place for a reason, as they have for their own switch: the audit log has one."""
+    if reason:
+        audit.record(f"stopped: {reason}", row=row, project=project, label=row.name)
 
 
 def _provider(text: str) -> Provider:

@@ -36,7 +36,7 @@ def set_platform(values: Mapping[str, str]) -> Platform:
     try:
         row.full_clean()
     except ValidationError as error:
-        raise Misuse("; ".join(error.messages)) from None
+        raise Misuse("; ".join(f"{name}: {texts[0]}" for name, texts in error.message_dict.items())) from None
     row.save()
     return row
 

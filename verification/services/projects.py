@@ -24,6 +24,7 @@ from verification.services.keys import issue_key
 from verification.services.lists import clean_country
 from verification.services.networks import clean_network
 from verification.services.platform import CEILINGS, require_below_ceiling
+from verification.services.texts import clean_language
 from verification.services.webhook_secrets import issue_webhook_secret
 
 # Grouped as people read them: the headings of the panel's page, on its tabs, and of `setproject --help`.
@@ -139,14 +140,16 @@ class NewProject:
 
 @transaction.atomic
 def create_project(*, name: str, owner: User | None = None) -> NewProject:
-    """Make a project with one key of each kind and a webhook secret; ``owner`` becomes its member. No channel yet.
+    """Make a project with one key of each kind and a webhook secret; ``owner`` becomes its member, who may
+    see addresses. No channel yet.
 
     Raises :class:`Misuse`.
     """
     project = Project(name=name)
     _save(project)
     if owner is not None:
-        Membership.objects.create(project=project, user=owner)
+        # Else nobody could show an address or export what is stored about a person, nor give that right to anybody.
+        Membership.objects.create(project=project, user=owner, sees_addresses=True)
     return NewProject(
         project,
         api_key=issue_key(project=project, kind=KeyKind.API, created_by=owner).text,
@@ -255,6 +258,10 @@ def challenge_secret_of(project: Project) -> str:
 
 def _read(name: str, text: str) -> Any:
     field = Project._meta.get_field(name)
+    if isinstance(field, models.Field) and field.choices:
+        choices = [str(value) for value, _ in field.flatchoices]
+        if text not in choices and not (field.blank and text == ""):
+            raise Misuse(f"{name}: write one of {', '.join(choices)}.")
     if isinstance(field, models.BooleanField):
         if text.lower() not in _BOOLEANS:
             raise Misuse(f"{name}: write true or false.")
@@ -281,12 +288,23 @@ def _below_ceiling(name: str, limit: int) -> None:
         raise Misuse(f"{name}: {error}") from None
 
 
-_CLEANERS = {"web_otp_domain": clean_domain, "android_hash": clean_android_hash, "alert_url": clean_alert_url}
+_CLEANERS = {
+    "language": clean_language,
+    "web_otp_domain": clean_domain,
+    "android_hash": clean_android_hash,
+    "alert_url": clean_alert_url,
+}
 _ITEM_CLEANERS = {
     "challenge_hosts": clean_challenge_host,
     "origins": clean_origin,
     "countries": clean_country,
+    "languages": clean_language,
     "secret_key_networks": clean_network,
+}
+
+
+_RULES = {  # by the name of the database's constraint
+    "project_code_alphabet": "code_digits, code_letters: a code has digits, letters or both.",
 }
 
 
@@ -295,5 +313,7 @@ def _save(project: Project) -> None:
         project.full_clean()
     except ValidationError as error:
         name, texts = next(iter(error.message_dict.items()))
-        raise Misuse(texts[0] if name == "__all__" else f"{name}: {texts[0]}") from None
+        if name == "__all__":
+            raise Misuse(next((text for rule, text in _RULES.items() if rule in texts[0]), texts[0])) from None
+        raise Misuse(f"{name}: {texts[0]}") from None
     project.save()

@@ -114,6 +114,9 @@ def add_provider(
     if channel not in adapter.channels:
         raise Misuse(f"A provider of type {provider_type} does not serve the channel {channel}.")
     provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
+    most = Provider._meta.get_field("name").max_length or 0
+    if not 1 <= len(name.strip()) <= most:
+        raise Misuse(f"A provider's name has 1 to {most} characters.")
     store_settings(provider, values)
     with transaction.atomic():
         require_room(project, channel, provider_type)

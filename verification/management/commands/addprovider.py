@@ -9,11 +9,13 @@ from django.core.management.base import CommandParser
 from providers import registry
 from providers.base import Setting, SettingKind
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand, read_value
+from verification.management.base import WatchwordCommand, read_value, whole
 from verification.models import ChannelType
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.projects import find_project
 from verification.services.providers import add_provider
+
+MAX_PRIORITY = 2**31 - 1  # what its column holds
 
 
 class Command(WatchwordCommand):
@@ -39,7 +41,7 @@ class Command(WatchwordCommand):
         )
         parser.add_argument(
             "--priority",
-            type=int,
+            type=whole(least=0, most=MAX_PRIORITY),
             default=DEFAULT_PRIORITY,
             metavar="N",
             help=f"The lowest number is tried first. Default: {DEFAULT_PRIORITY}.",
@@ -57,8 +59,6 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str | None, system: bool, json: bool, **options: Any) -> None:
         if (project is None) != system:
             raise Misuse("Give either a PROJECT or --system.")
-        if options["priority"] < 0:
-            raise Misuse("--priority is a whole number from 0.")
         owner = None if project is None else find_project(project)
         provider = add_provider(
             project=owner,

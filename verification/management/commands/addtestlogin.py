@@ -8,8 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from verification.errors import Misuse
-from verification.management.base import WatchwordCommand
+from verification.management.base import MAX_SECONDS, WatchwordCommand, whole
 from verification.services.projects import find_project
 from verification.services.testlogins import add_test_login, clean_test_code
 
@@ -26,11 +25,14 @@ class Command(WatchwordCommand):
         parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
         parser.add_argument("to", metavar="TO", help="A phone number with its country code, or an e-mail address.")
         parser.add_argument("code", metavar="CODE", help="4 or 6 letters and digits.")
-        parser.add_argument("--expires-in", type=int, metavar="SECONDS", help="Default: it does not expire.")
+        parser.add_argument(
+            "--expires-in",
+            type=whole(least=1, most=MAX_SECONDS),
+            metavar="SECONDS",
+            help="Default: it does not expire.",
+        )
 
     def handle(self, *, project: str, to: str, code: str, expires_in: int | None, json: bool, **_: Any) -> None:
-        if expires_in is not None and expires_in <= 0:
-            raise Misuse("A test login must live for at least a second.")
         expires_at = None if expires_in is None else timezone.now() + timedelta(seconds=expires_in)
         code = clean_test_code(code)
         login = add_test_login(project=find_project(project), to=to, code=code, expires_at=expires_at)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.management.base import WatchwordCommand, aligned
+from verification.management.base import MAX_SECONDS, WatchwordCommand, aligned, whole
 from verification.models import KeyKind
 from verification.services.keys import issue_key
 from verification.services.projects import find_project
@@ -23,7 +23,12 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
         parser.add_argument("--kind", required=True, choices=KeyKind.values)
-        parser.add_argument("--expires-in", type=int, metavar="SECONDS", help="Default: it lives until it is revoked.")
+        parser.add_argument(
+            "--expires-in",
+            type=whole(least=1, most=MAX_SECONDS),
+            metavar="SECONDS",
+            help="Default: it lives until it is revoked.",
+        )
 
     def handle(self, *, project: str, kind: str, expires_in: int | None, json: bool, **_: Any) -> None:
         owner = find_project(project)

@@ -26,7 +26,11 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=("show", "stop", "resume"), nargs="?", default="show")
         parser.add_argument("name", metavar="NAME", nargs="?", help="What to stop or resume.")
-        parser.add_argument("--reason", default="", help="For those who find it stopped.")
+        parser.add_argument(
+            "--reason",
+            default="",
+            help="For those who find it stopped; of a project or provider it stands in the audit log.",
+        )
 
     def handle(self, *, action: str, name: str | None, reason: str, json: bool, **_: Any) -> None:
         if (action == "show") is not (name is None):

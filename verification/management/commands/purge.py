@@ -6,8 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.management.base import WatchwordCommand, aligned
+from verification.management.base import WatchwordCommand, aligned, whole
 from verification.services import retention
+
+MAX_DAYS = 36_500  # a hundred years
 
 
 class Command(WatchwordCommand):
@@ -17,7 +19,7 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--days",
-            type=int,
+            type=whole(least=retention.MIN_DAYS, most=MAX_DAYS),
             metavar="N",
             help=f"What is younger is kept, at least {retention.MIN_DAYS}. Default: each project's retention_days.",
         )

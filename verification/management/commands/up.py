@@ -20,11 +20,12 @@ from django.db import connections
 
 from config.embedded import EmbeddedUnavailable
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand, aligned
+from verification.management.base import MAX_THREADS, WatchwordCommand, aligned, whole
 from verification.management.commands.worker import DEFAULT_THREADS
 from verification.management.supervisor import SIGNALS, TICK_SECONDS, Child, Claim, Supervisor
 
 MAX_DEFAULT_WORKERS = 4
+MAX_WORKERS = 256  # processes; more than any machine has use for
 READY_SECONDS = 60.0
 ANSWER_SECONDS = 2.0
 EMBEDDED_SECONDS = 5.0  # between two looks at the embedded servers
@@ -48,26 +49,26 @@ class Command(WatchwordCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         workers = min(os.cpu_count() or 1, MAX_DEFAULT_WORKERS)
-        parser.add_argument("--port", type=int, default=8000, metavar="N", help="Default: 8000.")
+        parser.add_argument(
+            "--port", type=whole(least=1, most=65_535), default=8000, metavar="N", help="Default: 8000."
+        )
         parser.add_argument("--host", default="127.0.0.1", help="The address to listen at. Default: 127.0.0.1.")
         parser.add_argument(
             "--workers",
-            type=int,
+            type=whole(least=1, most=MAX_WORKERS),
             default=workers,
             metavar="N",
             help=f"Web server processes. Default: one a core, at most {MAX_DEFAULT_WORKERS}; here {workers}.",
         )
         parser.add_argument(
             "--threads",
-            type=int,
+            type=whole(least=1, most=MAX_THREADS),
             default=DEFAULT_THREADS,
             metavar="N",
             help=f"Messages delivered at the same time. Default: {DEFAULT_THREADS}.",
         )
 
     def handle(self, *, host: str, port: int, workers: int, threads: int, **_: Any) -> None:
-        if not 1 <= port <= 65535 or workers < 1 or threads < 1:
-            raise Misuse("--port is a number from 1 to 65535, --workers and --threads are numbers from 1.")
         for number in SIGNALS:
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup we stay
                 signal.signal(number, interrupt)

@@ -7,9 +7,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.errors import Misuse
 from verification.management import lifeline
-from verification.management.base import WatchwordCommand
+from verification.management.base import MAX_THREADS, WatchwordCommand, whole
 
 DEFAULT_THREADS = 8
 
@@ -26,7 +25,7 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--threads",
-            type=int,
+            type=whole(least=1, most=MAX_THREADS),
             default=DEFAULT_THREADS,
             metavar="N",
             help=f"Messages delivered at the same time. Default: {DEFAULT_THREADS}.",
@@ -39,8 +38,6 @@ class Command(WatchwordCommand):
         )
 
     def handle(self, *, threads: int, connections: bool, **_: Any) -> None:
-        if threads < 1:
-            raise Misuse("--threads is a whole number from 1.")
         if lifeline.is_held():  # `up` says itself that all is ready
             logging.getLogger("verification.worker").setLevel(logging.WARNING)
         lifeline.hold()
