@@ -1,7 +1,8 @@
 """Any gateway that takes a message by one HTTP request, as its owner describes it.
 
 Values are put into the owner's templates in one pass over a fixed list of placeholders, each written so that
-it cannot end the place it stands in: a JSON string, a form field, a part of the URL, a header.
+it cannot end the place it stands in: a JSON string, a form field, a part of the URL, a header. Credentials are among
+the values, as a URL and a body are stored in the clear and shown; one that is written out there is refused.
 
 Receipts come one to a call, by GET, as a form or as JSON. What is not in the body is looked for in the query, so
 that ``{hook_url}?id={message_id}`` serves a gateway that lets us choose the address but not the fields. They are
@@ -21,13 +22,20 @@ from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import HttpAnswer, classify_status, header_error
 
-_PLACEHOLDER = re.compile(r"\{(to|to_digits|code|text|message_id|channel|language|subject|project|hook_url)\}")
+_PLACEHOLDER = re.compile(
+    r"\{(to|to_digits|code|text|message_id|channel|language|subject|project|hook_url|username|password|secret)\}"
+)
+# A name that ends like a credential's, and a value that is no placeholder: `api_key=abc`, `"token": "abc"`.
+_CREDENTIAL = re.compile(
+    r"(?:pass(?:word|wd|phrase)?|pwd|key|token|secret)[\"']?\s*[=:]\s*[\"']?(?![\"'{&\s]|$)", re.IGNORECASE
+)
 _STATUSES = re.compile(r"([1-5](xx|[0-9]{2}))( *, *[1-5](xx|[0-9]{2}))*")
 _CONTENT_TYPES = {
     "json": "application/json",
     "form": "application/x-www-form-urlencoded",
     "text": "text/plain; charset=utf-8",
 }
+CREDENTIALS = ("username", "password", "secret")  # settings that are placeholders, too
 MAX_ID_LENGTH = 200
 MAX_WORD_LENGTH = 50
 MAX_FIELDS = 200
@@ -83,7 +91,8 @@ class Adapter(base.Adapter):
             SettingKind.URL,
             required=True,
             help="May hold {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language}, {subject},"
-            " {project} and {hook_url}, where receipts are taken.",
+            " {project}, {hook_url}, where receipts are taken, and {username}, {password} and {secret}, which stand"
+            " below. It is stored in the clear: never write a password or key into it.",
         ),
         Setting(
             "method",
@@ -112,8 +121,15 @@ class Adapter(base.Adapter):
             default="json",
             choices=(("json", "JSON"), ("form", "Form"), ("text", "Plain text")),
         ),
-        Setting("username", "User name for Basic authentication"),
-        Setting("password", "Password for Basic authentication", SettingKind.SECRET),
+        Setting("username", "User name", help="For Basic authentication, or {username}."),
+        Setting(
+            "password",
+            "Password",
+            SettingKind.SECRET,
+            help="For Basic authentication, or where {password} stands in the URL, a header or the body; then Basic"
+            " authentication is off.",
+        ),
+        Setting("secret", "Key or token", SettingKind.SECRET, help="What {secret} stands for, such as an API key."),
         Setting("success_status", "Statuses that mean accepted", default="2xx", help="Such as 2xx or 200, 202."),
         Setting("success_match", "Text that an accepting answer holds", help="Empty: the status decides."),
         Setting(
@@ -155,35 +171,35 @@ class Adapter(base.Adapter):
                 errors["body"] = "a GET has no body"
             if not re.search(r"\{to(_digits)?\}", url):
                 errors["url"] = "a GET needs {to} or {to_digits} in the URL"
-        elif body and values["content_type"] == "json" and not _is_json(_render(body, _SAMPLE, _in_json)):
+        elif body and values["content_type"] == "json" and not _is_json(_render(body, _SAMPLE, _in_json, values)):
             errors["body"] = "not JSON; placeholders other than {message_id} and {to_digits} stand inside strings"
         if not _STATUSES.fullmatch(str(values["success_status"])):
             errors["success_status"] = "statuses such as 2xx or 200, 202 are expected"
         problem = _headers_error(str(values["headers"]))
         if problem:
             errors["headers"] = problem
-        if values["password"] and not values["username"]:
-            errors["username"] = "a password needs a user name"
-        return errors | _receipt_errors(values)
+        if values["password"] and not values["username"] and not _names_password(values):
+            errors["username"] = "a password needs a user name, or {password} where it belongs"
+        return errors | _credential_errors(values) | _receipt_errors(values)
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         headers = self._headers(message)
         content = None if self.settings["method"] == "GET" else self._body(message).encode()
         if content is not None and "content-type" not in {name.lower() for name in headers}:
             headers["Content-Type"] = _CONTENT_TYPES[str(self.settings["content_type"])]
-        username = str(self.settings["username"])
+        username, is_basic = str(self.settings["username"]), not _names_password(self.settings)
         answer = self.http.request(
             str(self.settings["method"]),
-            _render(str(self.settings["url"]), message, _in_url),
+            _render(str(self.settings["url"]), message, _in_url, self.settings),
             headers=headers,
             content=content,
-            auth=(username, str(self.settings["password"])) if username else None,
+            auth=(username, str(self.settings["password"])) if username and is_basic else None,
         )
         return self._read(answer)
 
     def check(self) -> base.Health:
         """There is no question that every gateway answers, so only the way to it is tried."""
-        self.http.touch(_render(str(self.settings["url"]), _SAMPLE, _in_url))
+        self.http.touch(_render(str(self.settings["url"]), _SAMPLE, _in_url, self.settings))
         return base.Health(True, "The gateway's host can be reached; without sending nothing more can be asked.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
@@ -220,13 +236,14 @@ class Adapter(base.Adapter):
         return {word: status for name, status in _WORD_SETTINGS.items() for word in _words(self.settings[name])}
 
     def _headers(self, message: base.OutgoingMessage) -> dict[str, str]:
-        return {name: _render(value, message, _as_is) for name, value in _header_lines(str(self.settings["headers"]))}
+        lines = _header_lines(str(self.settings["headers"]))
+        return {name: _render(value, message, _as_is, self.settings) for name, value in lines}
 
     def _body(self, message: base.OutgoingMessage) -> str:
         kind = str(self.settings["content_type"])
         template = str(self.settings["body"])
         if template:
-            return _render(template, message, _ESCAPES[kind])
+            return _render(template, message, _ESCAPES[kind], self.settings)
         if kind == "text":
             return message.text
         fields = {
@@ -259,7 +276,7 @@ class Adapter(base.Adapter):
         )
 
 
-def _render(template: str, message: base.OutgoingMessage, escape: Escape) -> str:
+def _render(template: str, message: base.OutgoingMessage, escape: Escape, settings: Mapping[str, base.Value]) -> str:
     values = {
         "to": message.to,
         "to_digits": re.sub(r"[^0-9]", "", message.to),
@@ -271,8 +288,27 @@ def _render(template: str, message: base.OutgoingMessage, escape: Escape) -> str
         "subject": message.subject,
         "project": message.project,
         "hook_url": message.hook_url or "",
+        **{name: str(settings[name]) for name in CREDENTIALS},
     }
     return _PLACEHOLDER.sub(lambda match: escape(values[match.group(1)]), template)
+
+
+def _names_password(settings: Mapping[str, base.Value]) -> bool:
+    """Whether the owner has said where the password goes."""
+    return any("{password}" in str(settings[name]) for name in ("url", "headers", "body"))
+
+
+def _credential_errors(values: Mapping[str, base.Value]) -> dict[str, str]:
+    templates = {name: str(values[name]) for name in ("url", "headers", "body")}
+    errors = {
+        name: "it is stored in the clear; write {password} or {secret} for a credential, and the credential below"
+        for name in ("url", "body")
+        if _CREDENTIAL.search(templates[name])
+    }
+    for name in CREDENTIALS:
+        if not values[name] and any(f"{{{name}}}" in template for template in templates.values()):
+            errors[name] = f"{{{name}}} stands for it and needs it"
+    return errors
 
 
 def _header_lines(text: str) -> list[tuple[str, str]]:

@@ -71,6 +71,15 @@ def errors_of(**raw):
         ({"headers": "X-A: 1\nx-a: 2"}, "headers"),
         ({"headers": "X-A: ü"}, "headers"),
         ({"password": "x"}, "username"),
+        ({"url": "https://gateway.example/send?user=shop&password=hush"}, "url"),
+        ({"url": "https://gateway.example/send?apikey=hush&to={to}"}, "url"),
+        ({"url": "https://gateway.example/send?to={to}&accessToken=hush{to}"}, "url"),
+        ({"body": '{"api_key": "hush"}'}, "body"),
+        ({"body": "user=shop&pwd=hush", "content_type": "form"}, "body"),
+        ({"body": "client_secret: hush", "content_type": "text"}, "body"),
+        ({"url": "https://gateway.example/send?key={secret}"}, "secret"),
+        ({"headers": "X-Password: {password}"}, "password"),
+        ({"url": "https://gateway.example/send?user={username}"}, "username"),
         ({"success_status": "fine"}, "success_status"),
         ({"success_status": "2xx 3xx"}, "success_status"),
         ({"body": '{"hook": {hook_url}}'}, "body"),
@@ -94,10 +103,43 @@ def test_errors_do_not_repeat_a_secret_header():
 def test_headers_password_and_the_receipts_secret_are_secrets():
     values = registry.clean_settings("http", {"url": "https://gateway.example/"})
     _, secret = registry.split_secrets("http", values)
-    assert set(secret) == {"headers", "password", "receipt_secret"}
+    assert set(secret) == {"headers", "password", "secret", "receipt_secret"}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"url": "https://gateway.example/send?keyword=otp&passenger=1&key={to_digits}"},
+        {"body": '{"token": "{code}", "secret": "", "to": "{to}"}'},
+        {"body": "password={password}&key={secret}", "content_type": "form", "password": "a", "secret": "b"},
+    ],
+)
+def test_what_is_no_written_out_credential_is_taken(raw):
+    assert registry.clean_settings("http", {"url": "https://gateway.example/send", **raw})
 
 
 # Sending
+
+
+def test_credentials_come_from_the_encrypted_settings_and_end_no_place_they_stand_in(build, server):
+    hush = 'p&s="w"\\'
+    build(
+        "/send?user={username}&pass={password}", username="shop", password=hush, secret=hush, body='{"key": "{secret}"}'
+    ).send(make_message())
+    [request] = server.requests
+    assert parse_qs(urlsplit(request.target).query) == {"user": ["shop"], "pass": [hush]}
+    assert request.json() == {"key": hush}
+    assert "authorization" not in request.headers
+
+
+def test_a_password_that_has_no_place_of_its_own_is_for_basic_authentication(build, server):
+    build("/send?user={username}", username="shop", password="hush").send(make_message())
+    assert server.requests[0].headers["authorization"].startswith("Basic ")
+
+
+def test_a_value_that_looks_like_a_placeholder_is_not_filled_in_again(build, server):
+    build("/send?key={secret}", secret="{code}").send(make_message())
+    assert parse_qs(urlsplit(server.requests[0].target).query) == {"key": ["{code}"]}
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
