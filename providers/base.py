@@ -248,6 +248,7 @@ class Adapter:
     is_connected: ClassVar[bool] = False  # sends over a long-lived connection, which a connections worker holds
     needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it
     shows_codes: ClassVar[bool] = False  # to whoever runs the service: runs only where SHOW_CODES_TO_OPERATORS is set
+    longest_seconds: ClassVar[float] = 5.0  # that one send may take; it gets less while others wait for their turn
     receipt_window_seconds: ClassVar[int] = 0  # how long a receipt may take; 0 where none ever comes
 
     @classmethod

@@ -175,10 +175,14 @@ class HttpDoor:
         """The name that TLS checks is the one in the URL, though the socket goes to a judged address."""
         deadline = Deadline(min(timeout.connect, timeout.total))
         host = target.raw_host.decode("ascii")
+        try:
+            seconds = deadline.left()
+        except TimeoutError:
+            raise NotConnected(f"{host}: there was no time left to connect") from None
         connected = guard.connect(
             host,
             _port(target),
-            deadline.left(),
+            seconds,
             self.allowed_networks,
             only_allowed=guard.needs_allowed_network(target),
             resolver=self._resolver,

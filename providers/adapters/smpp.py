@@ -21,6 +21,7 @@ from providers.errors import NotConnected, ProviderError
 from providers.smpp import answers, pdu
 from providers.smpp.links import NOTE_SECONDS, Links, Plan
 from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Tag
+from providers.smpp.session import ANSWER_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ class Adapter(base.Adapter):
     type = "smpp"
     label = "SMPP 3.4"
     channels = ("sms",)
+    longest_seconds = ANSWER_SECONDS  # all parts of a text, and the wait for room, together
     is_connected = True
     receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
     declared = (

@@ -54,7 +54,7 @@ class Adapter(base.Adapter):
         Setting("from_name", "Sender's name"),
         Setting("reply_to", "Reply-to address"),
     )
-    total_seconds = TOTAL_SECONDS
+    total_seconds = longest_seconds = TOTAL_SECONDS
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from providers.base import Outcome, Receipt
+from providers.deadline import Deadline
 from providers.errors import NotConnected, ProviderError
 from providers.smpp.pdu import Command, Pdu, Status, Unreadable
 from providers.smpp.session import UNBIND_SECONDS, Refused, Session, dial
@@ -130,7 +131,10 @@ class Links:
 
     def _take_slot(self, messages: int) -> Session:
         """A bind with room in its window, counted as used. Waits a moment for one, and for the rate."""
-        deadline = time.monotonic() + SLOT_SECONDS
+        try:
+            deadline = time.monotonic() + Deadline(SLOT_SECONDS).left()
+        except TimeoutError:
+            raise NotConnected("there was no time left to ask the message centre") from None
         with self._changed:
             while True:
                 now = time.monotonic()

@@ -90,9 +90,14 @@ class Session:
 
         Raises :class:`providers.errors.NotConnected` where it never left, :class:`providers.errors.NoAnswer`.
         """
+        deadline = Deadline(self.answer_seconds)
+        try:
+            deadline.left()
+        except TimeoutError:
+            raise NotConnected("there was no time left to ask the message centre") from None
         sequence, future = self._send(command, body)
         try:
-            return future.result(self.answer_seconds)
+            return future.result(deadline.left())
         except TimeoutError:
             raise NoAnswer("the message centre did not answer in time") from None
         finally:

@@ -94,6 +94,20 @@ def test_a_message_whose_worker_was_killed_is_sent_by_another_after_the_lease(se
     service.kill("worker1")
 
 
+def test_what_a_killed_worker_had_in_hand_is_due_within_its_lease_and_taken_by_the_sweep(service, shop):
+    """Of its own accord, with nobody woken for it."""
+    to, message_id = send_into_a_hanging_gateway(shop)
+    [(lease,)] = service.query(
+        "SELECT extract(epoch FROM due_at - claimed_at) FROM verification_message WHERE id = %s", message_id
+    )
+    assert lease <= 22  # the sweep comes round every second or two: 25 in all
+    service.kill("worker0")
+    service.start_worker("worker1")
+    wait_until(lambda: row(service, message_id) == ("success", 2, 1, True), "another worker sends it")
+    assert len(shop.sent_to(to)) == 2
+    service.kill("worker1")
+
+
 def test_a_message_that_two_workers_died_with_is_not_sent_a_third_time(service, shop):
     to, message_id = send_into_a_hanging_gateway(shop)
     service.kill("worker0")
@@ -137,6 +151,7 @@ class SlowAnswer:
 
 def test_a_worker_is_on_record_while_it_runs(service):
     """Its row says what `stats` and the panel tell, and `health` looks for."""
+    service.query("DELETE FROM verification_worker WHERE pid <> %s RETURNING pid", service.processes["worker0"].pid)
     [(pid, kinds)] = service.query("SELECT pid, kinds FROM verification_worker")
     assert (pid, kinds) == (service.processes["worker0"].pid, ["messages"])
     assert service.json("health", "--worker") == {"ok": True, "workers": 1}

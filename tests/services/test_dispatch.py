@@ -595,7 +595,7 @@ def test_a_message_that_workers_died_with_goes_on_counting(api, project):
     project.set(sends_per_10_minutes=1)
     message_id = send(api)
     die_with(message_id)
-    clock.forward(570)
+    clock.forward(600)
     assert deliver(message_id).status == "expired"
     clock.set_age(Message.objects.all(), 100)
     assert api.manual_send().status_code == 429

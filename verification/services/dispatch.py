@@ -12,17 +12,17 @@ from typing import Any
 from django.utils import timezone
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
-from providers.errors import ProviderError
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.models import MessageStatus, Subscription
-from verification.models.messages import ERROR_MAX_LENGTH
 from verification.services import outbox, provider_alerts
 from verification.services.admission import stop_reason
+from verification.services.asking import ask, note_fault
 from verification.services.composing import addressed, compose
 from verification.services.configuration import ProjectConfig, load_project
 from verification.services.connected import sender_of
 from verification.services.fresh import Remembered
+from verification.services.paces import CALL_SECONDS, is_late
 from verification.services.providers import LiveProvider, forget_providers
 from verification.services.recording import attempt_of, finish
 from verification.services.routing import is_aside, is_due_for_probe, providers_for
@@ -31,8 +31,10 @@ from verification.services.suppressions import suppress
 
 log = logging.getLogger(__name__)
 
-LEASE_SECONDS = 30  # longer than the offers of one claim can take: OFFER_SECONDS and one last provider call
-OFFER_SECONDS = 15  # after these no further provider is asked within one claim; the message goes back instead
+OFFER_SECONDS = 10  # after these no further provider is asked within one claim; the message goes back instead
+NOTE_SECONDS = 2  # for what is done before the first provider is asked and after the last one has answered
+# A worker that dies loses its messages then, and the sweep of another takes them within a second or two.
+LEASE_SECONDS = OFFER_SECONDS + int(CALL_SECONDS) + NOTE_SECONDS
 HAND_OVER_SECONDS = 2.0  # so long a message is left to the workers that hold its provider's connection
 FIRST_RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 15.0
@@ -168,7 +170,7 @@ class _Offer:
                 if result.outcome in TOLD:
                     provider_alerts.tell_owner(message.project_id, provider, result)
                 if result.outcome is not Outcome.DECLINED:
-                    _note_fault(provider, result)
+                    note_fault(provider, result)
 
     def _stop_reason(self) -> str:
         message = self.message
@@ -177,7 +179,8 @@ class _Offer:
 
     def _ask_in_turn(self, message: Any, outgoing: OutgoingMessage) -> None:
         had_their_turn: set[int] = set()
-        while provider := self._next_provider(had_their_turn):
+        while providers := self._next_providers(had_their_turn):
+            provider = providers[0]
             had_their_turn.add(provider.id)
             sender = sender_of(provider)
             if sender is None:
@@ -193,14 +196,15 @@ class _Offer:
                 finish(message, MessageStatus.SENDING, seconds=0)  # whoever claims it next sees what it came to
                 return
             self.has_asked = True
-            if self._is_settled_by(provider, sender, addressed(outgoing, provider, message)):
+            seconds = provider.pace.seconds(provider.adapter, is_last=not _has_able(providers[1:]))
+            if self._is_settled_by(provider, sender, addressed(outgoing, provider, message), seconds):
                 return
         self._conclude()
 
-    def _next_provider(self, had_their_turn: set[int]) -> LiveProvider | None:
-        """As things stand now: to ask those before it may have taken many seconds."""
+    def _next_providers(self, had_their_turn: set[int]) -> list[LiveProvider]:
+        """As things stand now: to ask those before them may have taken many seconds."""
         message = self.message
-        providers = providers_for(
+        return providers_for(
             project_id=message.project_id,
             channel=message.channel,
             address=message.address,
@@ -208,7 +212,6 @@ class _Offer:
             left_out={*message.unknown_at, *message.no_account_at, *had_their_turn},
             accounts=message.accounts,
         )
-        return providers[0] if providers else None
 
     def _is_still_wanted(self) -> bool:
         """False if the code is of no use any more, must not be sent, or is not ours to send."""
@@ -238,13 +241,17 @@ class _Offer:
         self.answer.retry_after = 0
         return False
 
-    def _is_settled_by(self, provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage) -> bool:
+    def _is_settled_by(
+        self, provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, seconds: float
+    ) -> bool:
         """Ask one provider. True if that decided the message."""
         asked_at = time.monotonic()
-        result = _ask(provider, sender, outgoing)
-        attempt = attempt_of(provider, result, latency=time.monotonic() - asked_at)
-        is_settled = self._record(provider, result, attempt)
+        result = ask(provider, sender, outgoing, seconds=seconds)
+        latency = time.monotonic() - asked_at
+        is_settled = self._record(provider, result, attempt_of(provider, result, latency=latency))
         self._judge(provider, result)
+        if is_late(result.outcome, latency) and not provider.pace.is_late:
+            forget_providers()  # so that no other thread of this process asks it first for the rest of a second
         return is_settled
 
     def _record(self, provider: LiveProvider, result: Result, attempt: dict[str, Any]) -> bool:
@@ -317,32 +324,6 @@ class _Offer:
         return float(self.message.lives_seconds) - self._elapsed()
 
 
-def _ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage) -> Result:
-    try:
-        return sender.send(outgoing)
-    except ProviderError as error:
-        return Result(
-            error.outcome,
-            error=str(error),
-            provider_status=error.provider_status,
-            retry_after=error.retry_after,
-            is_suppressed=error.is_suppressed,
-        )
-    except Exception as error:
-        # A fault of the adapter's own: we cannot know how far it came. Its text may hold anything, so only its kind
-        # is kept.
-        log.error("message %s: the adapter of %s failed with %s", outgoing.id, provider.name, type(error).__name__)
-        return Result(Outcome.UNKNOWN, error=f"The adapter failed ({type(error).__name__}).")
-
-
-def _note_fault(provider: LiveProvider, result: Result) -> None:
-    is_set_aside = sql.call(
-        "note_provider_failure",
-        provider=provider.id,
-        reason=sql.text(result.error, ERROR_MAX_LENGTH),
-        wait_seconds=result.retry_after if result.outcome is Outcome.RATE_LIMITED else None,
-        is_probe=provider.open_until is not None,
-    ).note_provider_failure
-    if is_set_aside:
-        forget_providers()  # so that no other thread of this process asks it for the rest of a second
-        log.warning("%s is set aside for a while: %s", provider.name, result.error)
+def _has_able(providers: list[LiveProvider]) -> bool:
+    now = timezone.now()
+    return any(not is_aside(provider, now) for provider in providers)

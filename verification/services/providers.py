@@ -31,6 +31,7 @@ from verification.outside import Busy, outside
 from verification.services import bounds
 from verification.services.fresh import Remembered
 from verification.services.memory import ProviderMemory
+from verification.services.paces import Pace, paces_of
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ class LiveProvider:
     """An enabled provider with its adapter, ready to send, and what decides its turn.
 
     ``open_until`` is the end of its time aside, by our own clock, while its circuit breaker is open; past it, one
-    probe is let through.
+    probe is let through. ``pace`` is how quickly it answered of late.
     """
 
     id: int
@@ -54,6 +55,7 @@ class LiveProvider:
     except_prefixes: tuple[str, ...]
     senders: dict[str, SenderRule]
     open_until: datetime | None
+    pace: Pace
 
     def serves(self, address: str) -> bool:
         """Whether its prefixes let it serve this number. E-mail addresses have none."""
@@ -247,18 +249,23 @@ _live: Remembered[tuple[int, str], list[LiveProvider]] = Remembered()
 
 
 def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
-    rows = (
+    rows = list(
         Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
         .annotate(asked_at=Now())
         .select_related("breaker")
         .prefetch_related("sender_rules")
         .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
     )
-    live = (_live_provider(row, timezone.now() - row.asked_at) for row in rows if is_known(row.type))
+    paces = paces_of([row.pk for row in rows])
+    live = (
+        _live_provider(row, timezone.now() - row.asked_at, paces.get(row.pk, Pace()))
+        for row in rows
+        if is_known(row.type)
+    )
     return [provider for provider in live if provider is not None]
 
 
-def _live_provider(row: Provider, ahead: timedelta) -> LiveProvider | None:
+def _live_provider(row: Provider, ahead: timedelta, pace: Pace) -> LiveProvider | None:
     """None for a row that cannot be read, which must not take the others of its channel with it.
 
     ``ahead`` is by how much our clock is ahead of the database's.
@@ -281,6 +288,7 @@ def _live_provider(row: Provider, ahead: timedelta) -> LiveProvider | None:
         except_prefixes=tuple(row.except_prefixes),
         senders={rule.prefix: rule for rule in row.sender_rules.all()},
         open_until=open_until and open_until + ahead,
+        pace=pace,
     )
 
 

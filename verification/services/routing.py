@@ -18,8 +18,8 @@ def providers_for(
     left_out: Collection[int],
     accounts: Mapping[str, str],
 ) -> list[LiveProvider]:
-    """The channel's providers for this recipient in the order of trial: the project's before the system's, then by
-    priority, and by chance according to their weights among equals.
+    """The channel's providers for this recipient in the order of trial: those that were late just now last, the
+    project's before the system's, then by priority, and by chance according to their weights among equals.
 
     ``pinned_id`` names the only one to be asked; nobody takes its place, and its prefixes do not matter. ``left_out``
     are those that may have sent this message already, or that have no account for the recipient. ``accounts`` are
@@ -33,7 +33,11 @@ def providers_for(
     if pinned_id is not None:
         return [provider for provider in serving if provider.id == pinned_id]
     fitting = [provider for provider in serving if provider.serves(address)]
-    return sorted(fitting, key=lambda provider: (provider.is_system, provider.priority, _draw(provider.weight)))
+    return sorted(fitting, key=_place)
+
+
+def _place(provider: LiveProvider) -> tuple[bool, bool, int, float]:
+    return provider.pace.is_late, provider.is_system, provider.priority, _draw(provider.weight)
 
 
 def _draw(weight: int) -> float:

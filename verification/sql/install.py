@@ -30,6 +30,7 @@ BY_KEY = (
     "is_still_wanted",
     "judge_stranger",
     "open_session",
+    "provider_paces",
     "queue_manual_message",
     "redeem_token",
     "send_code",
