@@ -95,7 +95,7 @@ def rows_of(project):
         ),
         Callback: callback,
         Decision: Decision.objects.create(
-            project=project, rule="country", subject="KP", hour=timezone.now(), figures={"channel": "sms"}
+            project=project, rule="country", subject="KP", hour=timezone.now(), refused=1, figures={"channel": "sms"}
         ),
         ListEntry: ListEntry.objects.create(project=project, kind="block", subject="prefix", value="+850"),
         GuardBlock: GuardBlock.objects.create(

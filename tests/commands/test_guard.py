@@ -35,7 +35,10 @@ def test_it_lists_blocks_and_figures(api, project, block):
     assert [(one["rule"], one["subject"], one["level"], one["refused"]) for one in shown["blocks"]] == [
         ("prefix", "+491511234", 2, 8)
     ]
-    assert shown["countries"] == [{"subject": "FR", "sends": 1, "verified": 0, "percent": 0, "refused": 0}]
+    assert shown["countries"] == [
+        {"subject": "DE", "sends": 0, "verified": 0, "percent": None, "refused": 1},
+        {"subject": "FR", "sends": 1, "verified": 0, "percent": 0, "refused": 0},
+    ]
     assert {"subject": "+491511234", "sends": 0, "verified": 0, "percent": None, "refused": 8} in shown["prefixes"]
 
 

@@ -162,10 +162,10 @@ def _count(projects: Any) -> dict[str, Any]:
     day = timedelta(hours=figures.HOURS)
     counted = figures.total(figures.count(projects).values())
     refusals = (
-        Decision.objects.filter(project__in=projects, last_at__gte=now - day)
+        Decision.objects.filter(project__in=projects, refused__gt=0, last_at__gte=now - day)
         .order_by()
         .values_list("rule")
-        .annotate(times=Sum("count"))
+        .annotate(times=Sum("refused"))
         .order_by("-times")
     )
     lost = Message.objects.filter(project__in=projects, created_at__gte=now - day, status__in=figures.LOST)

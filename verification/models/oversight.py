@@ -10,14 +10,19 @@ class Decision(models.Model):
 
     ``subject`` names a masked recipient, a prefix, a country or a network, never a whole address. Refusals are counted
     up in the hour's row, and past a number of subjects an hour in one row for all others, so that whoever causes them
-    cannot fill the table.
+    cannot fill the table. ``refused`` are the requests among ``count`` that were refused, not only observed or sent
+    another way.
     """
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     rule = models.CharField(max_length=40)
     subject = models.CharField(max_length=120)
     hour = models.DateTimeField()
+    country = models.CharField(
+        max_length=3, blank=True, default="", help_text="Whither, where the traffic guard refused."
+    )
     count = models.PositiveIntegerField(default=1)
+    refused = models.PositiveIntegerField(default=0)
     figures = models.JSONField(default=dict)
     first_at = models.DateTimeField(db_default=Now())
     last_at = models.DateTimeField(db_default=Now())
@@ -25,7 +30,9 @@ class Decision(models.Model):
     class Meta:
         ordering = ("-last_at",)
         constraints = (
-            models.UniqueConstraint(name="decision_once_an_hour", fields=("project", "rule", "hour", "subject")),
+            models.UniqueConstraint(
+                name="decision_once_an_hour", fields=("project", "rule", "hour", "subject", "country")
+            ),
         )
         indexes = (models.Index(name="decision_of_project", fields=("project", "-last_at")),)
 

@@ -64,15 +64,22 @@ RULES = {
 }
 
 
-def note(*, project_id: int, rule: str, subject: str, figures: Mapping[str, object]) -> None:
+def note(*, project_id: int, rule: str, subject: str, figures: Mapping[str, object], is_refusal: bool = True) -> None:
     """Count one decision of ``rule``, best one of :data:`RULES`, about ``subject`` in this hour's row.
 
     ``subject`` is what an owner may read: a prefix, a country, a client network, a recipient through
     :func:`verification.addresses.mask`. ``figures`` is JSON: what the rule saw, and its limit; the last ones are kept.
-    In a transaction it is undone with it, so note after the transaction that refuses.
+    ``is_refusal`` is false for a finding by which no request was refused. What the traffic guard refuses is noted by
+    the SQL function that refuses it. In a transaction it is undone with it, so note after the transaction that refuses.
     """
     sql.call(
-        "note_decision", project=project_id, rule=rule, subject=subject[:SUBJECT_MAX_LENGTH], figures=sql.json(figures)
+        "note_decision",
+        project=project_id,
+        rule=rule,
+        subject=subject[:SUBJECT_MAX_LENGTH],
+        country="",
+        refused=int(is_refusal),
+        figures=sql.json(figures),
     )
 
 

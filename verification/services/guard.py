@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -22,7 +22,7 @@ from django.utils import timezone
 from verification import sql
 from verification.addresses import Address, AddressKind, country_of, kind_of
 from verification.errors import Refusal
-from verification.models import GuardBlock, GuardedSend, GuardMode, GuardRule, Project
+from verification.models import Decision, GuardBlock, GuardedSend, GuardMode, GuardRule, Project
 from verification.services import alerts, decisions, limits
 from verification.services.configuration import ProjectConfig
 
@@ -60,9 +60,16 @@ def require_no_guesser(project: ProjectConfig, network: str) -> None:
     """Raises ``rate_limited`` for a client network that is kept from checking codes."""
     end = project.alarms.get((GuardRule.NETWORK_REFUSED, network))
     if end is not None and (left := end - time.time()) > 0:
-        raise Refusal(
+        found = Refusal(
             "rate_limited", "Too many wrong codes came from this client address.", retry_after=math.ceil(left)
         )
+        found.decision = {
+            "project_id": project.id,
+            "rule": GuardRule.NETWORK_REFUSED,
+            "subject": network,
+            "figures": {},
+        }
+        raise found
 
 
 def stranger_refused(project: ProjectConfig, subnet: str, retry_after: int, figures: Mapping[str, object]) -> Refusal:
@@ -105,11 +112,18 @@ def sweep() -> None:
 
 @transaction.atomic
 def announce() -> int:
-    """Write each new finding into the log of decisions and alert its owner. Returns how many there were."""
+    """Alert the owner of each new finding; what refuses nothing is noted in the log. Returns how many there were."""
     found = GuardBlock.objects.filter(is_announced=False).select_related("project").order_by("pk")
     rows = list(found.select_for_update(skip_locked=True, of=("self",), no_key=True)[:ANNOUNCED_AT_ONCE])
     for block in rows:
-        decisions.note(project_id=block.project_id, rule=block.rule, subject=subject_of(block), figures=block.figures)
+        if block.rule not in REFUSING:  # of those, each refusal is noted
+            decisions.note(
+                project_id=block.project_id,
+                rule=block.rule,
+                subject=subject_of(block),
+                figures=block.figures,
+                is_refusal=False,
+            )
         title, detail = describe(block)
         key = f"{block.rule} {block.subject} {block.since:%Y-%m-%dT%H:%M:%S}"
         alerts.raise_alert(project_id=block.project_id, kind="guard", key=key, title=title, detail=detail)
@@ -146,7 +160,7 @@ def refuses(block: GuardBlock) -> bool:
         return False
     if block.rule in REFUSING_SENDS:
         return block.project.traffic_guard == GuardMode.ENFORCE
-    return block.rule in (GuardRule.NETWORK_REFUSED, GuardRule.STRANGERS)
+    return block.rule in REFUSING
 
 
 def is_running(block: GuardBlock) -> bool:
@@ -155,6 +169,7 @@ def is_running(block: GuardBlock) -> bool:
 
 COUNTRY_RULES = (GuardRule.CONVERSION, GuardRule.LOW_CONVERSION)
 REFUSING_SENDS = (GuardRule.PREFIX, GuardRule.MANUAL_PREFIX, GuardRule.CONVERSION)
+REFUSING = (*REFUSING_SENDS, GuardRule.NETWORK_REFUSED, GuardRule.STRANGERS)
 _NUMBERS = (
     "{numbers} unverified numbers that differ only in their last 4 digits asked for a code within {minutes} minutes;"
     " the limit is {limit}."
@@ -208,7 +223,7 @@ def lift(block: GuardBlock, *, by: User | None = None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The SMS and calls to a country or a prefix, without manual sends; and what was refused by its last block."""
+    """The SMS and calls to a country or a prefix, without manual sends; and what the traffic guard refused."""
 
     subject: str
     sends: int
@@ -232,23 +247,27 @@ class Line:
 
 def by_country(projects: Any, *, hours: int) -> list[Line]:
     """Those with most sends that nobody verified, or that were refused, first."""
-    return _lines(projects, "country", (GuardRule.CONVERSION,), hours=hours)
+    since = timezone.now() - timedelta(hours=hours)
+    noted = Decision.objects.filter(project__in=projects, rule__in=REFUSING_SENDS, refused__gt=0, last_at__gte=since)
+    return _lines(projects, "country", noted.order_by().values_list("country").annotate(Sum("refused")), since)
 
 
 def by_prefix(projects: Any, *, hours: int) -> list[Line]:
     """The prefixes with most sends that nobody verified."""
-    return _lines(projects, "prefix", (GuardRule.PREFIX,), hours=hours)[:PREFIXES_SHOWN]
-
-
-def _lines(projects: Any, subject: str, rules: tuple[GuardRule, ...], *, hours: int) -> list[Line]:
     since = timezone.now() - timedelta(hours=hours)
+    blocks = GuardBlock.objects.filter(project__in=projects, rule=GuardRule.PREFIX, since__gte=since)
+    refused = blocks.order_by().values_list("subject").annotate(Sum("refused"))
+    return _lines(projects, "prefix", refused, since)[:PREFIXES_SHOWN]
+
+
+def _lines(projects: Any, subject: str, refusals: Any, since: datetime) -> list[Line]:
+    """``refusals`` are pairs of a subject and a number."""
     sends = (
         GuardedSend.objects.filter(project__in=projects, created_at__gte=since, is_manual=False)
         .values_list(subject)
         .annotate(Count("pk"), Count("verified_at"))
     )
-    blocks = GuardBlock.objects.filter(project__in=projects, rule__in=rules, since__gte=since)
-    refused = dict(blocks.order_by().values_list("subject").annotate(Sum("refused")))
+    refused = dict(refusals)
     counts = {name: (total, verified) for name, total, verified in sends}
     lines = [Line(name, *counts.get(name, (0, 0)), refused.get(name, 0)) for name in counts.keys() | refused.keys()]
     return sorted(lines, key=lambda line: (line.verified - line.sends - line.refused, line.subject))

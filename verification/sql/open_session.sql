@@ -34,6 +34,7 @@ DECLARE
     v_is_returned boolean;
     v_suppressed text[];
     v_channel text;
+    v_guard jsonb;
 BEGIN
     IF NOT use_challenge(p_project, p_challenge) THEN
         outcome := 'challenge_used';
@@ -95,14 +96,18 @@ BEGIN
         -- (To a test login nothing is sent, so a block keeps none of its new sessions from its fixed code.)
         EXIT WHEN blocks ? v_channel AND NOT (v_session.is_test AND v_session.channel = '');
 
+        -- The traffic guard has no say over the other channels: if it refuses, the code goes that way, where there is one.
+        v_guard := p_guard || jsonb_build_object(
+            'goes_elsewhere', p_type IS NULL AND NOT p_channels <@ (v_suppressed || '{sms,voice}')
+        );
         IF NOT (v_is_returned AND p_draws_new_code) OR v_session.is_test THEN
             SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
             FROM queue_message(
                 p_message, p_project, v_recipient.id, v_session.id, v_channel, v_session.language, v_session.expires_at,
-                NULL, '', NULL, v_session.is_test, p_send_limits, (p_budgets ->> v_channel)::integer, p_waits, p_guard,
+                NULL, '', NULL, v_session.is_test, p_send_limits, (p_budgets ->> v_channel)::integer, p_waits, v_guard,
                 v_now
             ) AS queued;
-        ELSIF is_guarded(v_channel, p_guard) AND guard_refuses(p_project, v_recipient.id, p_guard, v_now) THEN
+        ELSIF is_guarded(v_channel, p_guard) AND guard_refuses(p_project, v_recipient.id, v_guard, v_now) THEN
             outcome := 'guarded';
         ELSE
             outcome := 'renew';
@@ -110,10 +115,9 @@ BEGIN
             sent_to := v_channel;
             RETURN;
         END IF;
-        IF outcome = 'guarded' AND p_type IS NULL THEN
-            -- The traffic guard has no say over the other channels: the code goes that way, where there is one.
+        IF outcome = 'guarded' AND (v_guard -> 'goes_elsewhere')::boolean THEN
             v_suppressed := v_suppressed || '{sms,voice}';
-            CONTINUE WHEN NOT p_channels <@ v_suppressed;
+            CONTINUE;
         END IF;
         IF outcome <> 'queued' THEN
             -- Nothing was sent, so nothing stays written.

@@ -1,24 +1,36 @@
--- Count one decision of a rule in the hour's row of its subject. Past so many subjects in an hour, all further ones
--- share a row, as whoever is refused chooses the subjects. p_figures are those of the last time.
-CREATE OR REPLACE FUNCTION note_decision(p_project bigint, p_rule text, p_subject text, p_figures jsonb)
-RETURNS void LANGUAGE plpgsql AS $$
+-- Count one decision of a rule in the hour's row of its subject; p_refused is 1 if it refused a request, else 0. Past so
+-- many subjects in an hour, all further ones of a country (empty where none is concerned) share a row, as whoever is
+-- refused chooses the subjects. p_figures are those of the last time; empty ones leave what was there.
+--
+-- A flood of refusals is a flood of updates of one row. Its time is moved by whole seconds only, so that within one of
+-- them no index is touched.
+CREATE OR REPLACE FUNCTION note_decision(
+    p_project bigint, p_rule text, p_subject text, p_country text, p_refused integer, p_figures jsonb
+) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_subjects_an_hour constant integer := 200;
+    v_coarse constant interval := '1 second';
     v_now timestamptz := clock_timestamp();
     v_hour timestamptz := date_trunc('hour', v_now);
 BEGIN
-    INSERT INTO verification_decision AS noted (project_id, rule, subject, hour, count, figures, first_at, last_at)
+    INSERT INTO verification_decision AS noted (
+        project_id, rule, subject, country, hour, count, refused, figures, first_at, last_at
+    )
     SELECT p_project, p_rule,
            CASE WHEN EXISTS (
                SELECT FROM verification_decision AS own
                WHERE own.project_id = p_project AND own.rule = p_rule AND own.hour = v_hour AND own.subject = p_subject
+                 AND own.country = p_country
            ) OR v_subjects_an_hour > (
                SELECT count(*) FROM verification_decision AS other
                WHERE other.project_id = p_project AND other.rule = p_rule AND other.hour = v_hour
            ) THEN p_subject ELSE 'others' END,
-           v_hour, 1, p_figures, v_now, v_now
-    ON CONFLICT (project_id, rule, hour, subject) DO UPDATE SET
-        count = noted.count + 1, figures = excluded.figures, last_at = excluded.last_at;
+           p_country, v_hour, 1, p_refused, p_figures, v_now, v_now
+    ON CONFLICT (project_id, rule, hour, subject, country) DO UPDATE SET
+        count = noted.count + 1,
+        refused = noted.refused + excluded.refused,
+        figures = CASE WHEN excluded.figures = '{}' THEN noted.figures ELSE excluded.figures END,
+        last_at = CASE WHEN excluded.last_at < noted.last_at + v_coarse THEN noted.last_at ELSE excluded.last_at END;
 END
 $$;
 

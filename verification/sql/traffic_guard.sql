@@ -3,6 +3,7 @@
 -- p_guard, the guard's case, is null where nothing is judged or counted; else, with times in seconds:
 --   {"enforce": true, "rule": "prefix", "counts_all": false, "prefix": "+49151123", "country": "DE",
 --    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400}
+-- open_session adds "goes_elsewhere": true where the code goes out over another channel if the guard refuses this one.
 
 -- The guard is there for what costs money and is paid to somebody else's network.
 CREATE OR REPLACE FUNCTION is_guarded(p_channel text, p_guard jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -27,6 +28,7 @@ DECLARE
     v_since timestamptz := p_now - make_interval(secs => (p_guard ->> 'window')::integer);
     v_block verification_guardblock;
     v_numbers integer;
+    v_figures jsonb;
 BEGIN
     FOR v_block IN
         SELECT * FROM verification_guardblock
@@ -36,6 +38,7 @@ BEGIN
     LOOP
         IF v_block.lifted_at IS NULL AND v_block.until > p_now THEN
             UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_block.id;
+            PERFORM note_guarded(p_project, p_guard, v_block.rule, v_block.figures);
             RETURN (p_guard -> 'enforce')::boolean;
         END IF;
         IF v_block.rule = v_rule THEN
@@ -57,13 +60,32 @@ BEGIN
     IF v_numbers <= v_limit THEN
         RETURN false;
     END IF;
+    v_figures := jsonb_build_object(
+        'numbers', v_numbers, 'limit', v_limit, 'minutes', (p_guard ->> 'window')::integer / 60
+    );
     PERFORM guard_block(
-        p_project, v_rule, v_prefix, 1,
-        jsonb_build_object('numbers', v_numbers, 'limit', v_limit, 'minutes', (p_guard ->> 'window')::integer / 60),
+        p_project, v_rule, v_prefix, 1, v_figures,
         (p_guard ->> 'block')::integer, (p_guard ->> 'block_max')::integer, (p_guard ->> 'quiet')::integer, p_now
     );
+    PERFORM note_guarded(p_project, p_guard, v_rule, v_figures);  -- after the block's row, as above
     RETURN (p_guard -> 'enforce')::boolean;
 END
+$$;
+
+-- Note one send that the guard refuses, or would refuse, in the owner's log. It counts as a refused request unless it is
+-- only observed or goes out over another channel.
+CREATE OR REPLACE FUNCTION note_guarded(p_project bigint, p_guard jsonb, p_rule text, p_figures jsonb)
+RETURNS void LANGUAGE sql AS $$
+    SELECT note_decision(
+        p_project,
+        p_rule,
+        CASE WHEN p_rule = 'conversion' THEN coalesce(nullif(p_guard ->> 'country', ''), 'no country')
+             ELSE p_guard ->> 'prefix' || '…' END,
+        p_guard ->> 'country',
+        CASE WHEN (p_guard -> 'enforce')::boolean AND NOT coalesce((p_guard -> 'goes_elsewhere')::boolean, false)
+             THEN 1 ELSE 0 END,
+        p_figures
+    )
 $$;
 
 -- Block a subject, unless it is blocked. Each repeat lasts twice as long as the last one, until p_quiet seconds have gone
