@@ -10,10 +10,8 @@ The operator's allowed networks lift the guard for the addresses inside them, an
 
 from __future__ import annotations
 
-import queue
 import re
 import socket
-import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -22,6 +20,7 @@ import httpx
 
 from providers.deadline import Deadline
 from providers.errors import AddressBlocked, NotConnected
+from providers.lookups import resolve
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -78,9 +77,6 @@ _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _USER_INFO = re.compile(r"[^/]*//[^/?#]*@")
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
-
-# A resolver call cannot be cancelled; while the name server is silent at most this many hang about.
-_RESOLVING = threading.BoundedSemaphore(32)
 
 
 def judge_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
@@ -178,22 +174,6 @@ def is_own(connected: socket.socket) -> bool:
     return bool(connected.getsockname()[0] == connected.getpeername()[0])
 
 
-def resolve(host: str, port: int, timeout: float) -> list[str]:
-    """Ask the system's resolver, which knows no time-out, for at most ``timeout`` seconds."""
-    deadline = Deadline(timeout)
-    if not _RESOLVING.acquire(timeout=timeout):
-        raise NotConnected(f"{host}: the name server does not answer")
-    answers: queue.SimpleQueue[list[str] | None] = queue.SimpleQueue()
-    threading.Thread(target=_look_up, args=(host, port, answers), name="resolve", daemon=True).start()
-    try:
-        found = answers.get(timeout=deadline.left())
-    except (queue.Empty, TimeoutError):
-        raise NotConnected(f"{host}: the name server does not answer") from None
-    if not found:
-        raise NotConnected(f"{host}: no such host")
-    return found
-
-
 @lru_cache(maxsize=64)
 def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
     return tuple(ip_network(text.strip(), strict=False) for text in texts)
@@ -202,16 +182,6 @@ def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
 def networks(allowed_networks: Sequence[str]) -> tuple[Network, ...]:
     """The operator's list as networks. Raises ``ValueError`` for what is not a network."""
     return _networks(tuple(allowed_networks))
-
-
-def _look_up(host: str, port: int, answers: queue.SimpleQueue[list[str] | None]) -> None:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        answers.put(list(dict.fromkeys(str(entry[4][0]) for entry in found)))
-    except (OSError, UnicodeError):
-        answers.put(None)
-    finally:
-        _RESOLVING.release()
 
 
 def _literal(host: str) -> Address | None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 from ipaddress import ip_address
 
 import pytest
@@ -278,19 +277,6 @@ def test_the_machine_itself_is_recognised_under_any_address():
         socket.create_connection(server.getsockname()) as connected,
     ):
         assert guard.is_own(connected)
-
-
-def test_the_resolver_finds_this_machine_once():
-    found = guard.resolve("localhost", 443, 5)
-    assert "127.0.0.1" in found and len(found) == len(set(found))
-
-
-def test_a_silent_name_server_does_not_hold_us(monkeypatch):
-    silent = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: silent.wait() and [])
-    with pytest.raises(NotConnected, match="name server"):
-        guard.resolve("slow.example", 443, 0.05)
-    silent.set()
 
 
 def test_a_broken_network_in_the_settings_is_an_error():
