@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from verification.admin import display
 from verification.admin.display import channel_of, flag_of, text_of, time_of
+from verification.admin.reasons import why_not_sent
 from verification.admin.scoping import ProjectFilter, ScopedInline, own_project_ids
 from verification.admin.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.codes import is_session_id
@@ -65,7 +66,7 @@ class SessionMessageInline(ScopedInline):
 class SessionAdmin(NewestFirstAdmin):
     empty_text = "They appear once your app asks for a code."
     has_history = False
-    list_display = ("short_id", "masked", "shown_channel", "state", "tries", "project", "created")
+    list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
     list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, TestFilter)
     list_select_related = ("project", "recipient")
     search_fields = ("id",)
@@ -81,7 +82,7 @@ class SessionAdmin(NewestFirstAdmin):
                     "recipient_link",
                     "state",
                     "shown_channel",
-                    "awaited",
+                    "reason",
                     "tries",
                     "language",
                 )
@@ -98,7 +99,7 @@ class SessionAdmin(NewestFirstAdmin):
         "recipient_link",
         "state",
         "shown_channel",
-        "awaited",
+        "reason",
         "tries",
         "alphabet",
         "challenged",
@@ -111,7 +112,6 @@ class SessionAdmin(NewestFirstAdmin):
     expires_when = time_of("expires_at", "Expires")
     verified_when = time_of("verified_at", "Verified")
     shown_channel = channel_of("channel", "Last sent over")
-    awaited = channel_of("awaited_channel", "Waits for a start of")
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """The same order twice, as ULIDs tell the time: by the key's index, or for one project by that project's."""
@@ -137,6 +137,14 @@ class SessionAdmin(NewestFirstAdmin):
         if session.expires_at <= timezone.now():
             return display.label("Expired", "warning")
         return display.label("Open", "info") if session.is_open else display.label("Replaced")
+
+    @admin.display(description="Why not sent")
+    def reason(self, session: Session) -> str:
+        return why_not_sent(session) or "–"
+
+    @admin.display(description="Why not sent")
+    def short_reason(self, session: Session) -> str:
+        return display.short(why_not_sent(session), 40)
 
     @admin.display(description="Wrong codes")
     def tries(self, session: Session) -> str:

@@ -32,6 +32,13 @@ class Session(models.Model):
         blank=True,
         help_text="A messenger that the code goes out over once the user starts its bot.",
     )
+    refusal = models.CharField(
+        max_length=40,
+        blank=True,
+        db_default="",
+        default="",
+        help_text="Why its code did not go out when it was last asked for: an outcome or a rule of the decision log.",
+    )
     link_payload = models.CharField(max_length=64, help_text="The one-time payload of the messenger's deep link.")
     is_open = models.BooleanField(default=True, help_text="False once verified, or replaced by a later session.")
     is_link_used = models.BooleanField(default=False, db_default=False, help_text="Used up by binding an account.")

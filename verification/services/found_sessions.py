@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from verification import sql
 from verification.addresses import Address, AddressKind, kind_of, parse_address
 from verification.errors import refusal
+from verification.models import Session
 from verification.services.configuration import ProjectConfig
 from verification.services.session_codes import CodeSettings
 
@@ -57,3 +58,8 @@ def find_live(project: ProjectConfig, session_id: str) -> FoundSession:
     if session.state not in ("open", "session_locked"):
         raise refusal(session.state)
     return session
+
+
+def note_session_refusal(session_id: str, rule: str) -> None:
+    """Note on a session by which rule its code did not go out. The same rule again writes nothing."""
+    Session.objects.filter(pk=session_id).exclude(refusal=rule).update(refusal=rule)

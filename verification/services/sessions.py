@@ -20,7 +20,7 @@ from verification.services.channels import (
     usable_channels,
 )
 from verification.services.configuration import ChallengeConfig, ChannelConfig, ProjectConfig
-from verification.services.found_sessions import FoundSession, find_live, find_open
+from verification.services.found_sessions import FoundSession, find_live, find_open, note_session_refusal
 from verification.services.rendering import best_language
 from verification.services.session_codes import CodeSettings, draw_again, draw_code
 
@@ -194,9 +194,16 @@ def send_unasked(*, project: ProjectConfig, session_id: str, channel_type: str) 
 def _channel_for(
     session: FoundSession, project: ProjectConfig, channel_type: str, client_address: str = ""
 ) -> ChannelConfig:
-    usable = usable_channels(project, session.to, channel_type, is_test=session.is_test, client_address=client_address)
-    if not session.is_test:
-        require_sending(project)
+    try:
+        usable = usable_channels(
+            project, session.to, channel_type, is_test=session.is_test, client_address=client_address
+        )
+        if not session.is_test:
+            require_sending(project)
+    except Refusal as refusal:
+        if refusal.decision is not None:
+            note_session_refusal(session.id, refusal.decision["rule"])
+        raise
     return usable[0]
 
 

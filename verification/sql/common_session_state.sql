@@ -11,6 +11,11 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
     )
 $$;
 
+-- Note on a session why its code did not go out, for its owner. The same reason again writes nothing.
+CREATE OR REPLACE FUNCTION note_session_refusal(p_session text, p_refusal text) RETURNS void LANGUAGE sql AS $$
+    UPDATE verification_session SET refusal = p_refusal WHERE id = p_session AND refusal <> p_refusal
+$$;
+
 -- Where a session stands. A row that was not found arrives as one of nulls. One of a test login is over when that is.
 CREATE OR REPLACE FUNCTION session_state(p_session verification_session, p_now timestamptz)
 RETURNS text LANGUAGE sql STABLE AS $$

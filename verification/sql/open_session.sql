@@ -35,6 +35,7 @@ DECLARE
     v_suppressed text[];
     v_channel text;
     v_guard jsonb;
+    v_refusal text := '';  -- why the code does not go out, or not over the channel that came first
 BEGIN
     IF NOT use_challenge(p_project, p_challenge) THEN
         outcome := 'challenge_used';
@@ -94,7 +95,10 @@ BEGIN
             EXIT;
         END IF;
         -- (To a test login nothing is sent, so a block keeps none of its new sessions from its fixed code.)
-        EXIT WHEN blocks ? v_channel AND NOT (v_session.is_test AND v_session.channel = '');
+        IF blocks ? v_channel AND NOT (v_session.is_test AND v_session.channel = '') THEN
+            v_refusal := 'channel_timeout';
+            EXIT;
+        END IF;
 
         -- The traffic guard has no say over the other channels: if it refuses, the code goes that way, where there is one.
         v_guard := p_guard || jsonb_build_object(
@@ -116,19 +120,23 @@ BEGIN
             RETURN;
         END IF;
         IF outcome = 'guarded' AND (v_guard -> 'goes_elsewhere')::boolean THEN
+            v_refusal := outcome;
             v_suppressed := v_suppressed || '{sms,voice}';
             CONTINUE;
         END IF;
         IF outcome <> 'queued' THEN
             -- Nothing was sent, so nothing stays written.
-            IF NOT v_is_returned THEN
+            IF v_is_returned THEN
+                PERFORM note_session_refusal(v_session.id, outcome);
+            ELSE
                 DELETE FROM verification_session WHERE id = v_session.id;
                 PERFORM drop_unused_recipient(v_recipient);
             END IF;
             sent_to := v_channel;
             RETURN;
         END IF;
-        UPDATE verification_session SET channel = v_channel, awaited_channel = '' WHERE id = v_session.id;
+        UPDATE verification_session SET channel = v_channel, awaited_channel = '', refusal = v_refusal
+        WHERE id = v_session.id;
         v_session.channel := v_channel;
         blocks := blocks || jsonb_build_object(v_channel, 60);
         IF NOT v_session.is_test THEN
@@ -137,6 +145,9 @@ BEGIN
         EXIT;
     END LOOP;
 
+    IF v_refusal <> '' AND v_session.channel = '' THEN
+        PERFORM note_session_refusal(v_session.id, v_refusal);
+    END IF;
     outcome := 'opened';
     retry_after := NULL;
     session_id := v_session.id;

@@ -45,6 +45,7 @@ BEGIN
     );
     IF retry_after > 0 THEN
         outcome := 'too_many_attempts';
+        PERFORM note_session_refusal(p_session, outcome);
         RETURN;
     END IF;
     active := CASE WHEN p_messengers = '{}' THEN '{}' ELSE active_messengers(v_recipient.id, p_messengers) END;
@@ -57,6 +58,7 @@ BEGIN
     IF blocks ? p_channel THEN
         outcome := 'channel_timeout';
         retry_after := blocks ->> p_channel;
+        PERFORM note_session_refusal(p_session, outcome);
         RETURN;
     END IF;
     SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
@@ -65,11 +67,13 @@ BEGIN
         '', NULL, v_session.is_test, p_send_limits, p_budget, p_waits, p_guard, v_now
     ) AS queued;
     IF outcome <> 'queued' THEN
+        PERFORM note_session_refusal(p_session, outcome);
         RETURN;
     END IF;
     UPDATE verification_session SET
         channel = p_channel,
         awaited_channel = '',
+        refusal = '',
         code_digest = coalesce(p_code_digest, code_digest),
         code_encrypted = coalesce(p_code_encrypted, code_encrypted)
     WHERE id = p_session;
