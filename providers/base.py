@@ -107,11 +107,20 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The answer of ``Adapter.check``: one honest sentence, and the balance where the provider tells it."""
+    """The answer of ``Adapter.check``: one honest sentence, and the balance where the provider tells it.
+
+    ``is_sure`` is false where only the way to the service was tried, so that its taking of messages is not known.
+    """
 
     is_ok: bool
     detail: str
     balance: str | None = None
+    is_sure: bool = True
+
+    @classmethod
+    def reached(cls, what: str) -> Health:
+        """The answer where no question can be asked that sends nothing."""
+        return cls(True, f"{what}; without sending nothing more can be asked.", is_sure=False)
 
 
 @dataclass(frozen=True, slots=True)

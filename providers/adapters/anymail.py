@@ -240,7 +240,7 @@ class Adapter(base.Adapter):
         url = str(self.settings["base_url"]) or service.url
         if not service.check:
             self.http.touch(url or str(getattr(self._backend(Conversation(self.http)), "api_url", "")))
-            return base.Health(True, f"{service.label} can be reached; without sending nothing more can be asked.")
+            return base.Health.reached(f"{service.label} can be reached")
         conversation = Conversation(self.http)
         path = service.check.format(sender_domain=self.settings["sender_domain"])
         answer = conversation.ask("GET", f"{url.rstrip('/')}/{path}", self._login(), None)

@@ -139,7 +139,7 @@ class Adapter(base.Adapter):
         self._notify(_SAMPLE, rehearsal)
         if not rehearsal.is_reached:
             raise rehearsal.explain()
-        return base.Health(True, "The service's host can be reached; without sending nothing more can be asked.")
+        return base.Health.reached("The service's host can be reached")
 
     def _notify(self, message: base.OutgoingMessage, conversation: Conversation) -> bool:
         """Raises :class:`ProviderError` where nothing was asked of the service."""

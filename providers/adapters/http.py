@@ -187,20 +187,34 @@ class Adapter(base.Adapter):
         content = None if self.settings["method"] == "GET" else self._body(message).encode()
         if content is not None and "content-type" not in {name.lower() for name in headers}:
             headers["Content-Type"] = _CONTENT_TYPES[str(self.settings["content_type"])]
-        username, is_basic = str(self.settings["username"]), not _names_password(self.settings)
         answer = self.http.request(
             str(self.settings["method"]),
             _render(str(self.settings["url"]), message, _in_url, self.settings),
             headers=headers,
             content=content,
-            auth=(username, str(self.settings["password"])) if username and is_basic else None,
+            auth=self._auth(),
         )
         return self._read(answer)
 
+    def _auth(self) -> tuple[str, str] | None:
+        username, is_basic = str(self.settings["username"]), not _names_password(self.settings)
+        return (username, str(self.settings["password"])) if username and is_basic else None
+
     def check(self) -> base.Health:
-        """There is no question that every gateway answers, so only the way to it is tried."""
-        self.http.touch(_render(str(self.settings["url"]), _SAMPLE, _in_url, self.settings))
-        return base.Health(True, "The gateway's host can be reached; without sending nothing more can be asked.")
+        """No question is answered by every gateway. OPTIONS sends nothing, and a 401 to it is about our credentials.
+
+        Where messages go by GET even that might be taken for one, so only the way to the host is tried.
+        """
+        url = _render(str(self.settings["url"]), _SAMPLE, _in_url, self.settings)
+        if self.settings["method"] == "GET":
+            self.http.touch(url)
+            return base.Health.reached("The gateway's host can be reached")
+        answer = self.http.request("OPTIONS", url, headers=self._headers(_SAMPLE), auth=self._auth(), wants_body=False)
+        if answer.status == 401:
+            return base.Health(
+                False, "The gateway refuses our credentials with HTTP 401. Correct the user name, password or headers."
+            )
+        return base.Health.reached(f"The gateway answers OPTIONS with HTTP {answer.status}")
 
     def verify_hook(self, request: base.HookRequest) -> None:
         if not self.settings["has_receipts"] or request.method not in ("GET", "POST"):

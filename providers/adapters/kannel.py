@@ -106,7 +106,8 @@ class Adapter(base.Adapter):
         url = str(self.settings["status_url"])
         if not url:
             self.http.touch(str(self.settings["url"]))
-            return base.Health(True, "Kannel can be reached; without its status page it cannot be asked more.")
+            detail = "Kannel can be reached; without its status page it cannot be asked more."
+            return base.Health(True, detail, is_sure=False)
         query = urlencode({"password": self.settings["status_password"]})
         answer = self.http.request("GET", f"{url}?{query}")
         if answer.status != 200:

@@ -85,7 +85,7 @@ class Adapter(base.Adapter):
 
     def check(self) -> base.Health:
         self.http.touch(self._url())
-        return base.Health(True, "Play Mobile's host can be reached; without sending nothing more can be asked.")
+        return base.Health.reached("Play Mobile's host can be reached")
 
     def _url(self) -> str:
         return str(self.settings["base_url"]).rstrip("/") + "/broker-api/send"

@@ -11,6 +11,7 @@ from tests.admin.rows import ADDRESS, make_panel, values_on
 from verification.models import (
     ApiKey,
     AuditEntry,
+    Callback,
     Channel,
     Membership,
     Message,
@@ -213,3 +214,10 @@ def test_looking_at_the_webhook_secret_is_on_record(panel):
     entry = last()
     assert (entry.who, entry.action, entry.project) == ("owner", "Looked at the webhook secret", panel.project)
     assert WebhookSecret.objects.filter(project=panel.project).count() == 1
+
+
+def test_an_object_that_says_itself_what_it_is_is_named_once(panel):
+    callback = panel.rows[Callback]
+    panel.as_("owner").post(reverse("admin:verification_callback_send_again", args=(callback.pk,)))
+    page = panel.as_("owner").get(reverse("admin:verification_auditentry_changelist")).content.decode()
+    assert f"Callback of {callback.pk}" in page and "Callback Callback" not in page

@@ -268,6 +268,19 @@ def test_a_text_is_added_and_shown_as_it_arrives(panel):
         "Your code",
         "{code} {name}",
         "{code} https://evil.example",
+        "{code} evil.com/login",
+        "{code} EVIL.COM",
+        "{code} https://evil.com\\@shop.example/",
+        "{code} https://x@shop.example/",
+        "{code} https:/evil.com",
+        "{code} https:evil.com",
+        "{code} ftp://evil.com",
+        "{code} javascript:alert(1)",
+        "{code} https://[x",
+        "{code} 192.0.2.7/login",
+        "{code}.com",
+        "{code} \u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444",
+        "{code} me@evil.com",
         "{code}" + "x" * 400,
         "{code} \u202eeurt si sihT",
         "{code}\x1b[2J",
@@ -280,8 +293,19 @@ def test_a_text_that_cannot_arrive_as_meant_is_refused(panel, text):
     assert not MessageTemplate.objects.filter(language="fr").exists()
 
 
-def test_a_subject_is_judged_on_its_own_field(panel):
-    values = text_of(panel, channel="email", subject="{name}")
+@pytest.mark.parametrize(
+    "text", ["{code}: https://shop.example/x.html.", "{code}, shop.example/app.html", "{code}. For 3.5 min, z.B. now."]
+)
+def test_a_text_may_lead_to_the_projects_site(panel, text):
+    panel.project.site_url = "https://shop.example/"
+    panel.project.save()
+    panel.as_("owner").post(page(ADD), text_of(panel, text=text))
+    assert MessageTemplate.objects.filter(language="fr").exists()
+
+
+@pytest.mark.parametrize("subject", ["{name}", "Log in at evil.com", "https://[x"])
+def test_a_subject_is_judged_on_its_own_field(panel, subject):
+    values = text_of(panel, channel="email", subject=subject)
     assert list(errors(panel.as_("owner").post(page(ADD), values))) == ["subject"]
 
 

@@ -47,3 +47,13 @@ def test_the_selected_are_lifted(panel, block):
     panel.as_("owner").post(reverse("admin:verification_guardblock_changelist"), values)
     block.refresh_from_db()
     assert block.lifted_at is not None
+
+
+def test_a_lifted_block_refuses_no_more_and_names_who_lifted_it_without_a_link(panel):
+    block, client = panel.rows[GuardBlock], panel.as_("owner")
+    page = reverse("admin:verification_guardblock_change", args=(block.pk,))
+    assert "are refused until" in client.get(page).content.decode()
+    client.post(reverse("admin:verification_guardblock_lift", args=(block.pk,)))
+    shown = client.get(page).content.decode()
+    assert "It was lifted." in shown and "are refused until" not in shown
+    assert "owner" in shown and "/auth/user/" not in shown

@@ -5,7 +5,9 @@ from urllib.parse import urlencode
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -417,3 +419,13 @@ def test_a_decision_is_found_by_its_subject_as_it_is_shown(panel, subject, term)
 @pytest.mark.parametrize("query", [{"s": "o"}, {"s": "o", "page": "abc"}, {"s": "", "extended": ""}])
 def test_the_frameworks_search_which_nothing_links_to_is_not_there(panel, query):
     assert panel.as_("owner").get(reverse("admin:search"), query).status_code == 404
+
+
+def test_a_list_of_channels_asks_no_more_for_more_rows(panel):
+    asked = []
+    for channels in ((), ("email", "voice", "messenger_a", "messenger_b")):
+        Channel.objects.bulk_create(Channel(project=panel.project, type=each, daily_budget=5) for each in channels)
+        with CaptureQueriesContext(connection) as queries:
+            assert panel.as_("owner").get(url(Channel, "changelist")).status_code == 200
+        asked.append(len(queries))
+    assert asked[0] == asked[1]

@@ -162,3 +162,10 @@ def test_a_project_that_is_being_deleted_is_shown_to_nobody(panel):
         assert client.get(page).url == reverse("admin:index")
     page = reverse("admin:verification_message_change", args=(panel.rows[Message].pk,))
     assert panel.as_("owner").get(page).status_code == 302
+
+
+def test_a_name_that_phones_make_a_link_of_leads_to_the_projects_site(panel):
+    assert "reads as a link" in change(panel, name="evil.com").content.decode()
+    assert panel.project.name == "Ours"
+    change(panel, name="shop.example", site_url="https://shop.example/")
+    assert panel.project.name == "shop.example"

@@ -7,9 +7,12 @@ from providers import registry
 from providers.base import Adapter, SettingKind
 from tests import factories
 from tests.admin.rows import form_values, values_on
+from tests.fakes import http_server
+from tests.fakes.telegram import TOKEN, USERNAME, BotApi
 from verification.admin.providers import UNREADABLE
 from verification.crypto import encrypt
 from verification.models import Channel, ChannelType, Provider
+from verification.services import providers
 from verification.services.providers import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
@@ -132,6 +135,52 @@ def test_a_provider_of_a_removed_adapter_still_opens(panel):
     shown = client.get(page)
     assert "gone: not installed" in shown.content.decode()
     assert client.post(page, form_values(shown) | {"name": "Older one"}).status_code == 302
+
+
+def a_bot(panel, url):
+    values = {"token": TOKEN, "username": USERNAME, "base_url": url}
+    return providers.add_provider(
+        project=panel.project, channel="messenger_a", provider_type="telegram_bot", name="Bot", values=values
+    )
+
+
+def test_a_bot_is_connected_from_its_page(panel, settings):
+    settings.BASE_URL = "https://codes.example"
+    with BotApi() as telegram:
+        page = reverse("admin:verification_provider_connect_bot", args=(a_bot(panel, telegram.url).pk,))
+        shown = panel.as_("owner").post(page).content.decode()
+    assert telegram.hook["url"].startswith("https://codes.example/hooks/")
+    assert "The token belongs to" in shown and telegram.hook["url"] not in shown
+
+
+def test_a_bot_is_not_connected_to_an_address_that_telegram_does_not_call(panel):
+    bot = a_bot(panel, "http://127.0.0.1:9")
+    page = reverse("admin:verification_provider_connect_bot", args=(bot.pk,))
+    assert "https addresses only" in panel.as_("owner").post(page).content.decode()
+    change = reverse("admin:verification_provider_change", args=(bot.pk,))
+    assert page in panel.as_("owner").get(change).content.decode()
+    other = reverse("admin:verification_provider_change", args=(panel.rows[Provider].pk,))
+    assert "Connect the bot" not in panel.as_("owner").get(other).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        (http_server.answer(200, {}), "Whether it works is not known"),
+        (http_server.answer(500, {}), "Whether it works is not known"),
+        (http_server.answer(401, {}), "It does not work"),
+        (http_server.hang_up(), "It does not work"),
+    ],
+)
+def test_a_gateway_that_is_only_reached_is_not_said_to_work(panel, behaviour, said):
+    with http_server.FakeHttpServer() as gateway:
+        gateway.script(behaviour)
+        row = providers.add_provider(
+            project=panel.project, channel="sms", provider_type="http", name="G", values={"url": gateway.url}
+        )
+        page = reverse("admin:verification_provider_check_credentials", args=(row.pk,))
+        shown = panel.as_("owner").post(page).content.decode()
+    assert said in shown and "It works." not in shown
 
 
 def test_checking_asks_on_a_post_and_shows_the_answer(panel):

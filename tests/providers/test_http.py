@@ -327,8 +327,22 @@ def test_a_gateway_inside_is_not_reached_without_leave(server, memory):
 
 def test_check_connects_and_sends_nothing(build, server):
     health = build("/{to}?text={text}", method="GET").check()
-    assert health.is_ok and "nothing more can be asked" in health.detail
+    assert health.is_ok and not health.is_sure and "nothing more can be asked" in health.detail
     assert server.requests == []
+
+
+@pytest.mark.parametrize(("status", "is_ok"), [(200, True), (401, False), (403, True), (429, True), (500, True)])
+def test_check_is_sure_of_refused_credentials_alone(build, server, status, is_ok):
+    server.script(fake.answer(status, {}))
+    health = build("/send", username="me", password="secret").check()
+    assert (health.is_ok, health.is_sure) == (is_ok, not is_ok) and str(status) in health.detail
+    assert [(request.method, request.body) for request in server.requests] == [("OPTIONS", b"")]
+
+
+def test_check_tells_of_a_gateway_that_hangs_up(build, server):
+    server.script(fake.hang_up())
+    with pytest.raises(ProviderError):
+        build("/send").check()
 
 
 def test_check_tells_of_a_gateway_that_is_away(memory, server):

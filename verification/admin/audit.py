@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from verification.addresses import mask
 from verification.admin import display
@@ -110,6 +111,8 @@ class AuditAdmin(ScopedAdmin):
             return "–"
         kind = KINDS.get(entry.object_type, entry.object_type)
         name = mask(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
+        if name.lower().startswith(f"{kind} "):
+            return capfirst(name)  # "Callback of 7" says itself what it is
         return f"{kind.capitalize()} {WIRE_NAMES.get(name, name)}"
 
     @admin.display(description="Fields")

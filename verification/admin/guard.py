@@ -15,7 +15,7 @@ from verification.admin import display
 from verification.admin.display import time_of
 from verification.admin.scoping import ProjectFilter
 from verification.admin.traffic import TrafficAdmin
-from verification.models import GuardBlock
+from verification.models import GuardBlock, GuardRule
 from verification.services import guard
 
 
@@ -48,7 +48,7 @@ class GuardBlockAdmin(TrafficAdmin):
     actions_detail = ("lift",)
     fieldsets = (
         (None, {"fields": ("shown_rule", "subject_shown", "project", "state", "what", "shown_refused", "level")}),
-        ("Times", {"fields": ("since_when", "until_when", "lifted_when", "lifted_by")}),
+        ("Times", {"fields": ("since_when", "until_when", "lifted_when", "lifter")}),
     )
     readonly_fields = (
         "shown_rule",
@@ -59,6 +59,7 @@ class GuardBlockAdmin(TrafficAdmin):
         "since_when",
         "until_when",
         "lifted_when",
+        "lifter",
     )
     since_when = time_of("since", "Since")
     until_when = time_of("until", "Until")
@@ -88,12 +89,20 @@ class GuardBlockAdmin(TrafficAdmin):
         if not guard.is_running(block):
             return display.label("Over")
         if guard.refuses(block):
-            return display.label("Refused", "danger")
+            return display.label("Refusing", "danger")
         return display.label("Observed" if block.rule in guard.REFUSING_SENDS else "Suspicious", "warning")
 
     @admin.display(description="What was found")
     def what(self, block: GuardBlock) -> str:
-        return guard.describe(block)[1]
+        if guard.is_running(block):
+            return guard.describe(block)[1]
+        end = "It was lifted." if block.lifted_at else "It is over."
+        return f"{guard.saw(GuardRule(block.rule), block.figures)} {end}"
+
+    @admin.display(description="Lifted by")
+    def lifter(self, block: GuardBlock) -> str:
+        """By name only: accounts are the operator's pages."""
+        return str(block.lifted_by or "–")
 
     @admin.display(description="Refused", ordering="refused")
     def shown_refused(self, block: GuardBlock) -> str:
@@ -123,4 +132,4 @@ class GuardBlockAdmin(TrafficAdmin):
             self.message_user(request, f"{block} was over.", messages.INFO)
             return
         self.log_change(request, block, "Lifted")
-        self.message_user(request, f"Lifted. Counting starts anew for {guard.subject_of(block)}.", messages.SUCCESS)
+        self.message_user(request, f"Lifted. For {guard.subject_of(block)} counting starts anew.", messages.SUCCESS)

@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
+from django.utils.text import capfirst
 
 from verification.admin import display
 from verification.admin.display import channel_of, text_of, time_of
@@ -104,7 +105,7 @@ class MessageAdmin(NewestFirstAdmin):
         ),
         (
             "Delivery",
-            {"fields": ("shown_status", "error", "shown_provider", "reference", "pinned", "callback_to")},
+            {"fields": ("shown_status", "whole_error", "shown_provider", "reference", "pinned", "callback_to")},
         ),
         ("Times", {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
     )
@@ -114,6 +115,7 @@ class MessageAdmin(NewestFirstAdmin):
         "kind",
         "session_link",
         "shown_status",
+        "whole_error",
         "shown_provider",
         "number",
         "reference",
@@ -170,7 +172,11 @@ class MessageAdmin(NewestFirstAdmin):
 
     @admin.display(description="Error")
     def shown_error(self, message: Message) -> str:
-        return display.short(message.error, 40)
+        return display.short(capfirst(message.error or ""), 40)
+
+    @admin.display(description="Error")
+    def whole_error(self, message: Message) -> str:
+        return capfirst(message.error or "–")
 
     @admin.display(description="Session")
     def session_link(self, message: Message) -> str:

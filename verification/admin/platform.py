@@ -34,7 +34,7 @@ class KillSwitchAdmin(ScopedAdmin):
     fields = ("subject", "reason")
     list_display = ("shown_subject", "reason", "shown_since")
     list_before_template = "admin/verification/killswitch/stopped.html"
-    goes_with_it = ": sending resumes at once"
+    delete_confirmation_template = "admin/verification/form_page.html"
     since_when = time_of("since", "Stopped")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -46,6 +46,21 @@ class KillSwitchAdmin(ScopedAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         others = [each for each in stopped() if ":" in each.name]
         return super().changelist_view(request, {**(extra_context or {}), "stopped_besides": others})
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Deleting is resuming here, and says so."""
+        words = {
+            "title": "Resume",
+            "intro": "Sending goes on within a second, for every project.",
+            "submit_text": "Resume",
+            "back": reverse("admin:verification_killswitch_change", args=(object_id,)),
+        }
+        response: HttpResponse = super().delete_view(request, object_id, {**words, **(extra_context or {})})
+        return response
+
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
+        self.message_user(request, f"{obj_display}: sending goes on.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:verification_killswitch_changelist"))
 
     def save_model(self, request: HttpRequest, obj: KillSwitch, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -21,7 +21,7 @@ from verification.services.projects import (
     judge_challenge,
     seal_challenge_secret,
 )
-from verification.services.texts import clean_language
+from verification.services.texts import clean_language, judge_name
 
 
 class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -84,10 +84,11 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
     def _post_clean(self) -> None:
         """The row has its new values here, and what it must not be saved with is told at the choice of the mode."""
         super()._post_clean()  # type: ignore[misc]  # Django's, but not in the stubs
-        try:
-            judge_challenge(self.instance)
-        except Misuse as error:
-            self.add_error("challenge_mode" if "challenge_mode" in self.fields else None, str(error))
+        for judge, field in ((judge_challenge, "challenge_mode"), (judge_name, "name")):
+            try:
+                judge(self.instance)
+            except Misuse as error:
+                self.add_error(field if field in self.fields else None, str(error))
 
     def clean_alert_url(self) -> str:
         return cleaned(clean_alert_url, self.cleaned_data["alert_url"])

@@ -106,7 +106,7 @@ class MembershipInline(ScopedInline):
 
     model = Membership
     viewers = adders = changers = deleters = Who.SUPERUSERS
-    verbose_name_plural = "members"
+    verbose_name, verbose_name_plural = "member", "members"
     tab = True
 
 

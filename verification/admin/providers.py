@@ -25,7 +25,8 @@ from unfold.widgets import (
 from providers import registry
 from providers.base import Adapter, Setting, SettingKind
 from providers.errors import SettingsInvalid
-from verification.admin.breakers import BreakerAdmin, state_label
+from verification.admin.breakers import state_label
+from verification.admin.connecting import ConnectingAdmin
 from verification.admin.display import channel as show_channel
 from verification.admin.display import channel_icon, label
 from verification.admin.fields import LinesField, clean_prefix
@@ -36,6 +37,7 @@ from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.panel.confirmation import without_asking
+from verification.services.bots import BOT_TYPE
 from verification.services.providers import (
     check_provider,
     hook_url,
@@ -120,7 +122,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
 
 
 @admin.register(Provider)
-class ProviderAdmin(BreakerAdmin):
+class ProviderAdmin(ConnectingAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
     goes_with_it = ", with its settings and what it knows of started bots; its messages stay"
@@ -132,7 +134,7 @@ class ProviderAdmin(BreakerAdmin):
     list_before_template = "admin/verification/provider/what_for.html"
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
-    actions_detail = ("check_credentials", "use_again")
+    actions_detail = ("connect_bot", "check_credentials", "use_again")
 
     # --- adding: first what it is, then its settings --------------------------------------------------------------
 
@@ -251,9 +253,11 @@ class ProviderAdmin(BreakerAdmin):
                 "It cannot be read with the present encryption keys. Saving makes a new one, to enter at the service."
             )
         return format_html(
-            '<code class="ww-code ww-break">{}</code><p class="ww-help">Enter it at the service, so that it can'
-            " report what became of a message. Treat it as a secret.</p>",
+            '<code class="ww-code ww-break">{}</code><p class="ww-help">{} Treat it as a secret.</p>',
             url,
+            "Telegram is told it by Connect the bot."
+            if provider.type == BOT_TYPE
+            else "Enter it at the service, so that it can report what became of a message.",
         )
 
     # --- checking -------------------------------------------------------------------------------------------------

@@ -33,9 +33,16 @@ PENDING = "pending"
 PENDING_SECONDS = 600  # from the password to the code
 
 
+class PasswordForm(AuthenticationForm):
+    error_messages = {
+        **AuthenticationForm.error_messages,
+        "invalid_login": "User name or password is not right. Mind upper and lower case.",
+    }
+
+
 class PasswordView(LoginView):
     template_name = "admin/login.html"
-    authentication_form = AuthenticationForm
+    authentication_form = PasswordForm
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if admin.site.has_permission(request):

@@ -24,7 +24,7 @@ from verification.services.keys import issue_key
 from verification.services.lists import clean_country
 from verification.services.networks import clean_network
 from verification.services.platform import CEILINGS, require_below_ceiling
-from verification.services.texts import clean_language
+from verification.services.texts import clean_language, judge_name
 from verification.services.webhook_secrets import issue_webhook_secret
 
 # Grouped as people read them: the headings of the panel's page, on its tabs, and of `setproject --help`.
@@ -316,4 +316,5 @@ def _save(project: Project) -> None:
         if name == "__all__":
             raise Misuse(next((text for rule, text in _RULES.items() if rule in texts[0]), texts[0])) from None
         raise Misuse(f"{name}: {texts[0]}") from None
+    judge_name(project)
     project.save()

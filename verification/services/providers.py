@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.text import capfirst
 
 from providers import registry
 from providers.base import Adapter, Health, SettingKind
@@ -225,7 +226,7 @@ def check_provider(provider: Provider) -> Health:
     except Busy as busy:
         return Health(False, f"It was not asked. {busy.detail}")
     except (ProviderError, SettingsInvalid) as error:
-        return Health(False, str(error))
+        return Health(False, f"{capfirst(str(error)).rstrip('.')}.")
     except registry.AdapterShowsCodes as error:
         return Health(False, str(error))
     except registry.UnknownAdapter:

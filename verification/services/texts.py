@@ -29,7 +29,15 @@ SAMPLE_MINUTES = 3
 
 _ANY_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # as browsers name them, by BCP 47
-_LINK = re.compile(r"(?:https?://|www\.)[^\s]+", re.IGNORECASE)
+_WITH_SCHEME = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*:[/\\]|(?:mailto|tel|sms|data|javascript|intent):(?=\S))\S*", re.IGNORECASE
+)
+# Phones make links of bare names too. There is no list of top-level domains here: two letters after a dot are one.
+_WITHOUT_SCHEME = re.compile(
+    r"(?:\S*@)?((?:[\w-]+[.\uff0e])+(?:xn--[\w-]+|[^\W\d_]{2,})|\d{1,3}(?:\.\d{1,3}){3})(?![\w-])(?::\d+)?(?:[/?#\\@]\S*)?"
+)
+_WRITE = "Put a space after the dot if none is meant, or set the project's site to where it leads."
+_ENDS_A_SENTENCE = ".,;:!?…)]}>\"'»”’"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
 
@@ -56,7 +64,8 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
         found.append("A subject is one line.")
     if len(text) > MAX_CHARACTERS:
         found.append(f"It has {len(text)} characters; {MAX_CHARACTERS} is the most.")
-    found += [f"The link {link} does not lead to the project's site." for link in _foreign_links(project, text)]
+    for link in _foreign_links(project, f"{fill(text, _sample(project))}\n{fill(subject, _sample(project))}"):
+        found.append(f"{link} reads as a link, and not as one to the project's site. {_WRITE}")
     if channel == ChannelType.SMS:
         found += _sms_faults(project, text)
     return found
@@ -68,6 +77,12 @@ def require_room(project: Project) -> None:
     bounds.require_room(
         project, project.templates.all(), most, f"A project has at most {most} texts. Delete one first."
     )
+
+
+def judge_name(project: Project) -> None:
+    """Raises :class:`Misuse` for a name that phones would make a link of, as messages carry it."""
+    if links := _foreign_links(project, project.name):
+        raise Misuse(f"{links[0]} reads as a link, and not as one to the project's site. {_WRITE}")
 
 
 def sms_segments(project: Project, text: str) -> int:
@@ -102,9 +117,12 @@ def _sms_faults(project: Project, text: str) -> list[str]:
 
 
 def _typical(project: Project, text: str) -> str:
-    code = "0" * project.code_length
-    values = {"code": code, "project": project.name, "minutes": str(SAMPLE_MINUTES)}
-    return for_autofill(fill(text, values), code, _style(project))
+    values = _sample(project)
+    return for_autofill(fill(text, values), values["code"], _style(project))
+
+
+def _sample(project: Project) -> dict[str, str]:
+    return {"code": "0" * project.code_length, "project": project.name, "minutes": str(SAMPLE_MINUTES)}
 
 
 def _style(project: Project) -> Style:
@@ -112,9 +130,25 @@ def _style(project: Project) -> Style:
 
 
 def _foreign_links(project: Project, text: str) -> list[str]:
-    own = {urlsplit(project.site_url).hostname, project.web_otp_domain or None}
-    links = _LINK.findall(text)
-    return [link for link in links if urlsplit(link if "//" in link else f"https://{link}").hostname not in own]
+    """What phones and browsers would make a link of, and that may lead elsewhere than to the project's own hosts."""
+    own = {host for host in (_host_of(project.site_url), project.web_otp_domain) if host}
+    links = [(link, _host_of(link)) for link in map(_trimmed, _WITH_SCHEME.findall(text))]
+    bare = _WITHOUT_SCHEME.finditer(_WITH_SCHEME.sub(" ", text))
+    links += [(_trimmed(found.group()), found.group(1).lower()) for found in bare]
+    return [link for link, host in links if host not in own or "@" in link or "\\" in link]
+
+
+def _trimmed(link: str) -> str:
+    return link.rstrip(_ENDS_A_SENTENCE)
+
+
+def _host_of(url: str) -> str:
+    """Empty where a browser might read another one than we do."""
+    try:
+        parts = urlsplit(url)
+        return parts.hostname or "" if parts.scheme in ("http", "https") else ""
+    except ValueError:
+        return ""
 
 
 def _is_control(character: str) -> bool:

@@ -46,6 +46,7 @@ def describe(provider: Provider) -> dict[str, Any]:
         "type": provider.type,
         "name": provider.name,
         "is_ok": health.is_ok,
+        "is_sure": health.is_sure,
         "detail": health.detail,
         "balance": health.balance,
     }
@@ -59,7 +60,7 @@ def as_table(found: list[dict[str, Any]]) -> str:
         header,
         (
             (
-                "ok" if item["is_ok"] else "FAILS",
+                ("ok" if item["is_sure"] else "reached") if item["is_ok"] else "FAILS",
                 item["provider"],
                 item["project"] or "(system)",
                 item["channel"],
