@@ -194,8 +194,16 @@ class BotMessage:
     language: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """A user has written the keyword that ends or resumes messages to them. ``phone`` is E.164."""
+
+    phone: str
+    is_given: bool
+
+
 BotEvent = BotStarted | ContactShared | BotReachability | BotMessage
-HookEvent = Receipt | BotEvent
+HookEvent = Receipt | Consent | BotEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,10 +276,10 @@ class Adapter:
     def send(self, message: OutgoingMessage) -> Result:
         raise NotImplementedError
 
-    def connect(self, report: Callable[[HookReply], None]) -> Connection:
+    def connect(self, report: Callable[[HookReply], None], *, name: str) -> Connection:
         """Open the long-lived connection and keep it, in threads of its own; returns at once, whatever the service
         does. What the service reports over it goes to ``report``, which raises where that could not be stored: then
-        the service shall be asked to report again.
+        the service shall be asked to report again. ``name`` is the provider's, for the log.
         """
         raise NotImplementedError
 

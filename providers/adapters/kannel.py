@@ -13,6 +13,10 @@ reports still under way unreadable. Reports come in any order.
 
 No refusal of Kannel's is the recipient's fault: its white and black lists are those of whoever runs it.
 
+What users write comes by the same address from an ``sms-service`` of Kannel's, as a GET with ``sender`` and ``text``.
+Kannel makes no mark for it, so the secret in the address is all there is. Only the keywords that end or resume messages
+are read; our answer is empty, so that Kannel has nothing to reply.
+
 UNCONFIRMED: the reply 503, and the form of the reply text in reports other than of Kannel's own test SMSC; only
 ``stat:``, ``err:`` and ``NACK/`` are taken from it, since operators like to quote the message there.
 """
@@ -31,6 +35,7 @@ from providers import base, gsm, hooks
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http import HttpAnswer, classify_status, header_error
+from providers.keywords import read_consent
 
 ALL_REPORTS = "31"  # delivered 1, not delivered 2, queued 4, accepted 8, rejected 16
 MARK_LENGTH = 32
@@ -43,7 +48,8 @@ _REPORTS = {
     "8": ReceiptStatus.SENT,
     "16": ReceiptStatus.FAILED,
 }
-_ERRORS = {"2": "The operator could not deliver it.", "16": "The operator refused it."}
+_ERRORS = {"2": "The operator could not deliver it", "16": "The operator refused it"}
+_LATE = "The operator could not deliver it in time"
 _ACCEPTED = re.compile(r"([03]): ")  # accepted; queued, as no SMSC is connected
 _REASON = re.compile(r"\b(?:stat:([A-Z]{1,10})|err:([0-9A-Za-z]{1,8})|NACK/([0-9A-Fa-fx]{1,10}))")
 
@@ -118,19 +124,24 @@ class Adapter(base.Adapter):
         query = hooks.query_fields(request.query)
         identity, mark = query.get("id", ""), query.get("m", "")
         is_ours = hooks.our_id(identity) is not None and hooks.is_same(mark, self._mark(identity))
-        if request.method != "GET" or not is_ours:
+        if request.method != "GET" or not (is_ours or _is_text(query)):
             raise HookForged("the report does not carry our mark")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         query = hooks.query_fields(request.query)
+        if _is_text(query):
+            consent = read_consent(query["sender"], query["text"])
+            return base.HookReply((consent,) if consent else ())
         kind, identity = query.get("t", ""), hooks.our_id(query.get("id"))
         if kind not in _REPORTS or identity is None:
             raise HookUnreadable("the report names no message or no known kind")
         reasons = ["".join(found) for found in _REASON.findall(query.get("a", ""))]
+        is_late = kind == "2" and "EXPIRED" in reasons  # which Kannel does not tell from what could not be delivered
+        told = f" ({reasons[0]})" if reasons else ""
         receipt = base.Receipt(
-            _REPORTS[kind],
+            ReceiptStatus.EXPIRED if is_late else _REPORTS[kind],
             message_id=identity,
-            error=_ERRORS.get(kind, ""),
+            error=f"{_LATE if is_late else _ERRORS[kind]}{told}." if kind in _ERRORS else "",
             provider_status=" ".join([kind, *reasons[:3]]),
         )
         return base.HookReply((receipt,))
@@ -159,6 +170,11 @@ class Adapter(base.Adapter):
     def _mark(self, identity: str) -> str:
         key = _key(str(self.settings["password"]))
         return hmac.new(key, identity.encode(), hashlib.sha256).hexdigest()[:MARK_LENGTH]
+
+
+def _is_text(query: Mapping[str, str]) -> bool:
+    """Whether a user wrote it. A report has an id, which nothing else has."""
+    return "id" not in query and "sender" in query and "text" in query
 
 
 @lru_cache(maxsize=64)

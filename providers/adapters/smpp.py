@@ -1,7 +1,8 @@
 """An operator's message centre by SMPP 3.4, over binds that a connections worker holds.
 
 Plain SMPP leads only to the operator's allowed networks (``OUTBOUND_ALLOWED_NETWORKS``), TLS to any public address.
-Receipts come over the same binds. One is asked for with the last part of a message, whose id names the message.
+Receipts come over the same binds. One is asked for with the last part of a message, whose id names the message. What
+users write comes so too; only the keywords that end or resume messages are read.
 
 UNCONFIRMED: all centres but the stand-in and npm's ``smpp`` server; India's TLVs 0x1400 and 0x1401.
 """
@@ -19,14 +20,13 @@ from providers import base, gsm
 from providers.base import Outcome, Setting, SettingKind
 from providers.errors import NotConnected, ProviderError
 from providers.smpp import answers, pdu
+from providers.smpp.answers import HAS_HEADER, UCS2
 from providers.smpp.links import NOTE_SECONDS, Links, Plan
 from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Tag
 from providers.smpp.session import ANSWER_SECONDS
 
 log = logging.getLogger(__name__)
 
-UCS2 = 8  # data_coding
-HAS_HEADER = 0x40  # esm_class: the content begins with a user data header
 MAX_PARTS = 255
 MAX_BINDS = 10
 MAX_WINDOW = 1_000
@@ -179,15 +179,17 @@ class Adapter(base.Adapter):
     def send(self, message: base.OutgoingMessage) -> base.Result:
         raise NotConnected("a connections worker sends it")
 
-    def connect(self, report: Callable[[base.HookReply], None]) -> base.Connection:
-        return _Connection(self, report)
+    def connect(self, report: Callable[[base.HookReply], None], *, name: str) -> base.Connection:
+        return _Connection(self, report, name)
 
     def check(self) -> base.Health:
         """What the worker that holds the binds tells; without one, a bind and an unbind of our own."""
         plan = self.plan()
-        fingerprint, _, bound = self._told().partition(" ")
+        fingerprint, _, told = self._told().partition(" ")
         if fingerprint == self._fingerprint():
-            return base.Health(int(bound) == len(plan.binds), f"{bound} of {len(plan.binds)} binds are up.")
+            bound, _, problem = told.partition(" ")
+            why = f" The last try to bind: {problem}." if problem else ""
+            return base.Health(int(bound) == len(plan.binds), f"{bound} of {len(plan.binds)} binds are up.{why}")
         plan.open(plan.binds[0], lambda *_: None).hang_up()
         return base.Health(True, "The message centre accepted a bind. No connections worker holds one.")
 
@@ -264,10 +266,10 @@ class Adapter(base.Adapter):
         identity = answers.comparable(pdu.message_id(answer.body), self.ids, is_given=True)
         return base.Result.accepted(identity or None, is_delivered=not self.settings["receipts"])
 
-    def tell(self, bound: int) -> None:
-        """Tell the other processes how many binds are up. Never raises."""
+    def tell(self, bound: int, problem: str) -> None:
+        """Tell the other processes how many binds are up and, where some are not, why. Never raises."""
         try:
-            self.memory.set(STATE, f"{self._fingerprint()} {bound}", STATE_SECONDS)
+            self.memory.set(STATE, f"{self._fingerprint()} {bound} {problem}", STATE_SECONDS)
         except Exception as error:  # only `check` misses it
             log.debug("the state of the binds could not be told: %s", type(error).__name__)
 
@@ -314,12 +316,13 @@ class Adapter(base.Adapter):
 class _Connection:
     """The binds of one provider, held by this process."""
 
-    def __init__(self, adapter: Adapter, report: Callable[[base.HookReply], None]) -> None:
+    def __init__(self, adapter: Adapter, report: Callable[[base.HookReply], None], name: str) -> None:
         self._adapter = adapter
         self._links = Links(
             adapter.plan(),
-            read=partial(answers.read_receipt, ids=adapter.ids),
-            report=lambda receipts: report(base.HookReply(tuple(receipts))),
+            name=name,
+            read=partial(answers.read_delivered, ids=adapter.ids),
+            report=lambda events: report(base.HookReply(tuple(events))),
             note=adapter.tell,
         )
 

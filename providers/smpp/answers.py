@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 
-from providers.base import Outcome, Receipt, ReceiptStatus
+from providers.base import Consent, Outcome, Receipt, ReceiptStatus
 from providers.errors import ProviderError
+from providers.keywords import read_consent
 from providers.smpp.pdu import Pdu, ShortMessage, Tag, printable
 
 IS_KIND, IS_RECEIPT = 0x3C, 0x04  # of esm_class
+HAS_HEADER = 0x40  # of esm_class: the content begins with a user data header
+UCS2 = 8  # of data_coding
 
 _REFUSALS = {
     0x01: (Outcome.NOT_APPLICABLE, "the text is too long for it"),
@@ -47,6 +50,15 @@ _STATES = {
     6: "ACCEPTD",
     7: "UNKNOWN",
     8: "REJECTD",
+    9: "SKIPPED",  # of SMPP 5.0
+}
+# Some centres write the words of the text in full.
+_IN_FULL = {
+    "DELIVERED": "DELIVRD",
+    "UNDELIVERED": "UNDELIV",
+    "UNDELIVERABLE": "UNDELIV",
+    "ACCEPTED": "ACCEPTD",
+    "REJECTED": "REJECTD",
 }
 _STATUSES = {
     "ENROUTE": ReceiptStatus.SENT,
@@ -56,7 +68,13 @@ _STATUSES = {
     "DELETED": ReceiptStatus.FAILED,
     "UNDELIV": ReceiptStatus.FAILED,
     "REJECTD": ReceiptStatus.FAILED,
+    "SKIPPED": ReceiptStatus.FAILED,
 }
+_ERRORS = {
+    ReceiptStatus.FAILED: "The operator could not deliver it ({}).",
+    ReceiptStatus.EXPIRED: "The operator could not deliver it in time ({}).",
+}
+_BREAKS = bytes.maketrans(b"\t\r\n", b"   ")  # between the fields of some centres
 _FIELD = re.compile(r"\b(id|stat|err):\s?(\S+)", re.IGNORECASE)
 
 
@@ -66,23 +84,47 @@ def refusal(what: str, status: int) -> ProviderError:
     return ProviderError(f"the message centre {what}: {reason} ({code})", outcome, provider_status=code)
 
 
-def read_receipt(delivered: Pdu, *, ids: str) -> Receipt | None:
-    """Read the fields of their own before the text, which has no binding form. None for what is no receipt or says
-    nothing. Raises :class:`providers.smpp.pdu.Unreadable`."""
+def read_delivered(delivered: Pdu, *, ids: str) -> Receipt | Consent | None:
+    """A receipt, or the keyword that a user wrote. None for anything else. Raises
+    :class:`providers.smpp.pdu.Unreadable`.
+    """
     message = ShortMessage.read(delivered.body)
     identity = printable(message.tlvs.get(Tag.RECEIPTED_MESSAGE_ID, b"").rstrip(b"\0"))
-    if message.esm_class & IS_KIND != IS_RECEIPT and not identity:
-        return None
-    content = printable(message.content or message.tlvs.get(Tag.MESSAGE_PAYLOAD, b""))
-    fields = {name.lower(): value for name, value in reversed(_FIELD.findall(content))}  # the first of a name counts
+    kind = message.esm_class & IS_KIND
+    if kind == IS_RECEIPT or identity:
+        return _read_receipt(message, identity, ids)
+    is_text = kind == 0 and message.source.ton in (0, 1)  # unknown, or international
+    return read_consent(message.source.number, _text_of(message)) if is_text else None
+
+
+def _read_receipt(message: ShortMessage, identity: str, ids: str) -> Receipt | None:
+    """Read the fields of their own before the text, which has no binding form. None for what says nothing."""
+    content = message.content or message.tlvs.get(Tag.MESSAGE_PAYLOAD, b"")
+    text = printable(content.translate(_BREAKS))
+    fields = {name.lower(): value for name, value in reversed(_FIELD.findall(text))}  # the first of a name counts
     state = _STATES.get(int.from_bytes(message.tlvs.get(Tag.MESSAGE_STATE, b""), "big"))
-    state = state or fields.get("stat", "").upper()[:7]
+    word = fields.get("stat", "").upper()
+    state = state or _IN_FULL.get(word, word[:7])
     identity = comparable(identity or fields.get("id", ""), ids, is_given=False)
     status = _STATUSES.get(state)
     if status is None or not identity:
         return None
-    error = f"The operator could not deliver it ({state})." if status is ReceiptStatus.FAILED else ""
-    return Receipt(status, identity, error=error, provider_status=f"{state} {fields.get('err', '')[:8]}".strip())
+    return Receipt(
+        status,
+        identity,
+        error=_ERRORS[status].format(state) if status in _ERRORS else "",
+        provider_status=f"{state} {fields.get('err', '')[:8]}".strip(),
+    )
+
+
+def _text_of(message: ShortMessage) -> str:
+    """What a user wrote, as far as a keyword needs it. Of a text in parts none is one."""
+    if message.esm_class & HAS_HEADER:
+        return ""
+    content = message.content or message.tlvs.get(Tag.MESSAGE_PAYLOAD, b"")
+    if message.data_coding == UCS2:
+        return content.decode("utf-16-be", "replace")
+    return content.decode("latin-1")  # whose ASCII letters are those of GSM 7-bit too
 
 
 def comparable(identity: str, ids: str, *, is_given: bool) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from providers.base import Outcome, Receipt
+from providers.base import HookEvent, Outcome
 from providers.deadline import Deadline
 from providers.errors import NotConnected, ProviderError
 from providers.smpp.pdu import Command, Pdu, Status, Unreadable
@@ -68,19 +68,21 @@ class Plan:
 
 
 class Links:
-    """``read`` turns a delivered PDU into a receipt, or None for what is none; ``report`` stores receipts and raises
-    where it could not; ``note`` is told how many binds are up, and must not raise."""
+    """``name`` is the provider's, for the log; ``read`` turns a delivered PDU into an event, or None for what is none;
+    ``report`` stores events and raises where it could not; ``note`` is told how many binds are up and, where some are
+    not, why, and must not raise."""
 
     def __init__(
         self,
         plan: Plan,
         *,
-        read: Callable[[Pdu], Receipt | None],
-        report: Callable[[list[Receipt]], None],
-        note: Callable[[int], None],
+        name: str,
+        read: Callable[[Pdu], HookEvent | None],
+        report: Callable[[list[HookEvent]], None],
+        note: Callable[[int, str], None],
     ) -> None:
         self.plan = plan
-        self._read, self._report, self._note = read, report, note
+        self._name, self._read, self._report, self._tell = name, read, report, note
         self._changed = threading.Condition()
         self._bound: dict[Session, Command] = {}
         self._lost_at = time.monotonic()
@@ -195,18 +197,20 @@ class Links:
             self._changed.notify_all()
         if self._closing.is_set():  # which did not see this one
             session.hang_up()
-        self._note(len(self._bound))
-        log.info("Bound to the message centre %s as %s.", self.plan.host, command.name.removeprefix("BIND_").lower())
+        self._note()
+        kind = command.name.removeprefix("BIND_").lower()
+        log.info("%s: bound to the message centre %s as %s.", self._name, self.plan.host, kind)
         session.serve()
         with self._changed:
             del self._bound[session]
             self._lost_at = time.monotonic()
             self._problem = NotConnected(f"the connection to the message centre is lost: {session.ending}")
             self._changed.notify_all()
-        self._note(len(self._bound))
+        self._note()
         log.log(
             logging.INFO if self._closing.is_set() else logging.WARNING,
-            "The bind to the message centre %s is over: %s.",
+            "%s: the bind to the message centre %s is over: %s.",
+            self._name,
             self.plan.host,
             session.ending,
         )
@@ -216,9 +220,13 @@ class Links:
         with self._changed:
             self._problem = error
             self._changed.notify_all()
-        log.log(
-            logging.WARNING if is_new else logging.INFO, "No bind to the message centre %s: %s", self.plan.host, error
-        )
+        self._note()
+        level = logging.WARNING if is_new else logging.INFO
+        log.log(level, "%s: no bind to the message centre %s: %s", self._name, self.plan.host, error)
+
+    def _note(self) -> None:
+        bound = len(self._bound)
+        self._tell(bound, "" if bound == len(self.plan.binds) else str(self._problem))
 
     def _take_in(self, session: Session, pdu: Pdu) -> None:
         """In the session's thread, which reads on at once."""
@@ -237,31 +245,35 @@ class Links:
                 while len(batch) < REPORT_BATCH:
                     batch.append(self._unreported.get_nowait())
             if not batch:
-                self._note(len(self._bound))
+                self._note()
             self._settle([delivered for delivered in batch if delivered is not None])
-        self._note(0)
+        self._tell(0, "the worker parts from it")
 
     def _settle(self, delivered: list[tuple[Session, Pdu]]) -> None:
-        receipts, waiting = [], []
+        events: list[HookEvent] = []
+        waiting = []
         for session, pdu in delivered:
             try:
-                receipt = self._read(pdu)
+                event = self._read(pdu)
             except Unreadable:
                 session.answer(pdu, Status.RECEIVER_PERMANENT)
                 continue
-            if receipt is None:
+            if event is None:
                 session.answer(pdu)
             else:
-                receipts.append(receipt)
+                events.append(event)
                 waiting.append((session, pdu))
         status = Status.OK
         try:
-            if receipts:
-                self._report(receipts)
+            if events:
+                self._report(events)
         except Exception as error:  # the database may be away
             status = Status.RECEIVER_TEMPORARY
             log.warning(
-                "%s receipts could not be stored (%s); they will come again.", len(receipts), type(error).__name__
+                "%s: %s receipts could not be stored (%s); they will come again.",
+                self._name,
+                len(events),
+                type(error).__name__,
             )
         for session, pdu in waiting:
             session.answer(pdu, status)

@@ -46,7 +46,7 @@ def dial(host: str, port: int, *, is_tls: bool, allowed_networks: Sequence[str])
         raise ProviderError(text, Outcome.MISCONFIGURED) from None
     except OSError:
         connected.close()
-        raise NotConnected("no TLS with the message centre") from None
+        raise NotConnected("no TLS with the message centre; does this port speak plain SMPP?") from None
 
 
 class Session:

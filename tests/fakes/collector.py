@@ -86,7 +86,7 @@ class ConnectedAdapter(Adapter):
     def send(self, message):
         raise AssertionError("It was asked past its connection.")
 
-    def connect(self, report):
+    def connect(self, report, *, name):
         return CollectorConnection(self, report)
 
 

@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -50,7 +50,7 @@ concatenation = true
 
 group = sms-service
 keyword = default
-text = "no service"
+{service}
 """
 
 
@@ -59,23 +59,33 @@ def is_installed() -> bool:
 
 
 class Kannel:
-    """Use as a context manager; ``folder`` takes its configuration and its logs."""
+    """Use as a context manager; ``folder`` takes its configuration and its logs.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    ``service`` is what it does with what users write, and ``texts`` are what they do, as in "4915 13013 text STOP".
+    """
+
+    def __init__(self, folder: Path, *, service: str = 'text = "no service"', texts: Sequence[str] = ()) -> None:
+        self.folder, self.service, self.texts = folder, service, texts
         self.ports = dict(zip(("admin", "box", "smsc", "sendsms"), _free_ports(4), strict=True))
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Kannel:
         configuration = self.folder / "kannel.conf"
         configuration.write_text(
-            CONFIGURATION.format(**self.ports, username=USERNAME, password=PASSWORD, status_password=STATUS_PASSWORD)
+            CONFIGURATION.format(
+                **self.ports,
+                username=USERNAME,
+                password=PASSWORD,
+                status_password=STATUS_PASSWORD,
+                service=self.service,
+            )
         )
         try:
             self._start("bearerbox", _box("bearerbox"), str(configuration))
             _wait(lambda: "Status: running" in self.status(), "bearerbox runs")
             self._start("smsbox", _box("smsbox"), str(configuration))
-            self._start("fakesmsc", str(FAKESMSC), "-H", "127.0.0.1", "-r", str(self.ports["smsc"]), "-m", "0")
+            options = ["-H", "127.0.0.1", "-r", str(self.ports["smsc"]), "-m", str(len(self.texts))]
+            self._start("fakesmsc", str(FAKESMSC), *options, *self.texts)
             _wait(lambda: "smsbox:" in self.status() and "(online" in self.status(), "smsbox and SMSC are connected")
             _wait(lambda: _listens(self.ports["sendsms"]), "smsbox listens")
         except BaseException:

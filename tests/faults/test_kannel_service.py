@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from standardwebhooks import Webhook
 
+from tests.conftest import ROOT
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.kannel import PASSWORD, USERNAME, Kannel, is_installed
 from tests.faults.shop import Shop, recipient
@@ -126,6 +127,36 @@ def test_a_user_logs_in_with_the_code_from_the_operator(shop, kannel):
     status, checked, _ = shop.check(session_id, re.search(r"\b[0-9]{6}\b", text)[0])
     assert status == 200, checked
     assert shop.verify(checked["verify_token"])[:2] == (200, {"phone": to})
+
+
+@pytest.fixture(scope="module")
+def users_write(service, provider_id, tmp_path_factory):
+    """Let a user write one text to a Kannel that is set up as docs/providers/kannel.md says. Returns what it has sent
+    when ``is_heard`` holds."""
+    page = (ROOT / "docs" / "providers" / "kannel.md").read_text()
+    [documented] = re.findall(r"group = sms-service\nkeyword = default\n(.*?)```", page, re.DOTALL)
+    url = service.python(HOOK_URL, str(provider_id)).strip()
+    service_lines = documented.replace("https://codes.example.com/hooks/…/…", url)
+    assert url in service_lines
+
+    def write(sender, text, is_heard):
+        texts = [f"{sender.removeprefix('+')} 13013 text {text}"]
+        with Kannel(tmp_path_factory.mktemp("kannel"), service=service_lines, texts=texts) as kannel:
+            wait_until(is_heard, f"{text} is heard")
+            return kannel.received()
+
+    return write
+
+
+def test_a_user_ends_messages_by_stop_and_resumes_them_by_start(shop, users_write):
+    to = recipient()
+
+    def is_suppressed():
+        return shop.send(to)[0] == 403
+
+    sent = users_write(to, "Stop", is_suppressed)
+    assert not re.findall(rf"<\S+ {to.removeprefix('+')} ", sent)  # no reply
+    users_write(to, "START", lambda: not is_suppressed())
 
 
 def test_a_forged_report_changes_nothing(shop, kannel, customer, provider_id):

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
 from providers import registry
-from providers.base import HookRequest, Outcome, ReceiptStatus
+from providers.base import Consent, HookRequest, Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, NotConnected, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.manners import HTML, HastyDoor
@@ -336,6 +336,45 @@ def test_it_reads_a_report(build, kind, status, error):
 def test_it_takes_only_reasons_from_the_operator_s_text(build, text, told):
     [receipt] = build().parse_hook(report("2", a=text)).events
     assert receipt.provider_status == told
+
+
+def test_what_the_operator_gave_up_in_time_is_expired_and_says_so(build):
+    [receipt] = build().parse_hook(report("2", a="id:77 stat:EXPIRED err:000 text:4711")).events
+    told = "The operator could not deliver it in time (EXPIRED)."
+    assert (receipt.status, receipt.error) == (ReceiptStatus.EXPIRED, told)
+
+
+def test_the_operators_reason_stands_in_the_error(build):
+    [receipt] = build().parse_hook(report("2", a="id:77 stat:UNDELIV err:042 text:4711")).events
+    assert receipt.error == "The operator could not deliver it (UNDELIV)."
+
+
+def wrote(text, sender="%2B4915112345678"):
+    """What a user wrote, as the sms-service of docs/providers/kannel.md passes it on."""
+    return HookRequest("GET", HOOK_URL, f"sender={sender}&text={quote(text)}", {}, b"")
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_given"),
+    [(wrote("STOP"), False), (wrote("arrêt"), False), (wrote("Stop", "4915112345678"), False), (wrote("START"), True)],
+)
+def test_it_reads_the_keyword_that_a_user_wrote(build, request_, is_given):
+    adapter = build()
+    adapter.verify_hook(request_)
+    reply = adapter.parse_hook(request_)
+    assert (reply.events, reply.body) == ((Consent("+4915112345678", is_given),), b"")
+
+
+@pytest.mark.parametrize("request_", [wrote("Hello"), wrote("STOP", "Shop"), wrote("")])
+def test_it_keeps_nothing_else_that_users_write(build, request_):
+    adapter = build()
+    adapter.verify_hook(request_)
+    assert adapter.parse_hook(request_).events == ()
+
+
+def test_a_report_without_our_mark_is_not_taken_for_a_text(build):
+    with pytest.raises(HookForged):
+        build().verify_hook(HookRequest("GET", HOOK_URL, "id=42&t=2&sender=1&text=STOP", {}, b""))
 
 
 @pytest.mark.parametrize("request_", [report(""), report("3"), report("delivered"), report(id=""), report(id="4 2")])

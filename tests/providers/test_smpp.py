@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from providers import registry
-from providers.base import HookReply, Outcome, Receipt, ReceiptStatus
+from providers.base import Consent, HookReply, Outcome, Receipt, ReceiptStatus
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http import HttpDoor
 from providers.smpp import answers, links, pdu
@@ -83,7 +83,9 @@ def connect(build, smsc, reports):
     opened = []
 
     def make(*, is_bound=True, **changes):
-        connection = build(**{"host": "127.0.0.1", "port": smsc.port, "tls": False, **changes}).connect(reports)
+        connection = build(**{"host": "127.0.0.1", "port": smsc.port, "tls": False, **changes}).connect(
+            reports, name="Operator"
+        )
         opened.append(connection)
         if is_bound:
             wait_until(lambda: len(smsc.bound()) == len(connection._links._threads), "all binds are up")
@@ -314,7 +316,7 @@ def test_an_id_is_known_again_however_it_is_written(ids, given, reported):
 
 
 def read(message, ids="same"):
-    return answers.read_receipt(Pdu(Command.DELIVER_SM, 1, bytes(message)), ids=ids)
+    return answers.read_delivered(Pdu(Command.DELIVER_SM, 1, bytes(message)), ids=ids)
 
 
 @pytest.mark.parametrize(
@@ -340,7 +342,60 @@ def test_a_receipt_is_read_in_both_its_forms(stat, state, status):
     ):
         receipt = read(message)
         assert (receipt.status, receipt.provider_message_id) == (status, "ab-1")
-        assert receipt.provider_status.startswith(stat) and bool(receipt.error) == (status is ReceiptStatus.FAILED)
+        assert receipt.provider_status.startswith(stat) and bool(receipt.error) == (
+            status in (ReceiptStatus.FAILED, ReceiptStatus.EXPIRED)
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (b"id:ab-1 stat:DELIVERED err:000", ReceiptStatus.SUCCESS),
+        (b"id:ab-1 stat:UNDELIVERABLE err:1C", ReceiptStatus.FAILED),
+        (b"id:ab-1\r\nsub:001\r\nstat:DELIVRD\r\nerr:000", ReceiptStatus.SUCCESS),
+        (b"id:ab-1 stat:SKIPPED", ReceiptStatus.FAILED),
+    ],
+)
+def test_a_receipt_is_read_as_some_centres_write_it(text, status):
+    receipt = read(ShortMessage(Address(""), Address(""), text, esm_class=4))
+    assert (receipt.status, receipt.provider_message_id) == (status, "ab-1")
+
+
+def written(text, ton=1, sender="4915112345678", **fields):
+    """What a user wrote, as the centre delivers it."""
+    return ShortMessage(Address(sender, ton, 1), Address("4930"), text, **fields)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_given"),
+    [
+        (written(b"STOP"), False),
+        (written(b" stop. "), False),
+        (written("ARRÊT".encode("utf-16-be"), data_coding=8), False),
+        (written(b"", tlvs={Tag.MESSAGE_PAYLOAD: b"Unsubscribe"}), False),
+        (written(b"stop", ton=0), False),
+        (written(b"START"), True),
+        (written(b"unstop"), True),
+    ],
+)
+def test_a_keyword_that_a_user_writes_is_read(message, is_given):
+    assert read(message) == Consent("+4915112345678", is_given)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        written(b"Please stop it, I mean it"),
+        written(b"STOPP"),
+        written(b""),
+        written(b"STOP", ton=2, sender="15112345678"),  # national: of which country?
+        written(b"STOP", ton=5, sender="Shop"),
+        written(b"STOP", sender="12345"),
+        written(b"\x05\x00\x03\x07\x02\x01STOP", esm_class=0x40),  # a part of something longer
+    ],
+)
+def test_what_else_users_write_is_not_read(message):
+    assert read(message) is None
 
 
 def test_a_receipt_s_own_fields_come_before_its_text():
@@ -595,7 +650,7 @@ def test_a_plain_connection_leads_to_allowed_networks_only(memory):
 
 def test_it_speaks_tls_and_looks_at_the_certificate(certificate, build, reports):
     with Smsc(tls=certificate.server_context()) as smsc:
-        connection = build(host="127.0.0.1", port=smsc.port).connect(reports)
+        connection = build(host="127.0.0.1", port=smsc.port).connect(reports, name="Operator")
         smsc.receipt = fake.by_text
         wait_until(lambda: smsc.bound(), "it binds")
         with ThreadPoolExecutor(8) as pool:
@@ -631,6 +686,31 @@ def test_check_tells_of_the_binds_that_are_up(build, connect, smsc):
     assert not adapter.check().is_ok
     # Those of other settings are not taken for ours.
     assert build(host="127.0.0.1", port=smsc.port, tls=False).check().detail.startswith("The message centre accepted")
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "told"),
+    [
+        (0x0E, {}, "the password is wrong (0x0E)"),
+        (0x00, {"tls": True}, "no TLS with the message centre; does this port speak plain SMPP?"),
+    ],
+)
+def test_check_tells_why_the_worker_that_holds_the_binds_has_none(build, connect, smsc, caplog, status, changes, told):
+    smsc.bind_status = status
+    caplog.set_level("INFO")
+    connect(is_bound=False, **changes)
+    wait_until(lambda: "Operator: no bind to the message centre 127.0.0.1: " in caplog.text, "the worker has told")
+    found = build(**{"host": "127.0.0.1", "port": smsc.port, "tls": False, **changes}).check()
+    assert not found.is_ok and found.detail.startswith("0 of 1 binds are up. The last try to bind: ")
+    assert told in found.detail
+
+
+def test_check_tells_that_the_worker_finds_nobody_there(build, connect, smsc, caplog):
+    smsc.stop()
+    connect(is_bound=False)
+    wait_until(lambda: "no bind to the message centre" in caplog.text, "the worker has told")
+    found = build(host="127.0.0.1", port=smsc.port, tls=False).check()
+    assert "last try" in found.detail and "refused" in found.detail
 
 
 def test_check_asks_by_itself_where_the_memory_is_away(smsc):

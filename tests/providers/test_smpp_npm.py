@@ -89,7 +89,7 @@ def connect(build):
 
     def make(**changes):
         receipts = []
-        connection = build(**changes).connect(lambda reply: receipts.extend(reply.events))
+        connection = build(**changes).connect(lambda reply: receipts.extend(reply.events), name="npm")
         opened.append(connection)
         wait_until(lambda: len(connection._links._bound) == len(connection._links._threads), "all binds are up")
         return connection, receipts

@@ -182,10 +182,10 @@ def test_an_adapter_that_cannot_connect_leaves_the_others_alone(project, line, o
     project.provider("sms", name="good", type="collector_connected")
     connect = ConnectedAdapter.connect
 
-    def fail_for_line(adapter, report):
+    def fail_for_line(adapter, report, *, name):
         if adapter.settings["name"] == "line":
             raise RuntimeError("p4ssw0rd")
-        return connect(adapter, report)
+        return connect(adapter, report, name=name)
 
     monkeypatch.setattr(ConnectedAdapter, "connect", fail_for_line)
     connected.keep()

@@ -86,7 +86,7 @@ def _adapter(row: Provider) -> Adapter | None:
 def _open(row: Provider, adapter: Adapter) -> None:
     log.info("Connecting %s.", row.name)
     try:
-        _held[row.pk] = _Held(adapter.connect(partial(receipts.act_on_once, row)), adapter.settings)
+        _held[row.pk] = _Held(adapter.connect(partial(receipts.act_on_once, row), name=row.name), adapter.settings)
     except Exception as error:  # a fault of the adapter's own, which must not take the others with it
         log.error("provider %s is not connected: its adapter failed with %s", row.pk, type(error).__name__)
 

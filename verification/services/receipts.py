@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from providers import registry
-from providers.base import HookReply, HookRequest, Receipt, ReceiptStatus
+from providers.base import Consent, HookReply, HookRequest, Receipt, ReceiptStatus
 from providers.errors import HookUnreadable
 from verification import sql
 from verification.crypto import DecryptionFailed
@@ -78,9 +78,12 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
 
     Raises ``service_unavailable`` where too much of it comes at once: the provider then reports again.
     """
-    told = [event for event in reply.events if not isinstance(event, Receipt)]
+    told = [event for event in reply.events if not isinstance(event, (Receipt, Consent))]
     if told:
         updates.store(provider, told, key=reply.dedup_key)
+    for event in reply.events:
+        if isinstance(event, Consent):
+            suppressions.heed(provider, event)
     act_on(provider, [event for event in reply.events if isinstance(event, Receipt)])
 
 
