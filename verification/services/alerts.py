@@ -51,7 +51,7 @@ def mark_read(alerts: Any) -> int:
 @transaction.atomic
 def claim_due(*, limit: int) -> list[tuple[int]]:
     """Take alerts that are due, by a lease."""
-    now = timezone.now()
+    now = sql.now()
     due = Alert.objects.select_for_update(skip_locked=True, no_key=True).filter(due_at__lte=now).order_by("due_at")
     ids = [alert.pk for alert in due.only("pk")[:limit]]
     Alert.objects.filter(pk__in=ids).update(due_at=now + LEASE, tries=F("tries") + 1)
@@ -94,7 +94,7 @@ def _mail(alert: Alert) -> str:
         message.send()
     except (smtplib.SMTPException, OSError, ValueError) as error:  # the last for what no header can hold
         return f"mail: {type(error).__name__}"
-    alert.mailed_at = timezone.now()
+    alert.mailed_at = sql.now()
     return ""
 
 
@@ -115,5 +115,5 @@ def _post(alert: Alert) -> str:
     tried = callbacks.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
     if not tried.is_delivered:
         return f"{tried.error}, from the alert address"
-    alert.posted_at = timezone.now()
+    alert.posted_at = sql.now()
     return ""

@@ -11,10 +11,9 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
 from standardwebhooks import Webhook
 
 from providers.errors import ProviderError
@@ -80,7 +79,7 @@ def deliver(row: Any) -> None:
         error=tried.error[:200],
         latency_ms=round((time.monotonic() - started_at) * 1000),
     )
-    delivered_at = timezone.now() if tried.is_delivered else None
+    delivered_at = sql.now() if tried.is_delivered else None
     due_at = None if tried.is_delivered else next_try(row.tries, tried)
     Callback.objects.filter(pk=row.message_id, tries=row.tries).update(due_at=due_at, delivered_at=delivered_at)
     if not tried.is_delivered and due_at is None:
@@ -94,7 +93,7 @@ def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> 
     except DecryptionFailed:
         return Try(None, error="The webhook secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
-    now = datetime.now(UTC)
+    now = sql.now()
     signatures = [Webhook(secret).sign(event_id, now, text) for secret in secrets]
     headers = {
         "content-type": "application/json",
@@ -118,12 +117,12 @@ def next_try(tries: int, tried: Try) -> datetime | None:
     if tried.status == GONE or tries > len(RETRY_SECONDS):
         return None
     wait = RETRY_SECONDS[tries - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  (nothing to be guessed)
-    return timezone.now() + timedelta(seconds=max(wait, tried.retry_after or 0))
+    return sql.now() + timedelta(seconds=max(wait, tried.retry_after or 0))
 
 
 def send_again(callback: Callback) -> None:
     """Start the schedule over, for an owner who has mended their server."""
-    Callback.objects.filter(pk=callback.pk).update(due_at=timezone.now(), delivered_at=None, tries=0)
+    Callback.objects.filter(pk=callback.pk).update(due_at=sql.now(), delivered_at=None, tries=0)
 
 
 def send_test_event(*, project: Project, url: str) -> Try:
@@ -138,7 +137,7 @@ def send_test_event(*, project: Project, url: str) -> Try:
         "channel": "sms",
         "status": MessageStatus.SUCCESS.value,
         "error": None,
-        "finished_at": moments.iso(timezone.now()),
+        "finished_at": moments.iso(sql.now()),
     }
     try:
         return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body)

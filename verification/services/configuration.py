@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -165,8 +166,12 @@ class ProjectConfig:
             quiet_seconds=row["guard_quiet_hours"] * 3600,
         )
         self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
-        # The alarms on guessing that run, as {(rule, subject): the moment of their end in seconds of the epoch}.
-        self.alarms: dict[tuple[str, str], float] = {(rule, subject): end for rule, subject, end in row["alarms"]}
+        # The alarms on guessing that run, as {(rule, subject): the moment of their end by the monotonic clock}. The
+        # database says how long they last; this machine's clock may tell another time.
+        loaded_at = time.monotonic()
+        self.alarms: dict[tuple[str, str], float] = {
+            (rule, subject): loaded_at + left for rule, subject, left in row["alarms"]
+        }
         self.challenge = self._challenge(row)  # None where challenges are off
         self._default_channels = {
             AddressKind.PHONE: row["default_phone_channel"],

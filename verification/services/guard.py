@@ -59,7 +59,7 @@ def case_of(project: ProjectConfig, to: str, country: str | None = None, *, is_m
 def require_no_guesser(project: ProjectConfig, network: str) -> None:
     """Raises ``rate_limited`` for a client network that is kept from checking codes."""
     end = project.alarms.get((GuardRule.NETWORK_REFUSED, network))
-    if end is not None and (left := end - time.time()) > 0:
+    if end is not None and (left := end - time.monotonic()) > 0:
         found = Refusal(
             "rate_limited", "Too many wrong codes came from this client address.", retry_after=math.ceil(left)
         )
@@ -86,7 +86,7 @@ def stranger_refused(project: ProjectConfig, subnet: str, retry_after: int, figu
 
 def is_wary(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
     """Whether the guard has a suspicion of this caller or recipient. Asks the database about a phone number alone."""
-    network, now = limits.stranger(project, client_address), time.time()
+    network, now = limits.stranger(project, client_address), time.monotonic()
     alarms = (
         (GuardRule.WRONG_CODES, ""),
         (GuardRule.STRANGERS, ""),

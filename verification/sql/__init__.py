@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import select
 import weakref
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb as json
 from psycopg.types.json import set_json_loads
 
-__all__ = ["call", "call_many", "drop_dead_connection", "json", "reason", "text"]
+__all__ = ["call", "call_many", "drop_dead_connection", "json", "now", "reason", "text"]
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -36,6 +37,12 @@ def call(function: str, **arguments: Any) -> Any:
 def call_many(function: str, **arguments: Any) -> list[Any]:
     """As :func:`call`, for a function that returns any number of rows."""
     return _execute(function, arguments).fetchall()
+
+
+def now() -> datetime:
+    """The time by the database's clock, which whatever is compared with its rows goes by."""
+    moment: datetime = call("clock_timestamp").clock_timestamp
+    return moment
 
 
 def text(value: str, max_length: int) -> str:

@@ -1,3 +1,9 @@
+-- The latest moment that is taken for past. What is later was written before the database's clock was set back: counted,
+-- it would last for as long as that was. The minute is for what others wrote while we waited for a lock.
+CREATE OR REPLACE FUNCTION latest_past(p_now timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+    SELECT p_now + interval '1 minute'
+$$;
+
 -- How long to wait until fewer than `p_limit` of the given moments lie within the last `p_window`.
 -- `p_moments` is newest first. Whole seconds, rounded up; 0 for "no need to wait". A limit of 0 is off.
 CREATE OR REPLACE FUNCTION seconds_until_below(
@@ -21,6 +27,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
         FROM verification_message
         WHERE recipient_id = p_recipient
           AND created_at > p_now - interval '60 seconds'
+          AND created_at <= latest_past(p_now)
           AND session_id IS NOT NULL
           AND (is_counted OR is_test)
         GROUP BY channel
@@ -43,7 +50,10 @@ BEGIN
     v_moments := ARRAY(
         SELECT created_at FROM verification_wrongcode
         WHERE recipient_id = p_recipient
-          AND created_at > greatest(p_now - interval '1 day', p_verified_at)
+          AND created_at > greatest(
+              p_now - interval '1 day', CASE WHEN p_verified_at <= latest_past(p_now) THEN p_verified_at END
+          )
+          AND created_at <= latest_past(p_now)
         ORDER BY created_at DESC
         LIMIT greatest(v_in_15_minutes, v_in_a_day)
     );

@@ -106,7 +106,8 @@ BEGIN
         WHERE project_id = p_project.id AND subject = '' AND rule = 'wrong_codes'
     ));
     SELECT count(*) INTO v_wrong
-    FROM verification_wrongcode WHERE project_id = p_project.id AND created_at > v_since;
+    FROM verification_wrongcode
+    WHERE project_id = p_project.id AND created_at > v_since AND created_at <= latest_past(p_now);
     IF p_project.guess_wrong_checks > 0 AND v_wrong > p_project.guess_wrong_checks THEN
         SELECT count(*) INTO v_right
         FROM verification_session
@@ -130,6 +131,7 @@ BEGIN
             ON alarm.project_id = p_project.id AND alarm.subject = wrong.network AND alarm.rule = 'network'
         WHERE wrong.project_id = p_project.id
           AND wrong.created_at > v_begin
+          AND wrong.created_at <= latest_past(p_now)
           AND wrong.created_at > coalesce(greatest(coalesce(block.lifted_at, block.until), alarm.lifted_at), v_begin)
           AND wrong.network <> ''
           AND p_project.guess_network_recipients > 0
@@ -157,6 +159,7 @@ BEGIN
             AND alarm.rule = 'same_guess'
         WHERE wrong.project_id = p_project.id
           AND wrong.created_at > v_begin
+          AND wrong.created_at <= latest_past(p_now)
           AND wrong.created_at > coalesce(greatest(coalesce(block.lifted_at, block.until), alarm.lifted_at), v_begin)
           AND wrong.guess IS NOT NULL
           AND p_project.guess_same_value_sessions > 0

@@ -35,12 +35,13 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
               AND (entry.expires_at IS NULL OR entry.expires_at > now())
         ),
         'alarms', (
-            SELECT coalesce(jsonb_agg(jsonb_build_array(alarm.rule, alarm.subject, extract(epoch FROM alarm.until))), '[]')
+            SELECT coalesce(jsonb_agg(jsonb_build_array(alarm.rule, alarm.subject, extract(epoch FROM alarm.until - statement_timestamp()))), '[]')
             FROM (
                 SELECT rule, subject, until FROM verification_guardblock
                 WHERE project_id = p_project.id
                   AND rule IN ('wrong_codes', 'same_guess', 'network', 'network_refused', 'strangers')
                   AND until > now()
+                  AND since <= latest_past(statement_timestamp())
                   AND lifted_at IS NULL
                 ORDER BY since DESC LIMIT 1000  -- nobody's attack makes the snapshot any larger
             ) AS alarm

@@ -18,14 +18,14 @@ BEGIN
     IF cardinality(v_recipients) = 1 OR NOT EXISTS (
         SELECT FROM verification_message
         WHERE recipient_id = ANY (v_recipients) AND recipient_id <> p_recipient
-          AND created_at > p_now - interval '1 day' AND is_counted AND channel = 'sms'
+          AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now) AND is_counted AND channel = 'sms'
     ) THEN
         RETURN 0;
     END IF;
     v_moments := ARRAY(
         SELECT created_at FROM verification_message
         WHERE recipient_id = ANY (v_recipients)
-          AND created_at > p_now - interval '1 day' AND is_counted AND channel = 'sms'
+          AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now) AND is_counted AND channel = 'sms'
         ORDER BY created_at DESC LIMIT v_limit
     );
     RETURN seconds_until_below(v_moments, v_limit, interval '1 day', p_now);

@@ -41,7 +41,8 @@ BEGIN
         v_sharers := lock_mailbox(p_project, p_recipient);
         v_moments := ARRAY(
             SELECT created_at FROM verification_message
-            WHERE recipient_id = ANY (v_sharers) AND is_counted AND created_at > p_now - interval '1 day'
+            WHERE recipient_id = ANY (v_sharers) AND is_counted
+              AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now)
             ORDER BY created_at DESC
             LIMIT greatest(p_limits[1], p_limits[2], p_limits[3])
         );

@@ -34,7 +34,7 @@ BEGIN
     END IF;
     SELECT count(*) INTO v_wrong FROM verification_wrongcode
     WHERE project_id = p_project AND subnet = p_subnet AND subnet <> '' AND NOT is_settled
-      AND created_at > v_since AND created_at <= p_now;
+      AND created_at > v_since AND created_at <= latest_past(p_now);
     IF v_wrong = 0 THEN
         RETURN;
     END IF;
@@ -46,7 +46,7 @@ BEGIN
     IF v_all > p_limits[2] AND NOT EXISTS (
         SELECT FROM verification_verifytoken
         WHERE project_id = p_project AND subnet = p_subnet AND subnet <> ''
-          AND created_at > p_now - v_known_for AND created_at <= p_now
+          AND created_at > p_now - v_known_for AND created_at <= latest_past(p_now)
     ) THEN
         v_tries := 1;
     END IF;
@@ -57,7 +57,7 @@ BEGIN
     SELECT count(*) INTO v_right FROM (
         SELECT FROM verification_verifytoken
         WHERE project_id = p_project AND subnet = p_subnet AND subnet <> ''
-          AND created_at > v_since AND created_at <= p_now
+          AND created_at > v_since AND created_at <= latest_past(p_now)
         LIMIT v_rights_for_one * (v_wrong - v_tries + 1)
     ) AS explaining;
     IF v_wrong < v_tries + v_right / v_rights_for_one THEN
@@ -71,7 +71,7 @@ BEGIN
     SELECT greatest(1, ceil(extract(epoch FROM min(created_at) + v_remembered - p_now))) INTO retry_after
     FROM verification_wrongcode
     WHERE project_id = p_project AND subnet = p_subnet AND subnet <> '' AND NOT is_settled
-      AND created_at > v_since AND created_at <= p_now;
+      AND created_at > v_since AND created_at <= latest_past(p_now);
 END
 $$;
 
@@ -87,13 +87,13 @@ DECLARE
     v_right integer;
 BEGIN
     SELECT count(*) INTO v_wrong FROM verification_wrongcode
-    WHERE project_id = p_project AND subnet <> '' AND NOT is_settled AND created_at > v_since AND created_at <= p_now;
+    WHERE project_id = p_project AND subnet <> '' AND NOT is_settled AND created_at > v_since AND created_at <= latest_past(p_now);
     IF v_wrong <= p_assumed THEN
         RETURN v_wrong;
     END IF;
     SELECT count(*) INTO v_right FROM (
         SELECT FROM verification_verifytoken
-        WHERE project_id = p_project AND subnet <> '' AND created_at > v_since AND created_at <= p_now
+        WHERE project_id = p_project AND subnet <> '' AND created_at > v_since AND created_at <= latest_past(p_now)
         LIMIT v_rights_for_one * (v_wrong - p_assumed)
     ) AS explaining;
     RETURN v_wrong - v_right / v_rights_for_one;

@@ -36,13 +36,13 @@ BEGIN
           AND subject IN (v_prefix, p_guard ->> 'country')
           AND (rule = v_rule OR v_rule = 'prefix' AND rule = 'conversion')
     LOOP
-        IF v_block.lifted_at IS NULL AND v_block.until > p_now THEN
+        IF v_block.lifted_at IS NULL AND v_block.until > p_now AND v_block.since <= latest_past(p_now) THEN
             UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_block.id;
             PERFORM note_guarded(p_project, p_guard, v_block.rule, v_block.figures);
             RETURN (p_guard -> 'enforce')::boolean;
         END IF;
         IF v_block.rule = v_rule THEN
-            v_since := greatest(v_since, coalesce(v_block.lifted_at, v_block.until));
+            v_since := greatest(v_since, least(coalesce(v_block.lifted_at, v_block.until), p_now));
         END IF;
     END LOOP;
 
@@ -55,6 +55,7 @@ BEGIN
       AND prefix = v_prefix
       AND verified_at IS NULL
       AND created_at > v_since
+      AND created_at <= latest_past(p_now)
       AND recipient_id <> p_recipient
       AND (is_manual = (v_rule = 'manual_prefix') OR (p_guard -> 'counts_all')::boolean);
     IF v_numbers <= v_limit THEN
@@ -117,7 +118,7 @@ BEGIN
         is_announced = false,
         lifted_at = NULL,
         lifted_by_id = NULL
-    WHERE block.lifted_at IS NOT NULL OR block.until <= p_now;
+    WHERE block.lifted_at IS NOT NULL OR block.until <= p_now OR block.since > latest_past(p_now);
     IF NOT FOUND THEN  -- somebody was faster
         UPDATE verification_guardblock SET refused = refused + p_refused
         WHERE project_id = p_project AND subject = p_subject AND rule = p_rule;
