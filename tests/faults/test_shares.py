@@ -41,6 +41,12 @@ def slow_shop(service):
         yield open_shop(service, gateway)
 
 
+@pytest.fixture(scope="module")
+def other_slow_shop(service):
+    with FakeHttpServer() as gateway:
+        yield open_shop(service, gateway)
+
+
 @pytest.fixture
 def turnstile(slow_shop):
     slow_shop.gateway.default = made = Turnstile()
@@ -81,6 +87,24 @@ def test_a_code_goes_out_while_another_projects_gateway_holds_its_share_of_the_t
     turnstile.opened.set()
     assert delivered_once(slow_shop, recipients)
     assert turnstile.most_waiting <= share_of(THREADS) + share_of(SWEEP_THREADS)
+
+
+def test_a_code_goes_out_while_the_gateways_of_two_projects_hang(shop, slow_shop, other_slow_shop, turnstile):
+    for other in (shop, slow_shop, other_slow_shop):
+        other.gateway.default = answer()
+        open_and_read(other)
+    slow_shop.gateway.default = other_slow_shop.gateway.default = turnstile
+    recipients = [(other, send_many(other)) for other in (slow_shop, other_slow_shop)]
+    wait_until(lambda: turnstile.waiting >= share_of(THREADS), "the slow gateways hold what they may")
+    open_and_read(shop)
+    assert 0 < turnstile.waiting == turnstile.asked  # before any delivery of the others' has ended
+    turnstile.opened.set()
+    for other, numbers in recipients:
+        for to in numbers:  # unconfirmed, where the gateway hung for longer than a call may take
+            wait_until(
+                lambda other=other, to=to: other.messages_to(to)[0] in ("success", "sent"), "every message is sent"
+            )
+            assert len(other.sent_to(to)) == 1
 
 
 def open_and_read(shop):

@@ -10,9 +10,9 @@ from tests.live import at_once
 from verification import sql
 from verification.models import Message
 from verification.services import dispatch, shares
-from verification.services.shares import SHARED_SECONDS, Shares, share_of
+from verification.services.shares import SHARED_SECONDS, SLOW_FOR_SECONDS, SLOW_SECONDS, Shares, share_of
 
-A, B = 1, 2
+A, B, C, D = 1, 2, 3, 4
 
 
 class Backlog:
@@ -37,14 +37,17 @@ def claim(shared, backlog, limit=100):
 @pytest.fixture
 def shared():
     """Four threads, of which one project may hold three. Both projects were delivered for just now."""
-    made = Shares(4)
+    return several(Shares(4))
+
+
+def several(made):
     for row in made.claim(2, Backlog(A, B).take):
         made.end(row)
     return made
 
 
 @pytest.mark.parametrize(
-    ("threads", "share"), [(1, 1), (2, 1), (3, 2), (4, 3), (7, 6), (8, 6), (11, 9), (16, 12), (64, 48)]
+    ("threads", "share"), [(1, 1), (2, 1), (3, 2), (4, 3), (7, 5), (8, 6), (11, 8), (16, 12), (64, 48)]
 )
 def test_a_quarter_of_the_threads_is_out_of_one_projects_reach(threads, share):
     assert share_of(threads) == share
@@ -61,7 +64,7 @@ def test_where_no_threads_are_known_there_are_no_shares():
 
 
 def test_a_project_that_holds_its_share_is_left_out(shared):
-    assert claim(shared, Backlog(A, A, A, A, A, B)) == [A, A, A, B]
+    assert claim(shared, Backlog(A, A, A, A, A)) == [A, A, A]
     assert claim(shared, Backlog(A, B, A)) == [B]
 
 
@@ -78,13 +81,80 @@ def test_a_neighbour_unheard_of_comes_before_a_project_that_holds_its_share():
 
 
 def test_of_many_projects_the_last_two_count(shared):
-    claim(shared, Backlog(*range(3, 9)))
+    for project in range(3, 9):
+        [row] = shared.claim(1, Backlog(project).take)
+        shared.end(row)
     assert claim(shared, Backlog(A, A, A, A)) == [A, A, A]
 
 
 def test_claims_at_the_same_time_do_not_exceed_the_share(shared):
     backlog = Backlog(*[A] * 16)
     assert sum(len(claimed) for claimed in at_once(16, lambda _: claim(shared, backlog, limit=1))) == 3
+
+
+def test_what_one_project_may_hold_is_measured_by_what_the_others_leave():
+    shared = several(Shares(16))
+    assert [len(claim(shared, Backlog(*[project] * 50))) for project in (A, B, C, D)] == [12, 3, 1, 0]
+
+
+def test_a_project_takes_its_first_thread_wherever_one_is_free(shared):
+    assert claim(shared, Backlog(*[A] * 5)) == [A] * 3
+    assert claim(shared, Backlog(*[B] * 5)) == [B]
+
+
+def test_without_a_free_thread_nobody_is_asked(shared):
+    claim(shared, Backlog(A, A, A, B))
+    assert shared.claim(1, lambda *_: pytest.fail("asked")) == []
+
+
+@pytest.fixture
+def passing(monkeypatch):
+    """Lets time pass for the shares."""
+    now = SimpleNamespace(seconds=shares.time.monotonic())
+    monkeypatch.setattr(shares, "time", SimpleNamespace(monotonic=lambda: now.seconds))
+    return now
+
+
+def be_slow(shared, passing, *projects):
+    for project in projects:
+        [row] = shared.claim(1, Backlog(project).take)
+        passing.seconds += SLOW_SECONDS + 0.1
+        shared.end(row)
+
+
+def test_however_many_projects_are_slow_they_leave_half_of_the_threads(passing):
+    shared = several(Shares(8))
+    be_slow(shared, passing, *range(10, 20))
+    assert len(claim(shared, Backlog(*range(10, 20), *range(10, 20)))) == 4
+    assert claim(shared, Backlog(10, A, A, A, A)) == [A, A, A]
+
+
+def test_a_delivery_that_takes_too_long_makes_its_project_slow_before_it_ends(passing):
+    shared = several(Shares(8))
+    assert claim(shared, Backlog(*[A] * 4)) == [A] * 4
+    passing.seconds += SLOW_SECONDS + 0.1
+    assert claim(shared, Backlog(A, B)) == [B]
+
+
+def test_a_project_is_quick_again_after_a_minute(passing):
+    shared = several(Shares(8))
+    be_slow(shared, passing, A)
+    assert claim(shared, Backlog(*[A] * 9)) == [A] * 4
+    passing.seconds += SLOW_FOR_SECONDS
+    other = several(Shares(8, shared.neighbours))
+    assert claim(other, Backlog(*[A] * 9)) == [A] * 6
+
+
+def test_the_sweep_knows_who_is_slow_at_the_woken_threads(passing):
+    woken = several(Shares(8))
+    be_slow(woken, passing, A)
+    assert claim(Shares(8, woken.neighbours), Backlog(*[A] * 9)) == [A] * 4
+
+
+def test_a_single_slow_project_has_all_threads(passing):
+    lone = Shares(4)
+    be_slow(lone, passing, A)
+    assert claim(lone, Backlog(*[A] * 5), limit=4) == [A] * 4
 
 
 def test_what_was_claimed_before_the_database_went_away_is_not_lost(shared):
