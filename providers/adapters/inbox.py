@@ -26,6 +26,7 @@ class InboxMessage:
     language: str
     project: str
     at: str
+    id: int = 0  # the message's, by which the panel knows whose it is
 
 
 def read(memory: base.Memory) -> list[InboxMessage]:
@@ -48,6 +49,7 @@ class Adapter(base.Adapter):
             subject=message.subject,
             language=message.language,
             project=message.project,
+            id=message.id,
             at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         )
         try:

@@ -6,7 +6,8 @@ import pytest
 from django.urls import reverse
 from redis.exceptions import ConnectionError as StoreAway
 
-from verification.models import Provider
+from tests.admin.rows import a_message
+from verification.models import Message, Project, Provider, Recipient
 from verification.services.memory import ProviderMemory
 
 pytestmark = pytest.mark.django_db
@@ -42,12 +43,22 @@ def test_a_projects_inbox_is_its_members(panel):
 
 def test_a_system_inbox_shows_each_member_their_own_projects(panel):
     box = Provider.objects.create(channel="sms", type="inbox", name="Box of all")
-    keep(box, code="111111", project="Ours", at="2026-01-01T00:00:01.000Z")
-    keep(box, code="222222", project="Theirs", at="2026-01-01T00:00:02.000Z")
+    foreign = a_message(panel.other, Recipient.objects.create(project=panel.other, address="+4915112345679"))
+    keep(box, code="111111", id=panel.rows[Message].pk, at="2026-01-01T00:00:01.000Z")
+    keep(box, code="222222", id=foreign.pk, at="2026-01-01T00:00:02.000Z")
     keep(box, code="333333", project="", at="2026-01-01T00:00:03.000Z")
     assert codes(panel, "owner") == ["111111"]
     assert codes(panel, "stranger") == ["222222"]
     assert codes(panel, "root") == ["333333", "222222", "111111"]
+
+
+def test_a_name_that_somebody_gave_up_shows_nothing_of_theirs(panel):
+    box = Provider.objects.create(channel="sms", type="inbox", name="Box of all")
+    keep(box, code="111111", project="Ours", id=panel.rows[Message].pk)
+    Project.objects.filter(pk=panel.project.pk).update(name="Renamed")
+    Project.objects.filter(pk=panel.other.pk).update(name="Ours")
+    assert codes(panel, "stranger") == []
+    assert codes(panel, "owner") == ["111111"]
 
 
 def test_the_newest_of_all_inboxes_comes_first(panel):

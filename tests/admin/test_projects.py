@@ -1,6 +1,7 @@
 """The project's page: its fields, what is cleaned, what is warned of."""
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -8,7 +9,7 @@ from django.urls import reverse
 from tests.admin.rows import values_on
 from verification.admin.projects import ProjectAdmin
 from verification.admin.tabs import in_tabs
-from verification.models import Message, Project
+from verification.models import Membership, Message, Project
 from verification.services import deletion
 from verification.services.projects import SECRETS, SETTABLE, challenge_secret_of
 from verification.services.webhook_secrets import live_webhook_secrets
@@ -169,3 +170,23 @@ def test_a_name_that_phones_make_a_link_of_leads_to_the_projects_site(panel):
     assert panel.project.name == "Ours"
     change(panel, name="shop.example", site_url="https://shop.example/")
     assert panel.project.name == "shop.example"
+
+
+def test_a_new_name_tells_nothing_of_other_tenants(panel):
+    change(panel, name="Theirs")
+    assert panel.project.name == "Theirs"
+
+
+def test_two_projects_of_one_member_have_two_names(panel):
+    second = Project.objects.create(name="Second")
+    Membership.objects.create(project=second, user=User.objects.get(username="owner"))
+    response = change(panel, name="Second")
+    assert "already exists" in str(response.context["adminform"].form.errors["name"])
+    assert panel.project.name == "Ours"
+
+
+def test_a_superuser_gives_no_name_twice(panel):
+    page = reverse("admin:verification_project_add")
+    client = panel.as_("root")
+    response = client.post(page, values_on(client, page) | {"name": "Theirs"})
+    assert "already exists" in str(response.context["adminform"].form.errors["name"])

@@ -213,3 +213,17 @@ def test_in_production_a_secret_for_tests_is_refused(project, settings):
     settings.IS_EMBEDDED = False
     with pytest.raises(CommandError, match="is for tests and lets everybody pass"):
         run("setproject", str(project.id), *values)
+
+
+def test_a_name_that_two_projects_have_is_answered_with_their_ids():
+    first, second = (Project.objects.create(name="Shop") for _ in range(2))
+    with pytest.raises(CommandError, match=f"Give an id: {first.pk}, {second.pk}"):
+        run("issuekey", "Shop", "--kind", "api")
+    assert run_json("issuekey", str(second.pk), "--kind", "api")["api_key"]
+
+
+def test_setproject_gives_no_name_twice():
+    run("createproject", "Shop")
+    run("createproject", "Bank")
+    with pytest.raises(CommandError, match="already exists. Take another"):
+        run("setproject", "Bank", "name=Shop")

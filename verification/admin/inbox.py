@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 from providers.adapters.inbox import InboxMessage, read
 from verification.admin.display import ago, channel_icon
 from verification.admin.scoping import own_projects
-from verification.models import ChannelType, Provider
+from verification.models import ChannelType, Message, Provider
 from verification.services.memory import ProviderMemory
 from verification.services.providers import is_known
 
@@ -64,13 +64,15 @@ def _providers(request: HttpRequest) -> list[Provider]:
 
 
 def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
-    """The newest first. A message in a system inbox names its project, which must be one of the user's."""
-    names = set(own_projects(request.user).values_list("name", flat=True))
-    sees_all = request.user.is_superuser
+    """The newest first. Of a message in a system inbox the row must be of one of the user's projects."""
     kept: list[InboxMessage] = []
     for provider in providers:
         found = read(ProviderMemory(provider.pk))
-        kept += [message for message in found if sees_all or not provider.is_system or message.project in names]
+        if provider.is_system and not request.user.is_superuser:
+            theirs = Message.objects.filter(pk__in=[each.id for each in found], project__in=own_projects(request.user))
+            mine = set(theirs.values_list("pk", flat=True))
+            found = [each for each in found if each.id in mine]
+        kept += found
     return sorted(kept, key=lambda message: message.at, reverse=True)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from verification.admin.fields import LinesField, cleaned
 from verification.errors import Misuse
+from verification.models import Project
 from verification.services.lists import clean_country
 from verification.services.networks import clean_network
 from verification.services.platform import CEILINGS, require_below_ceiling
@@ -19,6 +21,7 @@ from verification.services.projects import (
     clean_domain,
     clean_origin,
     judge_challenge,
+    require_free_name,
     seal_challenge_secret,
 )
 from verification.services.texts import clean_language, judge_name
@@ -69,6 +72,16 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         help_text="Of the account at the provider; ALTCHA needs none. It is stored encrypted and not shown again. Left"
         " empty, what is stored stays.",
     )
+
+    neighbours: QuerySet[Project] = Project.objects.none()  # what the user sees, among which names are told apart
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        try:
+            require_free_name(name, among=self.neighbours, but=self.instance)
+        except Misuse as error:
+            raise forms.ValidationError(str(error)) from None
+        return name
 
     def clean(self) -> dict[str, Any]:
         cleaned_data: dict[str, Any] = super().clean() or self.cleaned_data

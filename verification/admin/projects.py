@@ -19,7 +19,7 @@ from verification.admin.display import code, flag_of, label, page_link, time_of,
 from verification.admin.fallbacks import FallbackInline
 from verification.admin.keys import COPY_NOW, LIFETIMES
 from verification.admin.project_form import ProjectForm
-from verification.admin.scoping import ScopedInline, Who
+from verification.admin.scoping import ScopedInline, Who, own_projects
 from verification.admin.tabs import HEADING
 from verification.admin.testevents import TestEventAdmin
 from verification.errors import Misuse
@@ -190,6 +190,11 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
         """A project that the operator has stopped is not for its members to start again."""
         return self.readonly_fields if request.user.is_superuser else (*self.readonly_fields, "is_enabled")
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.neighbours = own_projects(request.user)
+        return form
 
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
         return self.inlines if obj else ()

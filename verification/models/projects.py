@@ -69,7 +69,7 @@ class Project(models.Model):
     """One tenant. Its fields are the defaults and limits that the panel and ``setproject`` set."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    name = models.CharField(max_length=100, unique=True, help_text="Messages carry it.")
+    name = models.CharField(max_length=100, help_text="Messages carry it.")
     is_enabled = models.BooleanField(
         default=True, help_text="A disabled project's keys answer 401 and nothing of it is sent."
     )

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
+from django.db.models import QuerySet
 
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.errors import AddressBlocked
@@ -108,6 +109,7 @@ SETTABLE_GROUPS = {
     ),
 }
 SETTABLE = tuple(name for names in SETTABLE_GROUPS.values() for name in names)
+SHOWN_IDS = 5  # of projects that have one name
 SECRETS = ("challenge_secret",)  # of those, what is stored encrypted and never shown
 
 _ANDROID_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
@@ -145,6 +147,7 @@ def create_project(*, name: str, owner: User | None = None) -> NewProject:
 
     Raises :class:`Misuse`.
     """
+    require_free_name(name, among=Project.objects.all())
     project = Project(name=name)
     _save(project)
     if owner is not None:
@@ -163,10 +166,23 @@ def find_project(id_or_name: str) -> Project:
     match = models.Q(name=id_or_name)
     if id_or_name.isascii() and id_or_name.isdigit():
         match |= models.Q(pk=int(id_or_name))
-    found = list(Project.objects.filter(match, deleted_at=None)[:2])
+    found = list(Project.objects.filter(match, deleted_at=None).order_by("pk")[:SHOWN_IDS])
     if len(found) == 1:
         return found[0]
-    raise Misuse(f"There is no project {id_or_name!r}." if not found else f"{id_or_name!r} names two projects.")
+    if not found:
+        raise Misuse(f"There is no project {id_or_name!r}.")
+    ids = ", ".join(str(project.pk) for project in found)
+    raise Misuse(f"{id_or_name!r} names more than one project. Give an id: {ids}.")
+
+
+def require_free_name(name: str, *, among: QuerySet[Project], but: Project | None = None) -> None:
+    """Raises :class:`Misuse` where one of these projects has the name.
+
+    Names are told apart among what one person sees. Over all projects the refusal would tell tenants of each other.
+    """
+    same = among.filter(name=name, deleted_at=None)
+    if (same.exclude(pk=but.pk) if but else same).exists():
+        raise Misuse(f"A project named {name!r} already exists. Take another name.")
 
 
 def set_project(*, project: Project, values: Mapping[str, str]) -> None:
@@ -181,6 +197,8 @@ def set_project(*, project: Project, values: Mapping[str, str]) -> None:
         setattr(project, name, seal_challenge_secret(project, text) if is_secret else _read(name, text))
         if name in CEILINGS:
             _below_ceiling(name, getattr(project, name))
+    if "name" in values:
+        require_free_name(project.name, among=Project.objects.all(), but=project)
     judge_challenge(project)
     _save(project)
 
