@@ -17,7 +17,9 @@ pytestmark = pytest.mark.django_db
 
 def test_createproject_prints_what_is_shown_only_once():
     made = run_json("createproject", "Shop")
-    assert set(made) == {"project", "api_key", "secret_key", "webhook_secret"}
+    assert set(made) == {"project", "api_key", "api_key_id", "secret_key", "secret_key_id", "webhook_secret"}
+    assert authenticate(made["api_key"]).key_id == made["api_key_id"]
+    assert authenticate(made["secret_key"]).key_id == made["secret_key_id"]
     assert authenticate(made["api_key"]).project.id == made["project"]
     assert authenticate(made["secret_key"]).kind == "secret"
     assert made["webhook_secret"].startswith("whsec_")

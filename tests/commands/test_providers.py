@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from tests.commands.running import run, run_json
 from verification.management.commands import sendtest
 from verification.models import Message, Provider
-from verification.services.providers import stored_secrets
+from verification.services.providers import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
 GATEWAY = ("--channel", "sms", "--type", "http", "--name", "Gateway", "--set", "url=https://sms.example/send")
@@ -22,6 +22,15 @@ def test_addprovider_makes_the_channel_too():
     assert (provider.project_id, provider.priority) == (project, 5)
     assert provider.settings["url"] == "https://sms.example/send"
     assert provider.project.channels.get().type == "sms"
+
+
+def test_addprovider_tells_the_webhook_address_of_a_service_that_reports_back():
+    made = run_json("addprovider", "--system", *GATEWAY)
+    assert made["hook_url"] == hook_url(Provider.objects.get(pk=made["provider"]))
+    assert "/hooks/" in run("addprovider", "--system", *GATEWAY)
+    assert "hook_url" not in run_json(
+        *("addprovider", "--system", "--channel", "sms", "--type", "inbox", "--name", "Box")
+    )
 
 
 def test_addprovider_adds_a_system_provider():

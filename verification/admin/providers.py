@@ -23,7 +23,7 @@ from unfold.widgets import (
 )
 
 from providers import registry
-from providers.base import Adapter, Setting, SettingKind
+from providers.base import Setting, SettingKind
 from providers.errors import SettingsInvalid
 from verification.admin.breakers import state_label
 from verification.admin.connecting import ConnectingAdmin
@@ -42,6 +42,7 @@ from verification.services.providers import (
     check_provider,
     hook_url,
     is_known,
+    reports_back,
     require_room,
     store_settings,
     stored_secrets,
@@ -330,10 +331,6 @@ def kept_secrets(provider: Provider) -> set[str]:
 
 def can_be_forgotten(setting: Setting, kept: set[str]) -> bool:
     return setting.name in kept and not setting.required
-
-
-def reports_back(adapter: type[Adapter]) -> bool:
-    return adapter.parse_hook is not Adapter.parse_hook
 
 
 def what_is_added(choice: dict[str, Any]) -> str:

@@ -83,6 +83,11 @@ def forget_providers() -> None:
     _live.clear()
 
 
+def reports_back(adapter: type[Adapter]) -> bool:
+    """Whether the service calls us, and so has to be told the provider's :func:`hook_url`."""
+    return adapter.parse_hook is not Adapter.parse_hook
+
+
 def is_known(provider_type: str) -> bool:
     """Whether this installation runs the adapter; a provider of one that it has not, or not any more, is left alone."""
     try:

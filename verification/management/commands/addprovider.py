@@ -13,7 +13,7 @@ from verification.management.base import WatchwordCommand, read_value, whole
 from verification.models import ChannelType
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.projects import find_project
-from verification.services.providers import add_provider
+from verification.services.providers import add_provider, hook_url, reports_back
 
 MAX_PRIORITY = 2**31 - 1  # what its column holds
 
@@ -69,7 +69,12 @@ class Command(WatchwordCommand):
             priority=options["priority"],
         )
         text = f"Provider {provider.pk} ({provider.name}) serves {provider.channel} of {owner or 'every project'}."
-        self.show({"provider": provider.pk}, text, as_json=json)
+        data: dict[str, Any] = {"provider": provider.pk}
+        if reports_back(registry.adapter_class(provider.type)):
+            data["hook_url"] = hook_url(provider)
+            text += f"\nWebhook address, to enter at the service where it is to report: {data['hook_url']}"
+            text += "\nIt holds a secret, so keep it out of the logs of your proxy."
+        self.show(data, text, as_json=json)
 
 
 def read_settings(texts: list[str]) -> dict[str, str]:

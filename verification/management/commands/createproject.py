@@ -14,6 +14,7 @@ from django.db.models import Q
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
+from verification.models import ApiKey, KeyKind
 from verification.services.projects import create_project
 
 PASSWORD_BYTES = 12
@@ -41,15 +42,18 @@ class Command(WatchwordCommand):
     def handle(self, *, name: str, owner: str | None, json: bool, **_: Any) -> None:
         user, password = find_or_make_user(owner) if owner else (None, None)
         new = create_project(name=name, owner=user)
+        ids = dict(ApiKey.objects.filter(project=new.project).values_list("kind", "pk"))
         data: dict[str, Any] = {
             "project": new.project.pk,
             "api_key": new.api_key,
+            "api_key_id": ids[KeyKind.API],
             "secret_key": new.secret_key,
+            "secret_key_id": ids[KeyKind.SECRET],
             "webhook_secret": new.webhook_secret,
         }
         shown = [
-            ("API key", new.api_key),
-            ("Secret key", new.secret_key),
+            (f"API key {ids[KeyKind.API]}", new.api_key),
+            (f"Secret key {ids[KeyKind.SECRET]}", new.secret_key),
             ("Webhook secret", new.webhook_secret),
         ]
         if password:
@@ -57,7 +61,8 @@ class Command(WatchwordCommand):
             shown.append((f"Password of {owner}", password))
         text = (
             f"Project {new.project.pk} ({name}) is made. Keep these, they are not shown again:\n\n{aligned(shown)}\n\n"
-            "It has no channel yet: add a provider in the panel or with addprovider."
+            "The numbers are what revokekey takes.\n"
+            "The project has no channel yet: add a provider in the panel or with addprovider."
         )
         self.show(data, text, as_json=json)
 
