@@ -95,9 +95,10 @@ def fresh_memory(request):
         yield
         return
     from verification.api import middleware
-    from verification.services import challenges, dispatch, keys, limits, providers
+    from verification.services import challenges, decisions, dispatch, keys, limits, providers
 
     challenges._failures.clear()
+    decisions.limits_reached.forget()
     keys._callers.clear()
     keys._live_keys.clear()
     dispatch.recent_projects.clear()
@@ -177,6 +178,16 @@ def api(client, project):
     from tests.api.calls import Api
 
     return Api(client, project.api_key, project.secret_key)
+
+
+@pytest.fixture
+def long_second(monkeypatch):
+    """The limits of a second count over an hour: on a busy machine two requests may take longer than a second."""
+    from limits import RateLimitItemPerHour
+
+    from verification.services import limits
+
+    monkeypatch.setattr(limits, "RateLimitItemPerSecond", RateLimitItemPerHour)
 
 
 @pytest.fixture

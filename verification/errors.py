@@ -89,6 +89,7 @@ _OUTCOMES = {
         "The session's five sends are used up. Its last code holds until the session ends.",
     ),
     "too_many_sends": ("too_many_sends", "Too many codes were sent to this recipient."),
+    "channel_timeout": ("channel_timeout", "A code was sent over this channel within the last 60 seconds."),
     "challenge_used": ("challenge_failed", "The answer to the challenge was used before. Solve a new one."),
     "suppressed": ("recipient_not_allowed", "Nothing can be sent to this recipient."),
     "guarded": ("recipient_not_allowed", "Nothing can be sent to this recipient."),

@@ -458,15 +458,15 @@ def test_a_mailbox_is_never_sent_more_than_its_limit(project):
 # --- a project's requests in a second --------------------------------------------------------------------------------
 
 
-def test_creates_and_manual_sends_of_a_second_count_together(api, project):
+def test_creates_and_manual_sends_of_a_second_count_together(api, project, long_second):
     project.set(requests_per_second=2)
     answers = [api.create(send=False), api.manual_send(), api.create(send=False)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert problem(answers[2]) == (429, "rate_limited")
-    assert answers[2]["Retry-After"] == "1"
+    assert int(answers[2]["Retry-After"]) >= 1
 
 
-def test_a_request_over_the_limit_of_a_second_writes_nothing(api, project):
+def test_a_request_over_the_limit_of_a_second_writes_nothing(api, project, long_second):
     project.set(requests_per_second=1)
     api.create()
     api.manual_send()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
@@ -21,7 +23,7 @@ from verification.admin.scoping import ProjectFilter, ScopedInline
 from verification.admin.traffic import CreatedFilter, NewestFirstAdmin
 from verification.errors import Misuse
 from verification.models import Membership, Recipient, Subscription
-from verification.services import forgetting
+from verification.services import forgetting, recipient_limits
 
 
 class SubscriptionInline(ScopedInline):
@@ -52,8 +54,19 @@ class RecipientAdmin(NewestFirstAdmin):
     fieldsets = (
         (None, {"fields": ("masked", "project", "language")}),
         ("Reached", {"fields": ("shown_verified", "verified_when", "shown_reached", "created_when", "traffic")}),
+        ("Limits now", {"fields": ("sends", "wrong_codes", "pause")}),
     )
-    readonly_fields = ("masked", "shown_verified", "verified_when", "shown_reached", "created_when", "traffic")
+    readonly_fields = (
+        "masked",
+        "shown_verified",
+        "verified_when",
+        "shown_reached",
+        "created_when",
+        "traffic",
+        "sends",
+        "wrong_codes",
+        "pause",
+    )
     created_when = time_of("created_at", "First seen")
     verified_when = time_of("verified_at", "Last verified")
     shown_verified = channel_of("verified_channel", "Last verified over")
@@ -158,9 +171,37 @@ class RecipientAdmin(NewestFirstAdmin):
     def verified(self, recipient: Recipient) -> str:
         return display.recent(recipient.verified_at)
 
+    @admin.display(description="Codes sent")
+    def sends(self, recipient: Recipient) -> str:
+        return _told(recipient, "codes sent")
+
+    @admin.display(description="Wrong codes")
+    def wrong_codes(self, recipient: Recipient) -> str:
+        return _told(recipient, "wrong codes")
+
+    @admin.display(description="60 seconds between two")
+    def pause(self, recipient: Recipient) -> str:
+        blocked = recipient_limits.blocked_channels(recipient)
+        return ", ".join(f"{channel}: the next at {_clock(end)}" for channel, end in blocked) or "None running"
+
     @admin.display(description="Messages, last 24 hours")
     def traffic(self, recipient: Recipient) -> int:
         return recipient.messages.filter(created_at__gte=timezone.now() - timedelta(days=1)).count()
+
+
+def _told(recipient: Recipient, what: str) -> str:
+    """A line for each limit; one that is used up says when the next is allowed."""
+    lines = []
+    for each in recipient_limits.standings(recipient):
+        if each.what == what:
+            used = f"{each.used:,} of {each.limit:,} in {each.window}"
+            text = display.label(f"{used}, free at {_clock(each.free_at)}", "danger") if each.free_at else used
+            lines.append((text,))
+    return format_html_join(SafeString("<br>"), "{}", lines) or "No limit"
+
+
+def _clock(moment: datetime) -> str:
+    return f"{timezone.localtime(moment):%H:%M:%S} UTC"
 
 
 def may_see_addresses(user: Any, recipient: Recipient | None) -> bool:

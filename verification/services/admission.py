@@ -15,6 +15,7 @@ from verification.services.configuration import ChannelConfig, ProjectConfig
 from verification.services.limits import network_of
 
 STOPPED_RETRY_SECONDS = 60
+RECIPIENT_LIMITS = ("too_many_sends", "session_sends", "too_many_attempts", "channel_timeout", "suppressed")
 NOWHERE = "no country"  # satellite and other networks that belong to none
 
 
@@ -56,6 +57,8 @@ def refused(project: ProjectConfig, outcome: str, retry_after: int | None, *, to
         found.decision = _decision(project, "daily_budget", channel or "", {"budget": budget})
     elif outcome == "over_platform_limit":
         found.decision = _decision(project, "platform_recipient_limit", mask(to), {"retry_after": retry_after})
+    elif outcome in RECIPIENT_LIMITS:
+        found.decision = _decision(project, outcome, mask(to), {"retry_after": retry_after} if retry_after else {})
     return found
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 
 from django.db import DatabaseError, InterfaceError
 
@@ -19,10 +21,14 @@ SUBJECT_MAX_LENGTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a rule is written for owners: its name, and what its line in the log means."""
+    """How a rule is written for owners: its name, and what its line in the log means.
+
+    ``is_limit``: callers run into it by repeating themselves, so it is counted in memory and written now and then.
+    """
 
     title: str
     meaning: str
+    is_limit: bool = False
 
 
 RULES = {
@@ -38,6 +44,29 @@ RULES = {
     ),
     "platform_recipient_limit": Rule(
         "Too many SMS to one person", "All projects together have sent this recipient as many SMS as a day allows."
+    ),
+    "too_many_sends": Rule(
+        "Too many codes to one person", "The project's limits of sends to one recipient were used up.", is_limit=True
+    ),
+    "session_sends": Rule("Too many sends of one session", "The five sends of a session were used up.", is_limit=True),
+    "too_many_attempts": Rule(
+        "Too many wrong codes of one person",
+        "So many wrong codes were entered that no further code is sent for now.",
+        is_limit=True,
+    ),
+    "channel_timeout": Rule(
+        "60 seconds not over", "A code was asked for again within 60 seconds, over the same channel.", is_limit=True
+    ),
+    "suppressed": Rule(
+        "Suppressed", "The recipient is on the suppression list, after a bounce or an opt-out.", is_limit=True
+    ),
+    "client_address": Rule(
+        "Too many sessions from one address",
+        "One client address opened more sessions than allowed. If it is your own server's, list it in the project.",
+        is_limit=True,
+    ),
+    "requests_per_second": Rule(
+        "Too many requests in a second", "The project's limit of requests in a second was reached.", is_limit=True
     ),
     "prefix": Rule(
         GuardRule.PREFIX.label, "More unverified numbers of one prefix than allowed: the mark of SMS pumping."
@@ -64,8 +93,54 @@ RULES = {
 }
 
 
-def note(*, project_id: int, rule: str, subject: str, figures: Mapping[str, object], is_refusal: bool = True) -> None:
-    """Count one decision of ``rule``, best one of :data:`RULES`, about ``subject`` in this hour's row.
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """The arguments of :func:`note` for one refusal. Two are the same decision whatever their figures."""
+
+    project_id: int
+    rule: str
+    subject: str
+    figures: Mapping[str, object] = field(compare=False)
+
+
+class Tally:
+    """Counts refusals that callers repeat at will, and hands them out to be written once in five seconds at most.
+
+    So a flood costs each process a few statements, whatever it sends. What came after the last writing waits for the
+    next refusal by a limit, and is lost if the process ends before.
+    """
+
+    EVERY_SECONDS = 5.0
+    SUBJECTS_AT_ONCE = 50  # a writing takes some milliseconds of the request that happens to be its turn
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        self.counts: dict[Noted, int] = {}
+        self.due_at = 0.0
+
+    def add(self, decision: Noted) -> list[tuple[Noted, int]]:
+        """Count one. Returns what is to be written now, with how often: mostly nothing."""
+        with self.lock:
+            if decision not in self.counts and len(self.counts) >= self.SUBJECTS_AT_ONCE:
+                decision = replace(decision, subject="others", figures={})
+            self.counts[decision] = self.counts.get(decision, 0) + 1
+            if time.monotonic() < self.due_at:
+                return []
+            self.due_at = time.monotonic() + self.EVERY_SECONDS
+            due, self.counts = self.counts, {}
+            return list(due.items())
+
+
+limits_reached = Tally()
+
+
+def note(
+    *, project_id: int, rule: str, subject: str, figures: Mapping[str, object], is_refusal: bool = True, times: int = 1
+) -> None:
+    """Count one decision, or ``times``, of ``rule``, best one of :data:`RULES`, about ``subject`` in this hour's row.
 
     ``subject`` is what an owner may read: a prefix, a country, a client network, a recipient through
     :func:`verification.addresses.mask`. ``figures`` is JSON: what the rule saw, and its limit; the last ones are kept.
@@ -78,7 +153,7 @@ def note(*, project_id: int, rule: str, subject: str, figures: Mapping[str, obje
         rule=rule,
         subject=subject[:SUBJECT_MAX_LENGTH],
         country="",
-        refused=int(is_refusal),
+        refused=times if is_refusal else 0,
         figures=sql.json(figures),
     )
 
@@ -90,7 +165,12 @@ def note_refusal(refusal: Refusal) -> None:
     """
     if refusal.decision is None:
         return
+    decision = Noted(**refusal.decision)
+    due = [(decision, 1)]
+    if decision.rule in RULES and RULES[decision.rule].is_limit:
+        due = limits_reached.add(decision)
     try:
-        note(**refusal.decision)
+        for each, times in due:
+            note(**asdict(each), times=times)
     except (DatabaseError, InterfaceError) as error:
-        log.warning("A decision of rule %s was not noted: %s", refusal.decision["rule"], type(error).__name__)
+        log.warning("A decision of rule %s was not noted: %s", decision.rule, type(error).__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -53,17 +52,6 @@ class SessionSettings:
     challenge: ChallengeConfig | None
 
 
-class ChannelBlocked(Refusal):
-    """The channel's 60-second block still runs for this recipient."""
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(
-            "channel_timeout",
-            "A code was sent over this channel within the last 60 seconds.",
-            retry_after=retry_after,
-        )
-
-
 def create_session(
     *,
     project: ProjectConfig,
@@ -97,8 +85,7 @@ def create_session(
         raise too_many
     row = _open(project, address, channel_type, channels, passed, send=send, accept_language=accept_language)
     if row.outcome == "renew":
-        with contextlib.suppress(ChannelBlocked):
-            _send(project, find_open(project, row.session_id), project.channels[row.sent_to])
+        _renew(project, row)
         row = _open(project, address, channel_type, channels, None, send=False, accept_language=accept_language)
     if row.outcome == "too_many_attempts" and not is_test and challenge_token is None:
         challenges.ask(project)
@@ -160,6 +147,15 @@ def _open(
         waits=sql.json(project.fallback),
         guard=guard.case_of(project, address.text, address.country),
     )
+
+
+def _renew(project: ProjectConfig, row: Any) -> None:
+    """Send a new code of the session, unless another caller did so since."""
+    try:
+        _send(project, find_open(project, row.session_id), project.channels[row.sent_to])
+    except Refusal as refusal:
+        if refusal.problem_code != "channel_timeout":
+            raise
 
 
 def resend_code(
@@ -281,8 +277,6 @@ def _send(
             "The user has to start this messenger's bot first; the code goes out as soon as they do.",
             link=bot_link(channel, session.link_payload) or channel.link,
         )
-    if row.outcome == "channel_timeout":
-        raise ChannelBlocked(row.retry_after)
     if row.outcome == "too_many_attempts" and may_ask:
         challenges.ask(project)
     if row.outcome != "queued":

@@ -25,9 +25,9 @@ BEGIN
                SELECT count(*) FROM verification_decision AS other
                WHERE other.project_id = p_project AND other.rule = p_rule AND other.hour = v_hour
            ) THEN p_subject ELSE 'others' END,
-           p_country, v_hour, 1, p_refused, p_figures, v_now, v_now
+           p_country, v_hour, greatest(p_refused, 1), p_refused, p_figures, v_now, v_now
     ON CONFLICT (project_id, rule, hour, subject, country) DO UPDATE SET
-        count = noted.count + 1,
+        count = noted.count + greatest(p_refused, 1),
         refused = noted.refused + excluded.refused,
         figures = CASE WHEN excluded.figures = '{}' THEN noted.figures ELSE excluded.figures END,
         last_at = CASE WHEN excluded.last_at < noted.last_at + v_coarse THEN noted.last_at ELSE excluded.last_at END;
