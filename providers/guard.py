@@ -29,6 +29,7 @@ Resolver = Callable[[str, int, float], Sequence[str]]
 
 MAX_URL_LENGTH = 2048
 NOT_PUBLIC = "the address is not a public one"
+MAX_NAME_LENGTH, MAX_LABEL_LENGTH = 253, 63  # characters of a host name and of its parts (RFC 1035)
 PUBLIC_PORTS = frozenset({443, 8443})
 
 # Not asked of ``ipaddress.is_global``: it calls NAT64, 6to4, ::127.0.0.1, fec0:: and multicast global.
@@ -127,7 +128,12 @@ def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
         return
     if not host:
         raise AddressBlocked("the host name is missing")
-    if len(host) > 253 or not _NAME.fullmatch(host):
+    if len(host) > MAX_NAME_LENGTH or any(len(label) > MAX_LABEL_LENGTH for label in host.split(".")):
+        raise AddressBlocked(
+            f"the host name is too long: at most {MAX_NAME_LENGTH} characters are possible, and {MAX_LABEL_LENGTH} from"
+            " one dot to the next"
+        )
+    if not _NAME.fullmatch(host):
         raise AddressBlocked("the host name cannot be read (a dot at the end is not accepted)")
     if "." not in host and not allowed:
         raise AddressBlocked("the host name must have a domain")

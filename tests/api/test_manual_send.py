@@ -311,12 +311,17 @@ def test_a_callback_url_that_is_no_public_https_address_is_a_wrong_field(api, se
     assert not Message.objects.exists()
 
 
+TOO_LONG = "The host name is too long: at most 253 characters are possible, and 63 from one dot to the next."
+
+
 @pytest.mark.parametrize(
     ("url", "detail"),
     [
         ("shop.example.com/hook", "The URL must start with https://."),
         ("https:///hook", "The host name is missing."),
         ("https://10.0.0.1/hook", "The address is not a public one."),
+        (f"https://{'a.' * 130}example.com/hook", TOO_LONG),
+        (f"https://{'a' * 64}.example.com/hook", TOO_LONG),
     ],
 )
 def test_it_says_what_is_wrong_with_a_callback_url(api, url, detail):

@@ -4,6 +4,7 @@ The widget comes from npm (see .ci/run); the page is served with the content sec
 """
 
 import http.server
+import re
 import threading
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import factories
+from tests.conftest import ROOT
 from verification.models import Session
 
 pytestmark = [
@@ -47,6 +49,24 @@ document.querySelector("main").append(widget);
 """
 
 
+# The guide's own function, tried twice and then with a puzzle that is not there.
+GUIDE = (ROOT / "docs" / "integrate.md").read_text()
+[SOLVE] = re.findall(r'altcha\.min\.js"></script>\n<script type="module">\n(.*?)</script>', GUIDE, re.DOTALL)
+SOLVING = (
+    SOLVE
+    + """
+const { challenge } = await fetch("%(service)s/session/settings", { headers: { "x-api-key": "%(api_key)s" } })
+  .then((answer) => answer.json());
+const said = [];
+for (const api_key of [challenge.api_key, challenge.api_key, "%(service)s/nowhere"]) {
+  said.push(await solve({ api_key }).then((answer) => `solved ${answer.length > 100}`, (error) => error.message));
+}
+const left = document.querySelectorAll("altcha-widget").length;
+document.querySelector("output").textContent = [...said, `${left} widgets`].join("; ");
+"""
+)
+
+
 class Shop(http.server.BaseHTTPRequestHandler):
     """Serves ``files``: the path, its type and its content."""
 
@@ -74,10 +94,12 @@ def shop(live_server, settings):
     settings.BASE_URL = live_server.url
     settings.ALTCHA_COST = 100
     project = factories.project(challenge_mode="always")
-    script = SCRIPT % {"service": live_server.url, "api_key": project.api_key}
+    given = {"service": live_server.url, "api_key": project.api_key}
     files = {
         "/": ("text/html", PAGE.encode()),
-        "/shop.js": ("text/javascript", script.encode()),
+        "/shop.js": ("text/javascript", (SCRIPT % given).encode()),
+        "/form": ("text/html", PAGE.replace("<main>", "<form></form><main>").replace("shop.js", "form.js").encode()),
+        "/form.js": ("text/javascript", (SOLVING % given).encode()),
         "/altcha.min.js": ("text/javascript", WIDGET.read_bytes()),
     }
     handler = partial(Shop, files, POLICY.format(service=live_server.url))
@@ -97,3 +119,11 @@ def test_the_widgets_answer_opens_a_session(shop, browser_page):
     assert page.inner_text("output") == session.id
     assert session.is_challenged
     assert complaints == []
+
+
+def test_the_guides_solve_settles_also_on_failure_and_leaves_no_widget_behind(shop, browser_page):
+    page, _ = browser_page
+    page.goto(f"{shop}/form")
+    page.wait_for_selector("output:not(:empty)", state="attached")
+    told = "solved true; solved true; The check did not work. Try again.; 0 widgets"
+    assert page.inner_text("output") == told

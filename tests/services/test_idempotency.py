@@ -25,8 +25,13 @@ def test_the_same_request_has_one_effect_and_one_answer(api, outbox):
     first = api.manual_send(code="0042", headers=KEY)
     second = api.manual_send(code="0042", headers=KEY)
     assert second.status_code == 200
-    assert second.data == first.data
+    assert second.content == first.content
     assert len(outbox.messages) == 1
+
+
+def test_an_answer_that_is_given_again_says_so(api):
+    told = [api.manual_send(headers=KEY).headers.get("Idempotency-Replayed") for _ in range(2)]
+    assert told == [None, "true"]
 
 
 def test_a_drawn_code_comes_back_in_the_same_envelope(api):

@@ -18,6 +18,8 @@ from verification.errors import Refusal
 from verification.services import messages
 from verification.services.idempotency import answer_once
 
+REPLAYED_HEADER = "Idempotency-Replayed"
+
 
 class ManualSendView(SecretKeyView):
     @operations.send_manual
@@ -51,7 +53,11 @@ class ManualSendView(SecretKeyView):
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
             return json_response(send())
-        return json_response(answer_once(caller=caller, key=key, body=body, execute=send))
+        answer = answer_once(caller=caller, key=key, body=body, execute=send)
+        response = json_response(answer.body)
+        if answer.is_replayed:
+            response[REPLAYED_HEADER] = "true"
+        return response
 
 
 class ManualMessageView(SecretKeyView):

@@ -301,7 +301,15 @@ that it arrived: read the status at manual/message, or have it sent to `callback
             "callback_url": "https://shop.example/watchword",
         },
     },
-    parameters=[IDEMPOTENCY_KEY],
+    parameters=[
+        IDEMPOTENCY_KEY,
+        response_header(
+            "Idempotency-Replayed",
+            {"type": "string", "const": "true"},
+            "Present only where this is the answer of an earlier request with the same `Idempotency-Key`.",
+            statuses=[200],
+        ),
+    ],
     callbacks=[_FINISHED],
     answer=shapes.ManualSendResponse,
     answer_description="The message is queued.",

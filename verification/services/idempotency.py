@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -29,9 +30,15 @@ MAX_LENGTH = 255
 LOCK_NOT_AVAILABLE = "55P03"
 
 
-def answer_once(
-    *, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is answered, and whether it is an earlier request's answer that is given again."""
+
+    body: dict[str, Any]
+    is_replayed: bool
+
+
+def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]) -> Answer:
     """The stored answer to this key, or that of ``execute``, which is then stored. Refusals are not stored.
 
     Raises ``idempotency_conflict`` where the key came with another body or another secret key, and where the first
@@ -47,9 +54,7 @@ def answer_once(
     return answer
 
 
-def _answer(
-    caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]
-) -> dict[str, Any] | Refusal:
+def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | Refusal:
     """A refusal by ``execute`` is returned, as what it leaves must not be undone: the traffic guard may have found
     something."""
     stored = _claim(caller, key, digests[0])
@@ -62,19 +67,20 @@ def _answer(
             own.delete()
             return refusal
         own.update(answer_encrypted=encrypt(json.dumps(answer), place=place), message=answer["message_id"])
-        return answer
+        return Answer(answer, is_replayed=False)
     if bytes(stored.body_digest) not in digests or stored.api_key_id != caller.key_id:
         raise Refusal(
             "idempotency_conflict",
             "This Idempotency-Key was used with another body or secret key. Take a new one for a new message.",
         )
     try:
-        return dict(json.loads(decrypt(bytes(stored.answer_encrypted), place=place)))
+        answer = dict(json.loads(decrypt(bytes(stored.answer_encrypted), place=place)))
     except DecryptionFailed:
         raise Refusal(
             "idempotency_conflict",
             "The message of this key was accepted, but its answer can no longer be read. Do not send it again.",
         ) from None
+    return Answer(answer, is_replayed=True)
 
 
 def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
