@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "panel": SERVICES | {"client"},
     "admin": SERVICES | {"client", "panel"},
     "commands": SERVICES,
-    "checks": {"providers"},
+    "checks": {"providers", "client"},
     "apps": {"checks", "models", "sql"},
     "config": SERVICES | {"api", "admin", "tasks", "commands"},
     "manage": {"config"},

@@ -14,6 +14,7 @@ from django_redis import get_redis_connection
 from redis.exceptions import RedisError, ResponseError
 
 from providers import guard, registry
+from verification.client import unread_from
 
 EVERYWHERE = "watchword"  # the tag of those that concern a process that shows no page, too
 
@@ -125,6 +126,21 @@ def codes_are_shown_to_nobody(**_: Any) -> list[CheckMessage]:
             "SHOW_CODES_TO_OPERATORS lets members print and read the codes of their users.",
             hint="Take it out of the environment; it is for trying the service, with the providers console and inbox.",
             id="watchword.W008",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def forwarded_addresses_are_read(**_: Any) -> list[CheckMessage]:
+    address = unread_from()
+    if not address:
+        return []
+    return [
+        Warning(
+            f"X-Forwarded-For arrives from {address}, a private address, and TRUSTED_PROXIES is 0.",
+            hint="All callers count as that address, and limits per client address are off. Set TRUSTED_PROXIES to the"
+            " number of proxies in front of the service; this is said for a day after the header last came.",
+            id="watchword.W009",
         )
     ]
 

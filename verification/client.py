@@ -1,10 +1,21 @@
 """Where a request comes from."""
 
 import ipaddress
+import logging
 import re
+import time
 
 from django.conf import settings
+from django.core.cache import cache
 from django.http import HttpRequest
+from django_redis.exceptions import ConnectionInterrupted
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+
+UNREAD_KEY = "unread_forwarded_for"
+UNREAD_SECONDS = 86_400  # for which the checks speak of it: a day after it last arrived
+UNREAD_NOTED_SECONDS = 600.0  # between two lines in the log of one process
 
 _WITH_PORT = re.compile(r"\[(?P<ipv6>[^\[\]]*)\](?::[0-9]*)?|(?P<ipv4>[0-9.]*):[0-9]*")
 
@@ -18,7 +29,10 @@ def client_address(request: HttpRequest) -> str:
     hops: int = settings.TRUSTED_PROXIES
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR") if hops else None
     if forwarded is None:
-        return _read(request.META.get("REMOTE_ADDR", ""))
+        address = _read(request.META.get("REMOTE_ADDR", ""))
+        if not hops and "HTTP_X_FORWARDED_FOR" in request.META:
+            _note_unread(address)
+        return address
     entries = forwarded.split(",")
     return _read(entries[-min(hops, len(entries))])  # where there are fewer than proxies, our own wrote them all
 
@@ -26,6 +40,38 @@ def client_address(request: HttpRequest) -> str:
 def client_ip(request: HttpRequest) -> str | None:
     """As :func:`client_address`, without the name of an interface; None where it cannot be told."""
     return client_address(request).partition("%")[0] or None
+
+
+def unread_from() -> str:
+    """The private address from which ``X-Forwarded-For`` came within the last day, to be read by nobody. Else empty."""
+    if settings.TRUSTED_PROXIES:
+        return ""
+    try:
+        return str(cache.get(UNREAD_KEY) or "")
+    except (RedisError, ConnectionInterrupted):
+        return ""
+
+
+_noted_at = float("-inf")  # by the monotonic clock
+
+
+def _note_unread(address: str) -> None:
+    """Say once in a while that a proxy's header goes unread: then all callers look like that neighbour, for whom the
+    limits per address and the rules on guessing do not hold."""
+    global _noted_at
+    now = time.monotonic()
+    if now - _noted_at < UNREAD_NOTED_SECONDS or not address or not ipaddress.ip_address(address).is_private:
+        return
+    _noted_at = now
+    log.warning(
+        "X-Forwarded-For arrives from %s and TRUSTED_PROXIES is 0: all callers count as that address, so limits per"
+        " client address are off. Set TRUSTED_PROXIES to the number of proxies in front.",
+        address,
+    )
+    try:
+        cache.set(UNREAD_KEY, address, UNREAD_SECONDS)
+    except (RedisError, ConnectionInterrupted):
+        log.debug("The cache is away; only this line says so.")
 
 
 def _read(text: str) -> str:
