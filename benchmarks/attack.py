@@ -1,7 +1,8 @@
 """What one attacker costs the others: a neighbour's verifications with and without an attack, in turn.
 
-The attacker has a public address and the API key of a project of its own; the neighbour is another project. Each
-attack is measured between two quiet windows of the same run.
+The attacker has a public address and the API key of a project of its own; the neighbour is another project. In the last
+two attacks all other tenants' servers hang at once, and the service is made to wait for them. Each attack is measured
+between two quiet windows of the same run.
 
     python -m benchmarks.attack
 """
@@ -22,6 +23,7 @@ from benchmarks.driver import Client, Driver, Window, percentile
 from benchmarks.scripts import ENDPOINTS, Target, recipients
 from benchmarks.service import ROOT, Service, machine
 from benchmarks.tables import spread, table
+from benchmarks.tenants import HangingTenants
 
 GOAL = 2.0  # times the quiet p95
 SETTLE_SECONDS = 2.0  # from an attack's start to its window, and from its end to the next quiet one
@@ -45,16 +47,21 @@ def main() -> None:
     )
     parser.add_argument("--seconds", type=float, default=15.0, help="of a window; default 15")
     parser.add_argument("--rounds", type=int, default=2, help="default 2")
-    options = Options(**vars(parser.parse_args()))
+    parser.add_argument("--kind", choices=attacker.KINDS, action="append", help="this attack only; may be repeated")
+    given = vars(parser.parse_args())
+    kinds = given.pop("kind") or attacker.KINDS
+    options = Options(**given)
     print(machine(), flush=True)
     with Driver() as driver, Service(gateway_port=driver.gateway.port, trusted_proxies=1) as service:
         attacked_key = service.add_project("Attacked")
         service.start_web()
         service.start_worker()
         target = Target("neighbour", service.port, service.api_key, service.secret_key)
-        measure(driver, target, options)  # warms everything up
-        for kind in attacker.KINDS:
-            show(kind, *compare(driver, service, target, kind, attacked_key, options))
+        with HangingTenants(service) as hanging:
+            measure(driver, target, options)  # warms everything up
+            for kind in kinds:
+                key = str(hanging.file) if kind in attacker.HANGING else attacked_key
+                show(kind, *compare(driver, service, target, kind, key, options))
 
 
 def compare(

@@ -2,7 +2,8 @@
 
     python -m benchmarks.attacker KIND PORT KEY RATE SECONDS
 
-Prints the answers' statuses and their number as one JSON object.
+For the attacks with servers that hang KEY is the file that benchmarks.tenants wrote. Prints the answers' statuses and
+their number as one JSON object.
 """
 
 from __future__ import annotations
@@ -18,24 +19,39 @@ from collections.abc import Iterator
 from selectors import EVENT_READ, DefaultSelector
 from typing import cast
 
+from benchmarks import tenants
 from benchmarks.driver import LOOPBACK, READ_BYTES, Request, take_message
 from benchmarks.scripts import Target
 
 ADDRESS = "81.2.69.142"  # a public one, which the service is told of by its trusted proxy
 CONNECTIONS = 16
+HANGING_CONNECTIONS = 64  # more than the web processes have threads
+HANGING_RATE = 2.0  # requests of pages a second at most, as each costs much more than a call of the API
 SLOW_SOCKETS = 500
 WRONG_KEYS, PREFIX, SLOW = "wrong keys", "creates over a prefix", "slow bodies"
-KINDS = (WRONG_KEYS, PREFIX, SLOW)
+BOTS, PANEL = "bots whose messenger hangs", "checks and test events that hang"
+HANGING = (BOTS, PANEL)
+KINDS = (WRONG_KEYS, PREFIX, SLOW, *HANGING)
 
 
 def main(kind: str, port: int, key: str, rate: float, seconds: float) -> None:
-    answers = hold_slowly(port, key, seconds) if kind == SLOW else ask(requests(kind, port, key), port, rate, seconds)
+    if kind == SLOW:
+        answers = hold_slowly(port, key, seconds)
+    elif kind in HANGING:
+        rate = min(rate, HANGING_RATE) if kind == PANEL else rate
+        answers = ask(requests(kind, port, key), port, rate, seconds, connections=HANGING_CONNECTIONS)
+    else:
+        answers = ask(requests(kind, port, key), port, rate, seconds)
     print(json.dumps(answers))
 
 
 def requests(kind: str, port: int, key: str) -> Iterator[bytes]:
     for number in itertools.count():
-        if kind == WRONG_KEYS:
+        if kind == BOTS:
+            yield tenants.update_of_bots(key, number, port)
+        elif kind == PANEL:
+            yield tenants.use_of_the_panel(key, number, port)
+        elif kind == WRONG_KEYS:
             yield as_attacker(Target("attacked", port, secrets.token_hex(21)).create("+4915112345678"))
         else:
             yield as_attacker(Target("attacked", port, key).create(f"+4915112{number % 1_000_000:06d}"))
@@ -45,13 +61,15 @@ def as_attacker(request: Request) -> bytes:
     return request.data.replace(b"\r\n\r\n", f"\r\nX-Forwarded-For: {ADDRESS}\r\n\r\n".encode(), 1)
 
 
-def ask(data: Iterator[bytes], port: int, rate: float, seconds: float) -> Counter[str]:
+def ask(
+    data: Iterator[bytes], port: int, rate: float, seconds: float, *, connections: int = CONNECTIONS
+) -> Counter[str]:
     """A request whenever one is due and a connection is free. What found none free in time is counted as ``late``."""
     answers: Counter[str] = Counter()
     selector = DefaultSelector()
     free: deque[socket.socket] = deque()
     buffers: dict[socket.socket, bytes] = {}
-    for _ in range(CONNECTIONS):
+    for _ in range(connections):
         connection = socket.create_connection((LOOPBACK, port))
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         selector.register(connection, EVENT_READ)
