@@ -12,8 +12,10 @@ import secrets
 import socket
 import subprocess
 import sys
+from functools import cache
 from http.cookies import SimpleCookie
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from benchmarks.driver import LOOPBACK
@@ -93,7 +95,7 @@ def header_of(cookies: dict[str, str]) -> str:
 
 def update_of_bots(file: str, number: int, port: int) -> bytes:
     """Somebody writes to one of the bots."""
-    tenant = json.loads(Path(file).read_text())["tenants"][number % TENANTS]
+    tenant = read(file)["tenants"][number % TENANTS]
     chat = 777_000_000 + number
     message = {
         "message_id": 5,
@@ -109,12 +111,18 @@ def update_of_bots(file: str, number: int, port: int) -> bytes:
 
 def use_of_the_panel(file: str, number: int, port: int) -> bytes:
     """A member has the bot's token checked, or a test event sent to their server."""
-    known = json.loads(Path(file).read_text())
+    known = read(file)
     tenant = known["tenants"][number // 2 % TENANTS]
     pages = (f"provider/{tenant['bot']}/check/", f"project/{tenant['project']}/test-event/")
     body = urlencode({"csrfmiddlewaretoken": known["token"], "url": f"{known['url']}/hook"})
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": known["cookie"]}
     return request(f"/admin/verification/{pages[number % 2]}", headers, body, port)
+
+
+@cache
+def read(file: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(file).read_text())
+    return found
 
 
 def request(path: str, headers: dict[str, str], body: str, port: int) -> bytes:

@@ -5,8 +5,10 @@ import threading
 import pytest
 from django.db import connection, connections, transaction
 
+from tests.fakes.http_server import FakeHttpServer
 from tests.live import wait_until
 from verification.outside import Busy, Room, WebThreads, outside
+from verification.services.providers import http_door
 
 SECONDS = 20  # none of which passes unless something is wrong
 PID = "SELECT pg_backend_pid()"
@@ -136,13 +138,26 @@ def test_what_fails_outside_comes_back_too(threads):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nobody_goes_outside_in_a_transaction(threads):
+def test_a_connection_in_the_middle_of_a_transaction_goes_to_nobody_else(threads, caplog):
     def work():
-        with transaction.atomic(), outside(1):
-            pass
+        with transaction.atomic():
+            before = backend()
+            with outside(1):
+                return before == backend()
 
-    with pytest.raises(RuntimeError):
-        threads.submit(work).result(SECONDS)
+    assert threads.submit(work).result(SECONDS)
+    assert "in the middle of a transaction" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_asks_by_http_gives_up_the_place_without_saying_so(threads, door):
+    with FakeHttpServer(default=lambda *_: door.wait(SECONDS)) as server:
+        asking = threads.submit(http_door().request, "GET", server.url)
+        wait_until(lambda: server.requests, "it waits for the answer")
+        assert threads.submit(lambda: "answered").result(SECONDS) == "answered"
+        assert not asking.done()
+        door.set()
+        assert asking.exception(SECONDS)  # the server hung up
 
 
 @pytest.mark.django_db

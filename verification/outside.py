@@ -11,6 +11,7 @@ A thread keeps its slot from one request to the next: a request that asks nobody
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from verification.errors import Refusal
+
+log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1  # after which who was told to try again may
 
@@ -134,15 +137,19 @@ class WebThreads(Executor):
 
 @contextmanager
 def outside(project_id: int | None, room: Room = TENANTS_SERVER) -> Iterator[None]:
-    """Inside, others work in this thread's slot, so nothing may be asked of the database; ``project_id`` is on whose
+    """Inside, others work in this thread's slot, so nothing is to be asked of the database; ``project_id`` is on whose
     behalf. Raises :class:`Busy`. In a thread that is no web process's, such as a worker's, it does nothing.
+
+    Nobody else can work with a connection that is in the middle of a transaction: then the slot is kept.
     """
     threads: WebThreads | None = getattr(_local, "threads", None)
     if threads is None or _local.slot is None:  # the latter inside of another ``outside``
         yield
         return
     if connections[DEFAULT_DB_ALIAS].in_atomic_block:
-        raise RuntimeError("A transaction would go to another thread with its connection.")
+        log.error("A request waits for somebody outside in the middle of a transaction.")
+        yield
+        return
     threads.go_outside(project_id, room)
     try:
         yield

@@ -244,7 +244,7 @@ def test_a_call_that_the_database_could_not_keep_is_kept_when_it_is_repeated(api
         raise OperationalError
 
     with monkeypatch.context() as patch, pytest.raises(OperationalError):
-        patch.setattr(BotUpdate.objects, "bulk_create", away)
+        patch.setattr(updates.sql, "call", away)
         receipts.act_on_once(bot, reply)
     receipts.act_on_once(bot, reply)
     assert updates.act_on_all() == 1

@@ -13,6 +13,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from providers.errors import ProviderError
 from verification.errors import Misuse, Refusal
 from verification.models import Provider
+from verification.outside import Busy, outside
 from verification.services.providers import adapter_of, hook_url
 from verification.services.receipts import act_on_once
 
@@ -38,7 +39,12 @@ def set_webhook(bot: Provider) -> str:
     """Have Telegram call us. Returns the address without its secret. Raises :class:`Misuse`, ``ProviderError``."""
     if not settings.BASE_URL.startswith("https://"):
         raise Misuse("Telegram calls https addresses only and BASE_URL is none. Set it, or poll with --poll.")
-    _bot(bot).set_hook(hook_url(bot))
+    adapter, url = _bot(bot), hook_url(bot)
+    try:
+        with outside(bot.project_id):
+            adapter.set_hook(url)
+    except Busy as busy:
+        raise Misuse(f"Telegram was not told. {busy.detail}") from None
     return f"{settings.BASE_URL}/hooks/{bot.uuid}/…"
 
 

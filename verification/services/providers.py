@@ -21,7 +21,7 @@ from django.utils.text import capfirst
 from providers import registry
 from providers.base import Adapter, Health, SettingKind
 from providers.errors import ProviderError, SettingsInvalid
-from providers.http import HttpDoor
+from providers.http import HttpAnswer, HttpDoor
 from verification import places, sql
 from verification.codes import generate_hook_secret
 from verification.crypto import DecryptionFailed, decrypt, encrypt
@@ -246,9 +246,24 @@ def reset_breaker(provider: Provider) -> bool:
     return is_closed
 
 
+class Door(HttpDoor):
+    """The door, which no request of a web process goes through without leaving its place to others.
+
+    Who asks on behalf of a project says so by :func:`outside`; this is for what is asked without.
+    """
+
+    def request(self, *arguments: Any, **options: Any) -> HttpAnswer:
+        with outside(None):
+            return super().request(*arguments, **options)
+
+    def touch(self, *arguments: Any, **options: Any) -> None:
+        with outside(None):
+            super().touch(*arguments, **options)
+
+
 @lru_cache(maxsize=1)
 def http_door() -> HttpDoor:
-    return HttpDoor(settings.OUTBOUND_ALLOWED_NETWORKS)
+    return Door(settings.OUTBOUND_ALLOWED_NETWORKS)
 
 
 _live: Remembered[tuple[int, str], list[LiveProvider]] = Remembered()

@@ -36,20 +36,17 @@ def store(provider: Provider, events: Sequence[BotEvent], *, key: str) -> None:
     ``key`` is the messenger's own for the call, empty where it has none. Raises ``service_unavailable`` where too many
     of the bot's updates wait.
     """
-    waiting = BotUpdate.objects.filter(provider=provider, due_at__isnull=False).order_by("id")[:MAX_WAITING]
-    if waiting.count() >= MAX_WAITING:
-        raise Refusal("service_unavailable", "Too many updates of this bot wait.", retry_after=RETRY_SECONDS)
     key = key[:180] or uuid.uuid4().hex
-    rows = [
-        BotUpdate(
-            provider=provider,
-            key=f"{key} {number}" if number else key,
-            account_id=event.account_id,
-            event={"type": type(event).__name__, **asdict(event)},
-        )
-        for number, event in enumerate(events)
-    ]
-    BotUpdate.objects.bulk_create(rows, ignore_conflicts=True)
+    kept = sql.call(
+        "store_updates",
+        provider=provider.pk,
+        max=MAX_WAITING,
+        keys=[f"{key} {number}" if number else key for number in range(len(events))],
+        accounts=[event.account_id for event in events],
+        events=sql.json([{"type": type(event).__name__, **asdict(event)} for event in events]),
+    )
+    if not kept.is_kept:
+        raise Refusal("service_unavailable", "Too many updates of this bot wait.", retry_after=RETRY_SECONDS)
     outbox.wake_bots()
 
 

@@ -35,6 +35,7 @@ BY_KEY = (
     "redeem_token",
     "send_code",
     "spend_attempt",
+    "store_updates",
     "strangers_wrong_codes",
     "take_receipt",
     "view_channels",
