@@ -14,6 +14,7 @@ from django.utils.text import capfirst
 from verification.admin import display
 from verification.admin.display import channel_of, text_of, time_of
 from verification.admin.inbox import inbox_view
+from verification.admin.recipients import may_see_addresses
 from verification.admin.scoping import ProjectFilter, ScopedInline
 from verification.admin.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.codes import is_session_id
@@ -52,6 +53,12 @@ class StatusFilter(admin.SimpleListFilter):
         return queryset
 
 
+def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> Any:
+    """Vendors' ids may hold the recipient's number, as WhatsApp's do: they are for who may see it."""
+    sees = message is not None and may_see_addresses(request.user, message.recipient)
+    return fields if sees else tuple(name for name in fields if name != "reference")
+
+
 class AttemptInline(ScopedInline):
     model = DeliveryAttempt
     project_path = "message__project"
@@ -70,6 +77,9 @@ class AttemptInline(ScopedInline):
     reference = text_of("provider_message_id", "The provider's id")
     created_when = time_of("created_at", "At")
     latency = display.latency
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return without_ids(self.fields, request, obj)
 
     @admin.display(description="Outcome")
     def shown_outcome(self, attempt: DeliveryAttempt) -> str:
@@ -135,6 +145,12 @@ class MessageAdmin(NewestFirstAdmin):
     finished_when = time_of("finished_at", "Final")
     expires_when = time_of("expires_at", "Expires")
     shown_channel = channel_of("channel", "Channel")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [
+            (title, {**options, "fields": without_ids(options["fields"], request, obj)})
+            for title, options in self.fieldsets
+        ]
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (("inbox/", "verification_inbox", inbox_view),)

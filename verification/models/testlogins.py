@@ -4,6 +4,7 @@ from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models.functions import Now
 
+from verification.addresses import mask
 from verification.models.projects import Project
 
 
@@ -28,4 +29,5 @@ class TestLogin(models.Model):
         constraints = (models.UniqueConstraint(name="test_login_once", fields=("project", "to")),)
 
     def __str__(self) -> str:
-        return self.to
+        """Masked, as the panel keeps it with what was done, and shows it in its messages."""
+        return mask(self.to)

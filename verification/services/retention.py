@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from django.apps import apps
 from django.contrib.sessions.models import Session as PanelSession
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -63,6 +64,7 @@ FORMS_SPENT = timedelta(days=1)  # longer than a login lasts, and with it any fo
 UPDATES_KEPT = timedelta(days=2)  # messengers repeat a call for about a day
 BOT_CHATS = timedelta(days=1)  # those that lead to no session; a user who comes back starts the bot again
 PLATFORM_ENTRIES = timedelta(days=30)  # list entries of no project, after their end
+PANEL_LOG_KEPT = timedelta(days=30)  # it feeds the last steps on the overview; the record is the audit log
 BATCH = 1_000  # rows of one transaction
 PERIOD = timedelta(hours=6)
 RUN = "purge"
@@ -158,6 +160,7 @@ def _of_no_project(now: datetime) -> dict[str, QuerySet[Any]]:
         "bot_chats": BotChat.objects.filter(session=None, started_at__lt=now - BOT_CHATS),
         "list_entries": ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES),
         "spent_forms": SpentForm.objects.filter(spent_at__lt=now - FORMS_SPENT),
+        "panel_log": apps.get_model("admin", "LogEntry").objects.filter(action_time__lt=now - PANEL_LOG_KEPT),
         "panel_sessions": PanelSession.objects.filter(expire_date__lt=now),
         "workers": workers.gone(),
     }
