@@ -19,6 +19,7 @@ class Outcome(StrEnum):
     NO_ACCOUNT = "no_account"  # the recipient is not on this messenger; remembered for a day
     MISCONFIGURED = "misconfigured"  # credentials, sender, text template: the owner must act
     OUT_OF_FUNDS = "out_of_funds"
+    RECIPIENT_LIMITED = "recipient_limited"  # too much to this recipient; otherwise as the next, but nobody's fault
     RATE_LIMITED = "rate_limited"  # with ``retry_after`` where the provider tells it
     TEMPORARY = "temporary"  # surely not sent: may be tried again, here or elsewhere
     UNKNOWN = "unknown"  # may have been sent: never again at this provider

@@ -46,7 +46,7 @@ _REFUSALS: dict[int, tuple[Outcome, str]] = {
     17: (Outcome.OUT_OF_FUNDS, "the prepaid package has expired"),
     18: (Outcome.MISCONFIGURED, "a trial account writes to its registered number only"),
     19: (Outcome.DECLINED, "the account has no route to the recipient"),
-    20: (Outcome.RATE_LIMITED, "the recipient got too many messages"),
+    20: (Outcome.RECIPIENT_LIMITED, "the recipient got too many messages"),
     21: (Outcome.TEMPORARY, "there is a fault on their side"),
     23: (Outcome.UNKNOWN, "a message with this id was there before"),
     24: (Outcome.MISCONFIGURED, "the message is misformed"),
@@ -180,7 +180,8 @@ def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
     """A refusal that we do not know was not sent either."""
     code = answers.number(status.get("id"))
     outcome, words = _REFUSALS.get(code or 0, (Outcome.TEMPORARY, "the message was not taken"))
-    retry_after = retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None
+    is_limited = outcome in (Outcome.RATE_LIMITED, Outcome.RECIPIENT_LIMITED)
+    retry_after = retry_after_seconds(answer) if is_limited else None
     text = f"Infobip: {words} ({_word(status.get('name')) or 'status'} {code})"
     is_suppressed = code in _SUPPRESSED_STATUSES
     return ProviderError(text, outcome, provider_status=str(code), retry_after=retry_after, is_suppressed=is_suppressed)

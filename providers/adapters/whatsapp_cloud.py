@@ -31,7 +31,7 @@ from providers.http import HttpAnswer, classify_status, retry_after_seconds
 
 MAX_CODE_LENGTH = 15
 PAIR_PAUSE_SECONDS = 6.0  # one user can be written to about this often
-NO_ACCOUNT = 131026
+NO_ACCOUNT, PAIR_LIMIT = 131026, 131056
 MAX_TITLE_LENGTH = 100
 
 _MISCONFIGURED = {
@@ -72,7 +72,6 @@ _RATE_LIMITED = {
     4: "the app calls too often",
     80007: "the account calls too often",
     130429: "the number sends too fast",
-    131056: "this recipient was written to a moment ago",
 }
 _TEMPORARY = {
     131000: "something went wrong there",
@@ -83,6 +82,7 @@ _TEMPORARY = {
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     NO_ACCOUNT: (Outcome.NO_ACCOUNT, "the recipient cannot be reached on WhatsApp"),
     131042: (Outcome.OUT_OF_FUNDS, "there is a problem with the payment"),
+    PAIR_LIMIT: (Outcome.RECIPIENT_LIMITED, "this recipient was written to a moment ago"),
     130497: (Outcome.DECLINED, "the account may not write to this country"),
     **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
     **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
@@ -263,7 +263,7 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
         return classify_status(answer)
     outcome, words = _find(code) or _default(answer, is_transient=error.get("is_transient") is True)
     retry_after = retry_after_seconds(answer)
-    if code == 131056 and retry_after is None:
+    if code == PAIR_LIMIT and retry_after is None:
         retry_after = PAIR_PAUSE_SECONDS
     return ProviderError(
         f"WhatsApp: {words} (error {code})", outcome, provider_status=str(code), retry_after=retry_after

@@ -1,6 +1,6 @@
 // A message centre by npm's `smpp`, which shares no code with ours. It prints its port, then one line of JSON for each
-// message. Recipients that end in 1 are throttled at first, those in 2 have their receipt before the answer, and those
-// in 3 are reported as not delivered, by a text alone.
+// message. Recipients that end in 1 are throttled at first, those in 2 have their receipt before the answer, those
+// in 3 are reported as not delivered, by a text alone, and those in 4 answer Stop.
 const smpp = require("smpp");
 
 const throttled = new Set();
@@ -50,6 +50,9 @@ const server = smpp.createServer((session) => {
         : { receipted_message_id: String(id), message_state: smpp.MESSAGE_STATE.DELIVERED, short_message: "" };
       const sent = { source_addr: to, destination_addr: pdu.source_addr, esm_class: 4, ...report };
       receiver.deliver_sm(sent, (answer) => console.log(JSON.stringify({ answered: answer.command_status })));
+    }
+    if (to.endsWith("4")) {
+      receiver.deliver_sm({ source_addr: to, source_addr_ton: 1, destination_addr: pdu.source_addr, short_message: "Stop" });
     }
     if (to.endsWith("2")) accept();
   });

@@ -70,6 +70,14 @@ class Shop:
         assert status == 200, body
         return body["verify_token"]
 
+    def is_suppressed(self, to):
+        [(count,)] = self.service.query(
+            "SELECT count(*) FROM verification_suppression JOIN verification_recipient AS r ON r.id = recipient_id"
+            " WHERE r.address = %s AND lifted_at IS NULL",
+            to,
+        )
+        return bool(count)
+
     def messages_to(self, to: str) -> list[str]:
         """The statuses of the recipient's messages, as another connection reads them."""
         rows = self.service.query(

@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from providers.smpp.pdu import Address, ShortMessage
 from tests.fakes import smsc as fake
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.smsc import PASSWORD, SYSTEM_ID, Smsc
@@ -94,6 +95,20 @@ def test_a_code_goes_out_over_the_bind_and_its_receipt_comes_back(shop, smsc):
     assert ending(shop, to) == ["success"]
     [message] = arrived(smsc, to)
     assert b"481516" in message.content and shop.sent_to(to) == []
+
+
+def test_a_user_ends_messages_by_stop_and_resumes_them_by_start(shop, smsc):
+    to = recipient()
+
+    def write(text):
+        smsc.deliver(ShortMessage(Address(to.removeprefix("+"), ton=1, npi=1), Address("13013"), text))
+
+    write(b"STOP")
+    wait_until(lambda: shop.is_suppressed(to), "the number is suppressed")
+    assert shop.send(to)[0] == 403
+    write(b"START")
+    wait_until(lambda: not shop.is_suppressed(to), "it is lifted")
+    assert shop.send(to)[0] == 200
 
 
 def test_messages_outlive_a_restart_of_the_message_centre(shop, smsc, provider_id):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from providers import registry
-from providers.base import Outcome, ReceiptStatus
+from providers.base import Consent, Outcome, ReceiptStatus
 from providers.errors import ProviderError
 from providers.http import HttpDoor
 from tests.fakes.memory import FakeMemory
@@ -117,6 +117,13 @@ def test_a_message_is_accepted_and_reported(connect, server, given, to, status):
     assert (told["from"], told["ton"], told["text"], told["coding"]) == ("Shop", 5, "Your code is 4711", 0)
     wait_until(lambda: server.count("answered", 0) > before, "the receipt is answered")
     assert [(receipt.status, receipt.provider_message_id) for receipt in receipts] == [(status, told["id"])]
+
+
+def test_a_user_who_answers_stop_is_heard(connect):
+    connection, events = connect()
+    connection.send(make_message(to="+4915112345674"))
+    stop = Consent("+4915112345674", is_given=False)
+    wait_until(lambda: stop in events, "the keyword is reported")
 
 
 def test_throttling_is_told_and_over_in_a_moment(connect):

@@ -170,8 +170,9 @@ def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, messa
     [
         (Outcome.NO_ACCOUNT, [131026]),
         (Outcome.DECLINED, [130497]),
+        (Outcome.RECIPIENT_LIMITED, [131056]),
         (Outcome.OUT_OF_FUNDS, [131042]),
-        (Outcome.RATE_LIMITED, [4, 80007, 130429, 131056]),
+        (Outcome.RATE_LIMITED, [4, 80007, 130429]),
         (Outcome.TEMPORARY, [131000, 131016, 131057, 135000]),
         (Outcome.REFUSED, [130472, 131021, 131049, 131050, 131062]),
         (Outcome.MISCONFIGURED, [0, 3, 10, 100, 190, 200, 299, 368, 131005, 131008, 131009, 131030, 131031]),

@@ -1,6 +1,7 @@
 """A refusal ends a message only where the recipient is meant; what means us is told to the owner, and others go on."""
 
 from contextlib import ExitStack
+from datetime import timedelta
 
 import pytest
 from django.core import mail
@@ -105,6 +106,15 @@ def test_what_a_provider_declines_goes_to_the_next_and_never_sets_it_aside(api, 
     assert set(outbox.names) == {"second"}
     assert not CircuitBreaker.objects.exists()
     assert [alert.title for alert in Alert.objects.all()] == ["sms first does not take some messages"]
+
+
+def test_too_much_to_one_recipient_waits_and_leaves_the_provider_to_all_others(api, outbox):
+    outbox.answer("sms first", Result(Outcome.RECIPIENT_LIMITED, error="A moment ago.", retry_after=6))
+    message_id = api.manual_send().data["message_id"]
+    dispatch.deliver(message_id)
+    message = Message.objects.get(pk=message_id)
+    assert message.status == "sending" and message.due_at > timezone.now() + timedelta(seconds=4)
+    assert not CircuitBreaker.objects.exists()
 
 
 def test_a_message_that_everybody_declines_fails_with_the_last_reason(api, outbox):

@@ -26,6 +26,7 @@ OUTCOME_VARIANTS = {
     "accepted": "success",
     "temporary": "warning",
     "rate_limited": "warning",
+    "recipient_limited": "warning",
     "unknown": "warning",
     "not_applicable": "neutral",
     "declined": "neutral",

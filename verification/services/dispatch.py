@@ -41,7 +41,7 @@ MAX_RETRY_SECONDS = 15.0
 UNCONFIRMED_SECONDS = 600  # how long a message of unknown outcome may be confirmed by a receipt
 LEASES_TO_LOSE = 1  # a worker that died with a message is forgiven once
 
-RETRYABLE = frozenset({Outcome.TEMPORARY, Outcome.RATE_LIMITED})
+RETRYABLE = frozenset({Outcome.TEMPORARY, Outcome.RATE_LIMITED, Outcome.RECIPIENT_LIMITED})
 FAULTS = frozenset({Outcome.TEMPORARY, Outcome.UNKNOWN, Outcome.MISCONFIGURED, Outcome.OUT_OF_FUNDS})
 TOLD = frozenset({Outcome.MISCONFIGURED, Outcome.OUT_OF_FUNDS, Outcome.DECLINED})  # to the owner, who may have to act
 ABOUT_THE_RECIPIENT = frozenset({Outcome.REFUSED, Outcome.NO_ACCOUNT})

@@ -27,7 +27,7 @@ BEGIN
         v_faults := ARRAY(
             SELECT outcome IN ('temporary', 'unknown', 'misconfigured', 'out_of_funds')
             FROM verification_deliveryattempt
-            WHERE provider_id = p_provider AND created_at > v_now - interval '1 minute' AND outcome NOT IN ('not_applicable', 'declined')
+            WHERE provider_id = p_provider AND created_at > v_now - interval '1 minute' AND outcome NOT IN ('not_applicable', 'declined', 'recipient_limited')
             ORDER BY created_at DESC LIMIT 200
         );
         IF (cardinality(v_faults) < v_in_a_row OR false = ANY (v_faults[:v_in_a_row]))
