@@ -7,9 +7,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.admin.rows import values_on
+from tests.api.calls import Api
 from verification.admin.projects import ProjectAdmin
 from verification.admin.tabs import in_tabs
-from verification.models import Membership, Message, Project
+from verification.models import ApiKey, Membership, Message, Project
 from verification.services import deletion
 from verification.services.projects import SECRETS, SETTABLE, challenge_secret_of
 from verification.services.webhook_secrets import live_webhook_secrets
@@ -92,13 +93,26 @@ def test_a_code_needs_an_alphabet(panel):
     assert client.post(page, values).context["adminform"].form.errors
 
 
-def test_a_superuser_creates_a_project_with_a_webhook_secret(panel):
+def test_a_project_of_the_panel_starts_with_what_createproject_gives(panel, client):
     response = panel.as_("root").post(
         reverse("admin:verification_project_add"), {"name": "New one", "site_url": "", "language": "en"}
     )
     project = Project.objects.get(name="New one")
-    assert response.url == reverse("admin:verification_project_change", args=(project.pk,))
-    assert len(live_webhook_secrets(project)) == 1
+    shown = {name: text for name, text, _ in response.context["secrets"]}
+    assert shown["Webhook secret"] == live_webhook_secrets(project)[0][0]
+    api = Api(client, shown["API key"], shown["Secret key"])
+    assert api.settings().data["project"]["name"] == "New one"
+    assert api.manual_channels().status_code == 200
+    assert "no-store" in response["Cache-Control"]
+
+
+def test_the_first_keys_of_a_project_are_shown_once(panel):
+    root, page = panel.as_("root"), reverse("admin:verification_project_add")
+    values = {"name": "New one", "site_url": "", "language": "en"}
+    root.post(page, values)
+    again = root.post(page, values)
+    assert "already exists" in str(again.context["adminform"].form.errors["name"])
+    assert ApiKey.objects.filter(project__name="New one").count() == 2
 
 
 def test_names_are_escaped(panel):

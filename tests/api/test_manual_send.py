@@ -93,7 +93,7 @@ def test_it_comes_in_the_recipients_language_where_it_is_known(api, outbox):
     session_id = api.create(headers={"accept-language": "de"}).data["session_id"]
     api.check(session_id, outbox.code)
     api.manual_send()
-    assert outbox.messages[-1].language == "de"
+    assert outbox.last.language == "de"
 
 
 # --- the envelope ----------------------------------------------------------------------------------------------------

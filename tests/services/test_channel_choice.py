@@ -42,7 +42,7 @@ def verify_over(api, outbox, channel):
 
 def reach_over(api, outbox, channel):
     api.create(type=channel)
-    assert outbox.messages[-1].channel == channel
+    assert outbox.last.channel == channel
     start_over()
 
 

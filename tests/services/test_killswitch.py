@@ -34,7 +34,7 @@ def deliver():
 
 def test_all_sending_stops_and_checking_goes_on(api, project, outbox):
     session_id = api.create(PHONE).data["session_id"]
-    code = outbox.messages[-1].code
+    code = outbox.last.code
     stop("all")
     for answer in (api.create("+4915112345679"), api.send(session_id, "voice"), api.manual_send("+4915112345679")):
         assert problem(answer) == (503, "service_unavailable")

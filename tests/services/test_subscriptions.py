@@ -61,8 +61,8 @@ def test_the_own_contact_binds_and_the_waiting_code_goes_out(api, outbox, bot):
     tell(bot, [BotStarted(CHAT, payload, "de")])
     assert outbox.messages == []
     tell(bot, [ContactShared(CHAT, PHONE, is_own=True, language="de")])
-    assert outbox.messages[-1].channel == "messenger_a"
-    assert outbox.messages[-1].account_id == CHAT
+    assert outbox.last.channel == "messenger_a"
+    assert outbox.last.account_id == CHAT
     assert api.check(session_id, outbox.code).status_code == 200
 
 
@@ -124,7 +124,7 @@ def test_a_user_who_was_bound_before_gets_the_code_without_asking(api, outbox, b
     _, payload = waiting_session(api)
     tell(bot, [BotStarted(CHAT, payload)])
     tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
-    assert outbox.messages[-1].account_id == CHAT
+    assert outbox.last.account_id == CHAT
     assert api.channels().data[1]["is_active"] is False  # with no session in sight: a bot needs a start
     factories.expire_everything()
     session = api.create(PHONE).data
@@ -191,7 +191,7 @@ def test_the_payload_is_not_used_up_where_binding_fails(api, outbox, bot, monkey
     assert not Session.objects.get(link_payload=payload).is_link_used
     end_leases()
     tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
-    assert outbox.messages[-1].account_id == CHAT
+    assert outbox.last.account_id == CHAT
 
 
 def test_an_expired_session_is_not_served(api, outbox, bot):

@@ -26,8 +26,8 @@ from verification.errors import Misuse
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.panel import once
 from verification.services.keys import issue_key
-from verification.services.projects import SECRETS, SETTABLE_GROUPS
-from verification.services.webhook_secrets import issue_webhook_secret, live_webhook_secrets, rotate_webhook_secret
+from verification.services.projects import SECRETS, SETTABLE_GROUPS, equip
+from verification.services.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
 
 SHORT_CODE = 4
 
@@ -201,21 +201,31 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
 
     def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if not change:
-            issue_webhook_secret(project=obj)
         if obj.code_length == SHORT_CODE and "code_length" in form.changed_data:
             self.message_user(request, f"{obj} now uses codes of 4: lower security.", messages.WARNING)
 
     def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
-        """On to its page, where the first key is issued."""
+        """Its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
+        new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
+        self.log_change(request, obj, "Issued the first API key, secret key and webhook secret")
         text = format_html(
-            'The project {} is there. Next: <a href="{}"><u>a provider</u></a>, and <a href="{}"><u>a key</u></a>.',
+            'The project {} is there. Next: <a href="{}"><u>a provider</u></a>.',
             obj,
             reverse("admin:verification_provider_add", query={"project": obj.pk}),
-            reverse("admin:verification_project_issue_key", args=(obj.pk,)),
         )
         self.message_user(request, text, messages.SUCCESS)
-        return HttpResponseRedirect(self._page(obj))
+        return self.show_secrets(
+            request,
+            obj,
+            title="First keys",
+            warning=COPY_NOW,
+            back=self._page(obj),
+            secrets=[
+                ("API key", new.api_key, "For browsers and apps. Valid until it is revoked."),
+                ("Secret key", new.secret_key, "For your server alone. Valid until it is revoked."),
+                ("Webhook secret", new.webhook_secret, "Callbacks are signed with it."),
+            ],
+        )
 
     @admin.display(description="State", ordering="is_enabled")
     def state(self, project: Project) -> str:

@@ -35,10 +35,11 @@ from verification.admin.senders import CHANNELS as WITH_SENDERS
 from verification.admin.senders import SenderRuleInline
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
-from verification.models import Channel, ChannelType, Project, Provider
+from verification.models import ChannelType, Project, Provider
 from verification.panel.confirmation import without_asking
 from verification.services.bots import BOT_TYPE
 from verification.services.providers import (
+    bring_channel,
     check_provider,
     hook_url,
     is_known,
@@ -214,10 +215,8 @@ class ProviderAdmin(ConnectingAdmin):
 
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if not change and obj.project is not None:
-            channel, is_new = Channel.objects.get_or_create(project=obj.project, type=obj.channel)
-            if is_new:
-                self.message_user(request, f"The project now has the channel {channel}.", messages.INFO)
+        if not change and (channel := bring_channel(obj)):
+            self.message_user(request, f"The project now has the channel {channel}.", messages.INFO)
 
     # --- columns and readonly fields ------------------------------------------------------------------------------
 

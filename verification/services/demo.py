@@ -16,11 +16,10 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from verification.models import ApiKey, ChannelType, KeyKind, Membership, Project
-from verification.services.keys import digest_of, issue_key
-from verification.services.projects import NewProject, create_project
+from verification.models import ApiKey, ChannelType, Membership, Project
+from verification.services.keys import digest_of
+from verification.services.projects import NewProject, create_project, equip
 from verification.services.providers import add_provider
-from verification.services.webhook_secrets import issue_webhook_secret
 
 PROJECT_NAME = "Demo"
 USER_NAME = "admin"
@@ -87,12 +86,7 @@ def _make_project(user: User) -> NewProject:
     project = Project.objects.filter(name=PROJECT_NAME).first()
     if project is not None:
         Membership.objects.get_or_create(project=project, user=user)
-        return NewProject(
-            project,
-            api_key=issue_key(project=project, kind=KeyKind.API, created_by=user).text,
-            secret_key=issue_key(project=project, kind=KeyKind.SECRET, created_by=user).text,
-            webhook_secret=issue_webhook_secret(project=project),
-        )
+        return equip(project, by=user)
     new = create_project(name=PROJECT_NAME, owner=user)
     for channel in ChannelType.values:
         for provider_type, name, priority in PROVIDERS:

@@ -153,10 +153,15 @@ def create_project(*, name: str, owner: User | None = None) -> NewProject:
     if owner is not None:
         # Else nobody could show an address or export what is stored about a person, nor give that right to anybody.
         Membership.objects.create(project=project, user=owner, sees_addresses=True)
+    return equip(project, by=owner)
+
+
+def equip(project: Project, *, by: User | None) -> NewProject:
+    """Give a project what its app and its server start with: a key of each kind and a webhook secret."""
     return NewProject(
         project,
-        api_key=issue_key(project=project, kind=KeyKind.API, created_by=owner).text,
-        secret_key=issue_key(project=project, kind=KeyKind.SECRET, created_by=owner).text,
+        api_key=issue_key(project=project, kind=KeyKind.API, created_by=by).text,
+        secret_key=issue_key(project=project, kind=KeyKind.SECRET, created_by=by).text,
         webhook_secret=issue_webhook_secret(project=project),
     )
 

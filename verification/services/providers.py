@@ -128,10 +128,17 @@ def add_provider(
     store_settings(provider, values)
     with transaction.atomic():
         require_room(project, channel, provider_type)
-        if project is not None:
-            Channel.objects.get_or_create(project=project, type=channel)
         provider.save()
+        bring_channel(provider)
     return provider
+
+
+def bring_channel(provider: Provider) -> Channel | None:
+    """Make the channel that a project's new provider serves. None where the project has it, and for the system's."""
+    if provider.project is None:
+        return None
+    channel, is_new = Channel.objects.get_or_create(project=provider.project, type=provider.channel)
+    return channel if is_new else None
 
 
 def require_room(project: Project | None, channel: str, provider_type: str) -> None:
