@@ -142,3 +142,14 @@ def test_the_panel_says_that_a_list_is_too_long_at_its_field(panel, name):
     page = reverse("admin:verification_project_change", args=(panel.project.pk,))
     response = client.post(page, values_on(client, page) | {name: "\n".join(LONG_LISTS[name])})
     assert "no more than 100" in str(response.context["adminform"].form.errors[name])
+
+
+def test_a_provider_has_so_many_sender_rules(panel):
+    provider, client = panel.rows[Provider], panel.as_("owner")
+    page = reverse("admin:verification_provider_change", args=(provider.pk,))
+    lines = {"sender_rules-TOTAL_FORMS": bounds.MAX_SENDERS + 1, "sender_rules-INITIAL_FORMS": 0}
+    for n in range(bounds.MAX_SENDERS + 1):
+        lines |= {f"sender_rules-{n}-prefix": f"+1{n:03}", f"sender_rules-{n}-sender": "Shop"}
+    response = client.post(page, values_on(client, page) | lines)
+    assert "at most 100" in str(response.context["errors"])
+    assert not provider.sender_rules.exists()

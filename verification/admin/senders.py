@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.http import HttpRequest
 
 from verification.admin.fields import clean_prefix, cleaned
 from verification.admin.scoping import ScopedInline, Who
@@ -43,3 +44,7 @@ class SenderRuleInline(ScopedInline):
     max_num = MAX_SENDERS
     verbose_name = "sender"
     verbose_name_plural: Any = "senders by country"
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        """More lines than that are refused, and not only not offered."""
+        return super().get_formset(request, obj, validate_max=True, **kwargs)
