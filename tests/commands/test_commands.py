@@ -82,6 +82,7 @@ def test_a_programming_error_is_not_hidden():
         (["issuekey", "Shop", "--kind", "public"], "argument --kind: invalid choice"),
         (["stats", "--json"], f"The database in {settings.HOME_DIR} is not up to date"),
     ],
+    ids=("usage", "choice", "database"),  # two processes of one run have two homes, and must collect the same tests
 )
 def test_on_the_command_line_it_goes_to_standard_error_with_exit_code_1(arguments, line):
     empty = settings.EMBEDDED.database_url.replace("@/watchword?", "@/postgres?")
