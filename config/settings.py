@@ -326,7 +326,11 @@ UNFOLD = {
     "SITE_ICON": "verification.admin.navigation.logo",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "verification.admin.navigation.logo"}],
     "STYLES": ["verification.admin.navigation.styles"],
-    "SCRIPTS": ["verification.admin.navigation.copy_script", "verification.admin.navigation.country_script"],
+    "SCRIPTS": [
+        "verification.admin.navigation.copy_script",
+        "verification.admin.navigation.country_script",
+        "verification.admin.navigation.landmark_script",
+    ],
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "verification.admin.dashboard.fill",

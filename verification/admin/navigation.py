@@ -87,6 +87,10 @@ def country_script(request: HttpRequest) -> str:
     return static("verification/admin/countries.js")
 
 
+def landmark_script(request: HttpRequest) -> str:
+    return static("verification/admin/landmarks.js")
+
+
 def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> list[dict[str, Any]]:
     return [
         {"title": title, "icon": icon, "link": reverse(name), "active": _is_active(request, name)}

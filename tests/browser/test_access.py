@@ -1,0 +1,151 @@
+"""The panel for those who use the keyboard, hear the page, or have a small screen."""
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tests.admin.rows import make_panel
+from tests.browser.test_admin import PASSWORD, log_in
+from verification.models import Callback, Channel, GuardBlock, Message, Project, Provider, Recipient, Session
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+]
+AXE = Path(__file__).parents[2] / "var/npm/node_modules/axe-core/axe.min.js"
+JUDGE = """
+async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.map(
+    found => `${found.id}: ${found.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(" | ")}`
+)
+"""
+WITH_ROWS = (Callback, Channel, GuardBlock, Message, Project, Provider, Recipient, Session)
+MAX_TABS = 80  # on the way to anything on a page
+
+
+@pytest.fixture
+def panel(browser_page):
+    panel = make_panel()
+    for user in User.objects.all():
+        user.set_password(PASSWORD)
+        user.save()
+    return panel
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText || ''").strip()
+
+
+def tab_to(page, text):
+    """Press Tab until what has the focus shows this text."""
+    for _ in range(MAX_TABS):
+        page.keyboard.press("Tab")
+        if text in focused(page):
+            return
+    raise AssertionError(f"{text!r} is not reached by Tab")
+
+
+def pages_of(panel):
+    yield reverse("admin:index")
+    for model in WITH_ROWS:
+        name = model._meta.model_name
+        yield reverse(f"admin:verification_{name}_changelist")
+        yield reverse(f"admin:verification_{name}_change", args=(panel.rows[model].pk,))
+    for name in (
+        "apikey",
+        "testlogin",
+        "messagetemplate",
+        "suppression",
+        "decision",
+        "listentry",
+        "alert",
+        "auditentry",
+    ):
+        yield reverse(f"admin:verification_{name}_changelist")
+    for name in ("project_issue_key", "project_test_event", "project_webhook_secret"):
+        yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
+    for name in ("provider_add", "channel_add", "messagetemplate_add", "testlogin_add"):
+        yield reverse(f"admin:verification_{name}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_the_pages(live_server, browser_page, panel, scheme):
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: npm install --prefix var/npm axe-core@4.10.3")
+    page, _ = browser_page
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.goto(live_server.url + reverse("admin:login"))
+    found = {}
+    source = AXE.read_text()
+    page.evaluate(source)
+    found["login"] = page.evaluate(JUDGE)
+    log_in(page, live_server)
+    for address in pages_of(panel):
+        page.goto(live_server.url + address)
+        page.evaluate(source)
+        found[address] = page.evaluate(JUDGE)
+    assert {address: rules for address, rules in found.items() if rules} == {}
+
+
+def test_the_keyboard_passes_the_menu_and_logs_out(live_server, browser_page, panel):
+    page, _ = browser_page
+    log_in(page, live_server)
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main-content"
+    page.goto(live_server.url + reverse("admin:index"))
+    tab_to(page, "owner")
+    page.keyboard.press("Enter")
+    page.locator("#account-menu").wait_for(state="visible")
+    tab_to(page, "Log out")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    page.goto(live_server.url + reverse("admin:index"))
+    assert reverse("admin:login") in page.url
+
+
+def test_the_keyboard_sets_a_filter_and_closes_the_filters(live_server, browser_page, panel):
+    page, _ = browser_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    log_in(page, live_server)
+    page.goto(live_server.url + reverse("admin:verification_message_changelist"))
+    tab_to(page, "Filters")
+    page.keyboard.press("Enter")
+    page.locator("#changelist-filter").wait_for(state="visible")
+    page.keyboard.press("Escape")
+    page.locator("#changelist-filter").wait_for(state="hidden")
+    assert focused(page).startswith("Filters")
+    page.keyboard.press("Enter")
+    tab_to(page, "Failed")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**status=*")
+
+
+def test_the_keyboard_opens_the_menu_of_a_phone(live_server, browser_page, panel):
+    page, _ = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    log_in(page, live_server)
+    assert not page.get_by_role("link", name="Messages", exact=True).is_visible()
+    tab_to(page, "Menu")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Messages", exact=True).wait_for(state="visible")
+    page.wait_for_function("document.activeElement.ariaLabel == 'Close the menu'")
+
+
+def test_no_table_of_the_overview_is_cut_off_on_a_phone(live_server, browser_page, panel):
+    page, _ = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    log_in(page, live_server)
+    page.locator(".ww-table").first.wait_for()
+    widths = "[...document.querySelectorAll('.ww-wide')].map(each => each.scrollWidth - each.clientWidth)"
+    assert set(page.evaluate(widths)) <= {0}
+
+
+def test_icons_are_not_read_out(live_server, browser_page, panel):
+    page, _ = browser_page
+    log_in(page, live_server)
+    assert page.get_by_role("link", name="Decision log", exact=True).count() == 1
+    assert page.locator(".material-symbols-outlined:not([aria-hidden])").count() == 0
