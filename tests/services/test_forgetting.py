@@ -5,11 +5,13 @@ import json
 import pytest
 from django.core.management import CommandError
 
+from providers.base import ContactShared, HookReply
 from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem
 from tests.commands.running import run, run_json
 from verification.models import (
     AuditEntry,
+    BotUpdate,
     Callback,
     DeliveryAttempt,
     GuardedSend,
@@ -23,6 +25,7 @@ from verification.models import (
     WrongCode,
 )
 from verification.services.forgetting import forget
+from verification.services.receipts import act_on_once
 from verification.services.retention import purge
 
 pytestmark = pytest.mark.django_db
@@ -107,6 +110,14 @@ def test_what_the_guard_and_the_alarms_counted_goes_too(known, project):
         WrongCode.objects.filter(recipient__address__startswith="forgotten:").values_list("network", "guess")
     ) == {("", None)}
     assert set(GuardedSend.objects.values_list("recipient__address", flat=True)) == {OTHER}
+
+
+def test_what_they_did_in_a_bot_and_no_worker_has_seen_yet_goes_too(known, project):
+    for bound in Subscription.objects.select_related("provider"):
+        act_on_once(bound.provider, HookReply((ContactShared(bound.account_id, TO, is_own=True),)))
+    run_json("forget", str(project.id), TO)
+    [kept] = BotUpdate.objects.all()
+    assert kept.account_id == Subscription.objects.get(recipient__address=OTHER).account_id
 
 
 def test_who_is_forgotten_after_the_day_leaves_nothing_at_all(known, project):

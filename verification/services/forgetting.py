@@ -19,6 +19,7 @@ from verification.addresses import AddressInvalid, mask, parse_test_address
 from verification.errors import Misuse
 from verification.models import (
     BotChat,
+    BotUpdate,
     Callback,
     DeliveryAttempt,
     GuardedSend,
@@ -143,10 +144,12 @@ def _end_what_lives(recipient: Recipient) -> None:
     recipient.messages.update(callback_url="", fallback_at=None)  # nobody is told of the end of those under way
     open_ones = list(recipient.messages.filter(finished_at=None).values_list("pk", flat=True))
     sql.call("close_expired", ids=open_ones, error="The recipient was erased.")
-    accounts = recipient.subscriptions.values_list("provider", "account_id")
+    chats = BotChat.objects.filter(session__recipient=recipient)
+    accounts = {*recipient.subscriptions.values_list("provider", "account_id")}
+    accounts.update(chats.values_list("provider", "account_id"))
     for provider, account_id in accounts:
         BotChat.objects.filter(provider=provider, account_id=account_id).delete()
-    BotChat.objects.filter(session__recipient=recipient).delete()
+        BotUpdate.objects.filter(provider=provider, account_id=account_id).delete()  # that wait for a worker
     recipient.sessions.filter(expires_at__gt=now).update(expires_at=now)
     recipient.sessions.update(is_open=False, awaited_channel="", code_digest=None, code_encrypted=None)
 
