@@ -146,6 +146,7 @@ class Service:
         self, provider_type: str, name: str, settings: Mapping[str, object], priority: int, project: str = "Benchmark"
     ) -> int:
         options = ["--channel", "sms", "--type", provider_type, "--name", name, "--priority", str(priority)]
+        options += ["--daily-budget", "0"]
         options += [part for setting, value in settings.items() for part in ("--set", f"{setting}={value}")]
         return int(json.loads(self._manage("addprovider", project, *options, "--json"))["provider"])
 

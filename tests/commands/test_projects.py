@@ -30,6 +30,7 @@ def test_createproject_prints_the_same_for_people():
     text = run("createproject", "Shop")
     assert "ww_api_" in text and "ww_secret_" in text and "whsec_" in text
     assert "no channel yet" in text
+    assert "SMS and voice calls each stop at 1,000 messages a day" in text
 
 
 def test_createproject_makes_an_unknown_owner_with_a_password():

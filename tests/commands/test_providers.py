@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from tests.commands.running import run, run_json
 from verification.management.commands import sendtest
-from verification.models import Message, Provider
+from verification.models import Channel, Message, Provider
 from verification.services.providers import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +31,15 @@ def test_addprovider_tells_the_webhook_address_of_a_service_that_reports_back():
     assert "hook_url" not in run_json(
         *("addprovider", "--system", "--channel", "sms", "--type", "inbox", "--name", "Box")
     )
+
+
+def test_addprovider_sets_the_channels_budget_and_else_leaves_it():
+    run("createproject", "Shop")
+    seen = []
+    for options in ([], ["--daily-budget", "50"], [], ["--daily-budget", "0"]):
+        run("addprovider", "Shop", *GATEWAY, *options)
+        seen.append(Channel.objects.values_list("effective_budget", flat=True).get())
+    assert seen == [1000, 50, 50, None]
 
 
 def test_addprovider_adds_a_system_provider():
@@ -62,6 +71,7 @@ def test_addprovider_reads_a_secret_from_a_file_or_standard_input(tmp_path, monk
         (("--system", *GATEWAY, "--set", "password=@/nowhere"), "--set password: cannot read @/nowhere"),
         (("--system", "--channel", "fax", *GATEWAY[2:]), "There is no channel 'fax'"),
         (("--system", *GATEWAY, "--priority", "-1"), "--priority"),
+        (("--system", *GATEWAY, "--daily-budget", "5"), "A budget is a project's"),
         (("--system", *GATEWAY, "--priority", "9" * 12), "--priority: a whole number from 0 to 2147483647 is expected"),
         (("--system", *GATEWAY[:4], "--name", "n" * 81, *GATEWAY[6:]), "A provider's name has 1 to 80 characters."),
         (

@@ -2,12 +2,24 @@
 
 import pytest
 from django.core.management import CommandError
+from django.utils import timezone
 
 from tests import factories
 from tests.api.calls import problem
 from tests.commands.running import run, run_json
 from verification.errors import Misuse
-from verification.models import Alert, AuditEntry, Channel, Decision, ListEntry, Message, Platform, Provider, Recipient
+from verification.models import (
+    Alert,
+    AuditEntry,
+    Channel,
+    DailySpend,
+    Decision,
+    ListEntry,
+    Message,
+    Platform,
+    Provider,
+    Recipient,
+)
 from verification.services import dispatch, killswitch, lists, platform, projects, sweeping
 
 pytestmark = pytest.mark.django_db
@@ -213,6 +225,23 @@ def test_the_owner_is_alerted_once_at_each_part_of_a_budget(api, project):
     assert alerted()[2] == "100 % of today's budget for SMS is used"
 
 
+def test_the_budget_that_nobody_set_alerts_at_80_percent_and_none_without_a_limit(api, project):
+    today = timezone.now().date()
+    DailySpend.objects.create(project=project.row, channel="sms", day=today, messages=800)
+    DailySpend.objects.create(project=project.row, channel="email", day=today, messages=800)
+    assert sweeping.raise_budget_alerts() == 2
+    assert alerted()[1] == "80 % of today's budget for SMS is used"
+    project.channel("voice", daily_budget=0)
+    DailySpend.objects.create(project=project.row, channel="voice", day=today, messages=9_000)
+    assert sweeping.raise_budget_alerts() == 0
+
+
+def test_under_a_ceiling_nobody_switches_their_budget_off(db):
+    ceilings(max_daily_budget=500)
+    with pytest.raises(Misuse, match="500 at the most"):
+        platform.require_budget_below_ceiling(0)
+
+
 def test_a_lowered_budget_alerts_too(api, project):
     project.channel("sms", daily_budget=100)
     api.manual_send(PHONE)
@@ -220,9 +249,14 @@ def test_a_lowered_budget_alerts_too(api, project):
     assert sweeping.raise_budget_alerts() == 3
 
 
+def use_up(project):
+    project.channel("sms", daily_budget=1)
+    DailySpend.objects.create(project=project.row, channel="sms", day=timezone.now().date(), messages=1)
+
+
 @pytest.mark.parametrize("call", ["create", "manual_send"])
 def test_a_refused_send_leaves_no_recipient_behind(api, project, call):
-    project.channel("sms", daily_budget=0)
+    use_up(project)
     answer = getattr(api, call)(PHONE) if call == "manual_send" else api.create(PHONE, type="sms")
     assert problem(answer) == (429, "rate_limited")
     assert not Recipient.objects.exists()
@@ -230,6 +264,6 @@ def test_a_refused_send_leaves_no_recipient_behind(api, project, call):
 
 def test_a_refused_send_leaves_a_recipient_that_was_known(api, project):
     api.create(PHONE, type="voice")
-    project.channel("sms", daily_budget=0)
+    use_up(project)
     assert api.manual_send(PHONE).status_code == 429
     assert Recipient.objects.count() == 1

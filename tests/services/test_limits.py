@@ -347,8 +347,14 @@ def test_a_budget_is_a_hard_stop(api, project):
     assert spent() == 2
 
 
+def use_up(project, channel="sms"):
+    """The channel's budget of today."""
+    project.channel(channel, daily_budget=1)
+    DailySpend.objects.create(project=project.row, channel=channel, day=datetime.now(UTC).date(), messages=1)
+
+
 def test_the_wait_is_until_midnight_in_utc(api, project):
-    project.channel("sms", daily_budget=0)
+    use_up(project)
     now = datetime.now(UTC)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     assert abs(api.manual_send().data["retry_after"] - (midnight - now).total_seconds()) < 60
@@ -362,20 +368,32 @@ def test_a_session_spends_and_obeys_the_budget(api, project):
 
 
 def test_sending_again_obeys_the_budget(api, project):
-    project.channel("voice", daily_budget=0)
+    use_up(project, "voice")
     session_id = api.create().data["session_id"]
     assert problem(api.send(session_id, "voice")) == (429, "rate_limited")
     assert Message.objects.count() == 1
 
 
 def test_a_budget_is_the_channels_own(api, project):
-    project.channel("sms", daily_budget=0)
+    use_up(project)
     assert api.manual_send(channel="voice").status_code == 200
 
 
-def test_without_a_budget_nothing_is_counted(api):
+def test_without_a_budget_nothing_is_counted(api, project):
+    project.channel("sms", daily_budget=0)  # which is no limit
     api.manual_send()
+    api.manual_send(to="ann@example.com", channel="email")
     assert not DailySpend.objects.exists()
+
+
+@pytest.mark.parametrize("channel", ["sms", "voice"])
+def test_what_costs_money_has_a_budget_of_1000_until_the_owner_sets_another(api, project, channel):
+    DailySpend.objects.create(project=project.row, channel=channel, day=datetime.now(UTC).date(), messages=999)
+    assert api.manual_send(channel=channel).status_code == 200
+    assert problem(api.manual_send(channel=channel)) == (429, "rate_limited")
+    project.channel(channel, daily_budget=0)
+    assert api.manual_send(channel=channel).status_code == 200
+    assert spent(channel) == 1000
 
 
 def test_the_next_day_has_its_own_budget(api, project):
@@ -386,7 +404,7 @@ def test_the_next_day_has_its_own_budget(api, project):
 
 
 def test_a_test_login_spends_nothing(api, project):
-    project.channel("sms", daily_budget=0)
+    use_up(project)
     project.test_login(PHONE, "424242")
     assert api.create().status_code == 200
     assert api.manual_send().status_code == 200

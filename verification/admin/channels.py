@@ -113,12 +113,12 @@ class ChannelAdmin(ScopedAdmin):
             return label("Off")
         return label("Active", "success") if channel.provider_names else label("No provider", "warning")
 
-    @admin.display(description="Today's budget", ordering="daily_budget")
+    @admin.display(description="Today's budget", ordering="effective_budget")
     def budget(self, channel: Any) -> str:
-        if channel.daily_budget is None:
-            return "None"
-        text = f"{channel.spent_today:,} of {channel.daily_budget:,}"
-        return label(f"{text}: used up", "danger") if channel.spent_today >= channel.daily_budget else text
+        if channel.effective_budget is None:
+            return "No limit"
+        text = f"{channel.spent_today:,} of {channel.effective_budget:,}"
+        return label(f"{text}: used up", "danger") if channel.spent_today >= channel.effective_budget else text
 
     @admin.display(description="Served by, in this order")
     def served_by(self, channel: Any) -> str:

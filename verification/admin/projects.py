@@ -24,6 +24,7 @@ from verification.admin.tabs import HEADING
 from verification.admin.testevents import TestEventAdmin
 from verification.errors import Misuse
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
+from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.panel import once
 from verification.services.keys import issue_key
 from verification.services.projects import SECRETS, SETTABLE_GROUPS, equip
@@ -56,10 +57,14 @@ class IssueKeyForm(forms.Form):
 
 class ChannelInline(ScopedInline):
     model = Channel
-    fields = readonly_fields = ("display_name", "shown_type", "active", "position", "daily_budget")
+    fields = readonly_fields = ("display_name", "shown_type", "active", "position", "budget")
     tab = True
 
     active = flag_of("is_active", "Active")
+
+    @admin.display(description="Daily budget")
+    def budget(self, channel: Channel) -> str:
+        return "No limit" if channel.effective_budget is None else f"{channel.effective_budget:,} messages"
 
     @admin.display(description="Channel")
     def shown_type(self, channel: Channel) -> str:
@@ -209,9 +214,11 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
         new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
         self.log_change(request, obj, "Issued the first API key, secret key and webhook secret")
         text = format_html(
-            'The project {} is there. Next: <a href="{}"><u>a provider</u></a>.',
+            'The project {} is there. Next: <a href="{}"><u>a provider</u></a>.'
+            " SMS and voice calls each stop at {} messages a day until you set another budget on the channel's page.",
             obj,
             reverse("admin:verification_provider_add", query={"project": obj.pk}),
+            f"{DEFAULT_DAILY_BUDGET:,}",
         )
         self.message_user(request, text, messages.SUCCESS)
         return self.show_secrets(

@@ -50,10 +50,10 @@ def budgets_of(projects: Any) -> list[Budget]:
     spent = {(spend.project_id, spend.channel): spend.messages for spend in spends}
     channels = Channel.objects.filter(project__in=projects, is_active=True)
     if ceiling is None:
-        channels = channels.filter(daily_budget__isnull=False)
+        channels = channels.filter(effective_budget__isnull=False)
     found = []
     for channel in channels.select_related("project"):
-        limits = [limit for limit in (channel.daily_budget, ceiling) if limit is not None]
+        limits = [limit for limit in (channel.effective_budget, ceiling) if limit is not None]
         found.append(Budget(channel, spent.get((channel.project_id, channel.type), 0), min(limits)))
     return sorted(found, key=lambda budget: -budget.percent)
 

@@ -6,9 +6,10 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Now, NullIf
 
 DEFAULT_PRIORITY = 100
+DEFAULT_DAILY_BUDGET = 1_000  # SMS, or calls: enough for a first launch, and a bound on what an attack may cost
 MAX_PREFIXES = 200  # that a provider serves, or does not; each message is compared with them
 MAX_COUNTRIES = 300  # more than there are
 PREFIX_MAX_LENGTH = 16  # a plus and the 15 digits of E.164
@@ -45,7 +46,17 @@ class Channel(models.Model):
     daily_budget = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Messages a day (UTC) at the most; a hard stop. Empty means no budget.",
+        help_text="Messages a day (UTC) at the most; a hard stop. 0 means no limit. Empty means the usual budget:"
+        f" {DEFAULT_DAILY_BUDGET:,} for SMS and for voice calls, no limit for the others.",
+    )
+    effective_budget = models.GeneratedField(
+        expression=models.Case(
+            models.When(daily_budget__isnull=False, then=NullIf("daily_budget", models.Value(0))),
+            models.When(type__in=("sms", "voice"), then=models.Value(DEFAULT_DAILY_BUDGET)),
+        ),
+        output_field=models.PositiveIntegerField(null=True),
+        db_persist=True,
+        help_text="The budget that holds; null for no limit.",
     )
     countries = ArrayField(
         models.CharField(max_length=2),

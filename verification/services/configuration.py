@@ -232,7 +232,7 @@ class ProjectConfig:
             name=row["name"] or str(ChannelType(channel_type).label),
             image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
             link=row["link"] or self.site_url or settings.BASE_URL,
-            daily_budget=self._budget(row["daily_budget"]),
+            daily_budget=self._budget(row["effective_budget"]),
             countries=frozenset(row["countries"]),
             providers=tuple(
                 ProviderConfig(item["id"], item["type"], item["name"], item["is_system"], item["settings"])

@@ -55,7 +55,7 @@ def require_below_ceiling(name: str, limit: int) -> None:
 
 
 def require_budget_below_ceiling(budget: int | None) -> None:
-    """Judge a channel's daily budget; an empty one goes by the ceiling. Raises :class:`Misuse`."""
+    """Judge a channel's daily budget, 0 for no limit; an empty one goes by the ceiling. Raises :class:`Misuse`."""
     ceiling = platform().max_daily_budget
-    if budget is not None and ceiling and budget > ceiling:
+    if budget is not None and bounded(budget, ceiling) != budget:
         raise Misuse(f"The operator allows {ceiling:,} at the most.")

@@ -33,6 +33,7 @@ from verification.services import bounds
 from verification.services.fresh import Remembered
 from verification.services.memory import ProviderMemory
 from verification.services.paces import Pace, paces_of
+from verification.services.platform import require_budget_below_ceiling
 
 log = logging.getLogger(__name__)
 
@@ -105,8 +106,10 @@ def add_provider(
     name: str,
     values: Mapping[str, object],
     priority: int = DEFAULT_PRIORITY,
+    daily_budget: int | None = None,
 ) -> Provider:
-    """Connect an account: a project's, whose channel is made if it lacks it, or the system's.
+    """Connect an account: a project's, whose channel is made if it lacks it, or the system's. ``daily_budget`` becomes
+    that of the channel, which otherwise keeps its own.
 
     Raises :class:`Misuse` with one sentence, :class:`providers.errors.SettingsInvalid` by setting.
     """
@@ -130,6 +133,9 @@ def add_provider(
         require_room(project, channel, provider_type)
         provider.save()
         bring_channel(provider)
+        if project is not None and daily_budget is not None:
+            require_budget_below_ceiling(daily_budget)
+            Channel.objects.filter(project=project, type=channel).update(daily_budget=daily_budget)
     return provider
 
 

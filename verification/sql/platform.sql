@@ -50,7 +50,7 @@ BEGIN
         FROM verification_dailyspend AS spend
         JOIN verification_channel AS channel ON channel.project_id = spend.project_id AND channel.type = spend.channel
         CROSS JOIN LATERAL (
-            SELECT least(channel.daily_budget, nullif((SELECT max_daily_budget FROM verification_platform), 0)) AS messages
+            SELECT least(channel.effective_budget, nullif((SELECT max_daily_budget FROM verification_platform), 0)) AS messages
         ) AS budget
         JOIN unnest('{50,80,100}'::integer[]) AS threshold (percent)
             ON budget.messages > 0 AND 100 * spend.messages::bigint >= threshold.percent * budget.messages::bigint

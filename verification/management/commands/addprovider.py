@@ -11,11 +11,11 @@ from providers.base import Setting, SettingKind
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, read_value, whole
 from verification.models import ChannelType
-from verification.models.channels import DEFAULT_PRIORITY
+from verification.models.channels import DEFAULT_DAILY_BUDGET, DEFAULT_PRIORITY
 from verification.services.projects import find_project
 from verification.services.providers import add_provider, hook_url, reports_back
 
-MAX_PRIORITY = 2**31 - 1  # what its column holds
+MAX_PRIORITY = MAX_BUDGET = 2**31 - 1  # what their columns hold
 
 
 class Command(WatchwordCommand):
@@ -46,6 +46,13 @@ class Command(WatchwordCommand):
             metavar="N",
             help=f"The lowest number is tried first. Default: {DEFAULT_PRIORITY}.",
         )
+        parser.add_argument(
+            "--daily-budget",
+            type=whole(least=0, most=MAX_BUDGET),
+            metavar="N",
+            help="Messages a day (UTC) over this channel of the project at the most; 0 is no limit. Left out, the "
+            f"channel keeps its own; that of a new one for SMS or voice is {DEFAULT_DAILY_BUDGET:,}.",
+        )
         parser.epilog = (
             "types and their settings (* is required, secrets are stored encrypted):\n"
             + "\n".join(describe(name) for name in registry.all_types())
@@ -59,6 +66,8 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str | None, system: bool, json: bool, **options: Any) -> None:
         if (project is None) != system:
             raise Misuse("Give either a PROJECT or --system.")
+        if system and options["daily_budget"] is not None:
+            raise Misuse("A budget is a project's: give a PROJECT with --daily-budget.")
         owner = None if project is None else find_project(project)
         provider = add_provider(
             project=owner,
@@ -67,6 +76,7 @@ class Command(WatchwordCommand):
             name=options["name"],
             values=read_settings(options["set"]),
             priority=options["priority"],
+            daily_budget=options["daily_budget"],
         )
         text = f"Provider {provider.pk} ({provider.name}) serves {provider.channel} of {owner or 'every project'}."
         data: dict[str, Any] = {"provider": provider.pk}

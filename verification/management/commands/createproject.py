@@ -15,6 +15,7 @@ from django.db.models import Q
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
 from verification.models import ApiKey, KeyKind
+from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.services.projects import create_project
 
 PASSWORD_BYTES = 12
@@ -62,7 +63,9 @@ class Command(WatchwordCommand):
         text = (
             f"Project {new.project.pk} ({name}) is made. Keep these, they are not shown again:\n\n{aligned(shown)}\n\n"
             "The numbers are what revokekey takes.\n"
-            "The project has no channel yet: add a provider in the panel or with addprovider."
+            "The project has no channel yet: add a provider in the panel or with addprovider.\n"
+            f"SMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} messages a day (UTC), with an alert at 80 %: "
+            "set another budget on the channel's page, or with addprovider --daily-budget; 0 is no limit."
         )
         self.show(data, text, as_json=json)
 

@@ -167,7 +167,8 @@ def answers(address: str, port: int) -> bool:
 
 def describe(base_url: str, url: str) -> str:
     """What the operator reads once all runs."""
-    from verification.services.demo import PROJECT_NAME, ensure_demo  # loads while the children do
+    from verification.models.channels import DEFAULT_DAILY_BUDGET  # these load while the children do
+    from verification.services.demo import PROJECT_NAME, ensure_demo
 
     path = settings.HOME_DIR / "demo.json"
     demo = ensure_demo(path) if settings.IS_EMBEDDED else None
@@ -188,6 +189,9 @@ def describe(base_url: str, url: str) -> str:
             ("Secret key", f"{demo.secret_key}   for your server"),
         ]
         parts.append(f"\nProject {PROJECT_NAME!r}, its keys from {shorten(path)}:\n\n{aligned(keys)}")
+        parts.append(
+            f"\nSMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} a day; its channels' pages change that."
+        )
         parts.append(TRIAL.format(url=base_url, api_key=demo.api_key, secret_key=demo.secret_key))
     else:
         parts.append("\nMake a project with: manage.py createproject NAME")
