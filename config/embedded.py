@@ -234,8 +234,8 @@ class Postgres(Server):
         return [str(program), "-D", str(data), *(f"--{name}={value}" for name, value in settings.items())]
 
     def admit(self, folder: Path) -> dict[str, str]:
-        """Whom the server lets in: whoever reaches its socket, which is us alone. As root, us by what the kernel tells
-        of the caller: the server's user is one that other services may run as.
+        """Settings for who is let in: whoever reaches its socket, which is us alone. As root, the kernel has to tell
+        that it is us, as other services may run as the server's user.
         """
         if self.account.uid == os.geteuid():
             return {}
@@ -341,7 +341,7 @@ class EmbeddedServers:
         return self._valkey.url
 
     def has_database(self) -> bool:
-        """Whether PostgreSQL was ever started here, or is none of ours to start."""
+        """True where PostgreSQL was started before, or is none of ours to start."""
         return self._postgres not in self._needed or (self._postgres.folder / "data").exists()
 
     def start(self) -> None:

@@ -27,7 +27,7 @@ class Allowance:
         self.asked = 0
 
     def take(self, now: float) -> tuple[bool, int]:
-        """Whether a line may be written, and how many were left out in the second before it."""
+        """Take one: True where a line may be written, and how many were left out in the second before."""
         second = int(now)
         left_out = 0
         if second != self.second:

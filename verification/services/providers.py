@@ -85,7 +85,7 @@ def forget_providers() -> None:
 
 
 def reports_back(adapter: type[Adapter]) -> bool:
-    """Whether the service calls us, and so has to be told the provider's :func:`hook_url`."""
+    """True where the service calls us, and so has to be told the provider's :func:`hook_url`."""
     return adapter.parse_hook is not Adapter.parse_hook
 
 
