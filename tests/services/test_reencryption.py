@@ -28,6 +28,7 @@ DIGESTS = {
     "verifytoken.digest",
     "idempotentrequest.body_digest",
     "usedchallenge.digest",
+    "spentform.digest",
     "wrongcode.guess",
 }
 OLD, NEW = secrets.token_bytes(32), secrets.token_bytes(32)
