@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tests import factories
 from tests.api.calls import problem
-from verification.admin.reasons import REASONS, why_not_sent
+from verification.admin.reasons import REASONS, SHORT, why_not_sent
 from verification.errors import _OUTCOMES
 from verification.models import Channel, GuardBlock, ListEntry, Session
 from verification.services.decisions import RULES
@@ -113,4 +113,5 @@ def test_a_code_that_waits_for_a_bot_says_that(api, bot):
 
 
 def test_every_reason_is_an_outcome_or_a_rule():
+    assert set(SHORT) == set(REASONS)
     assert set(REASONS) <= {*_OUTCOMES, *RULES, "channel_timeout"}

@@ -22,6 +22,22 @@ REASONS = {
     "kill_switch": "The operator had stopped the sending.",
 }
 
+# The same in a column.
+SHORT = {
+    "guarded": "Traffic guard",
+    "channel_timeout": "60 seconds",
+    "too_many_sends": "Limit of sends",
+    "session_sends": "Five sends",
+    "too_many_attempts": "Wrong codes",
+    "over_budget": "Daily budget",
+    "over_platform_limit": "Limit of SMS",
+    "suppressed": "Suppressed",
+    "block_list": "Block list",
+    "country": "Country",
+    "number_type": "Type of number",
+    "kill_switch": "Switched off",
+}
+
 
 def why_not_sent(session: Session) -> str:
     """Sentences on the last refusal, and on what the code still waits for; empty where there is nothing to explain."""

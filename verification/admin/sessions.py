@@ -8,10 +8,11 @@ from django.contrib import admin
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
 
 from verification.admin import display
 from verification.admin.display import channel_of, flag_of, text_of, time_of
-from verification.admin.reasons import why_not_sent
+from verification.admin.reasons import SHORT, why_not_sent
 from verification.admin.scoping import ProjectFilter, ScopedInline, own_project_ids
 from verification.admin.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.codes import is_session_id
@@ -144,7 +145,11 @@ class SessionAdmin(NewestFirstAdmin):
 
     @admin.display(description="Why not sent")
     def short_reason(self, session: Session) -> str:
-        return display.short(why_not_sent(session), 40)
+        """In few words where a code is missing; the page has the sentences."""
+        if session.channel or session.verified_at:
+            return "–"
+        short = SHORT.get(session.refusal) or ("Bot not started" if session.awaited_channel else "Not asked to send")
+        return format_html('<span class="ww-nowrap" title="{}">{}</span>', why_not_sent(session), short)
 
     @admin.display(description="Wrong codes")
     def tries(self, session: Session) -> str:
