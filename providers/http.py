@@ -224,8 +224,8 @@ def classify_status(answer: HttpAnswer) -> ProviderError:
     return ProviderError(message, outcome, provider_status=str(status), retry_after=retry_after)
 
 
-def retry_after_seconds(answer: HttpAnswer) -> float | None:
-    """``Retry-After`` as seconds, at most an hour; None where it is absent, in the past or nonsense."""
+def retry_after_seconds(answer: HttpAnswer, *, most: float = MAX_RETRY_AFTER_SECONDS) -> float | None:
+    """``Retry-After`` as seconds, at most ``most``; None where it is absent, in the past or nonsense."""
     value = answer.headers.get("retry-after", "").strip()
     try:
         seconds = float(value)
@@ -233,7 +233,7 @@ def retry_after_seconds(answer: HttpAnswer) -> float | None:
         seconds = _seconds_until(value)
     if math.isnan(seconds) or seconds < 0:
         return None
-    return min(seconds, MAX_RETRY_AFTER_SECONDS)
+    return min(seconds, most)
 
 
 def header_error(name: str, value: str) -> str:

@@ -114,6 +114,15 @@ def test_retry_after_is_kept(receiver, finished):
     assert (Callback.objects.get().due_at - timezone.now()).total_seconds() > 880
 
 
+@pytest.mark.parametrize(("asked", "kept"), [("7200", 7_200), ("1000000", callbacks.MAX_RETRY_AFTER_SECONDS)])
+def test_retry_after_is_kept_beyond_an_hour_and_for_a_day_at_most(receiver, finished, asked, kept):
+    receiver.script(answer(503, b"", {"Retry-After": asked}))
+    before = timezone.now()
+    run()
+    due_at = Callback.objects.get().due_at
+    assert before + timedelta(seconds=kept) <= due_at <= timezone.now() + timedelta(seconds=kept)
+
+
 def test_it_gives_up_after_the_last_retry(receiver, finished):
     receiver.script(answer(500, b""))
     Callback.objects.update(tries=len(callbacks.RETRY_SECONDS))

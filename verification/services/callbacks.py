@@ -150,5 +150,4 @@ def _reason(answer: HttpAnswer) -> str:
 
 
 def _asked_for(answer: HttpAnswer) -> float | None:
-    asked = retry_after_seconds(answer)
-    return None if asked is None else min(asked, MAX_RETRY_AFTER_SECONDS)
+    return retry_after_seconds(answer, most=MAX_RETRY_AFTER_SECONDS)
