@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from providers.base import BotMessage, BotReachability, BotStarted, ContactShared, HookReply, Outcome, Result
 from tests import factories
+from tests.api.calls import Api
 from tests.fakes import collector
 from verification.errors import Refusal
 from verification.models import BotChat, BotUpdate, Project, Provider, Session, Subscription
@@ -372,3 +373,37 @@ def test_who_blocks_a_bot_that_is_switched_off_is_noted(api, bot):
     disable_bot(bot)
     tell(bot, [BotReachability(CHAT, is_active=False)])
     assert not Subscription.objects.get().is_active
+
+
+@pytest.fixture
+def apis(client, api, bot):
+    """Two projects that a system bot serves."""
+    Provider.objects.filter(pk=bot.pk).update(project=None)
+    bot.refresh_from_db()
+    other = factories.project(channels=("sms", "messenger_a"))
+    return api, Api(client, other.api_key, other.secret_key)
+
+
+def prove(api, bot, account_id, to=PHONE):
+    _, payload = waiting_session(api, to)
+    tell(bot, [BotStarted(account_id, payload), ContactShared(account_id, to, is_own=True)])
+
+
+def test_a_proof_in_one_project_leaves_the_accounts_binding_in_another(apis, bot):
+    for api in apis:
+        prove(api, bot, CHAT)
+    assert list(Subscription.objects.values_list("account_id", "is_active")) == [(CHAT, True), (CHAT, True)]
+
+
+def test_a_number_that_moved_is_bound_to_its_old_account_in_no_project(apis, bot):
+    for api, account_id in zip(apis, (CHAT, "888"), strict=True):
+        prove(api, bot, account_id)
+    assert Subscription.objects.get().account_id == "888"
+    assert [account_id for account_id, text, _ in collector.SAID if "in another account" in text] == [CHAT]
+
+
+def test_an_account_that_proves_another_number_keeps_the_old_one_in_no_project(apis, bot):
+    for api in apis:
+        prove(api, bot, CHAT)
+    prove(apis[0], bot, CHAT, OTHER)
+    assert Subscription.objects.get().recipient.address == OTHER

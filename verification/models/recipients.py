@@ -72,14 +72,9 @@ class Subscription(models.Model):
     bound_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        constraints = (
-            models.UniqueConstraint(name="subscription_once", fields=("provider", "recipient")),
-            models.UniqueConstraint(
-                name="subscription_one_recipient_per_account",
-                fields=("provider", "account_id"),
-                condition=Q(is_active=True),
-            ),
-        )
+        constraints = (models.UniqueConstraint(name="subscription_once", fields=("provider", "recipient")),)
+        # Not unique: a bot of all projects knows an account as a recipient of each.
+        indexes = (models.Index(name="subscription_of_account", fields=("provider", "account_id")),)
 
     def __str__(self) -> str:
         return f"subscription {self.pk}"

@@ -98,20 +98,22 @@ def share_contact(provider: Provider, event: ContactShared) -> None:
 
 @transaction.atomic
 def bind(provider: Provider, session: Session, account_id: str, language: str) -> list[str] | None:
-    """Bind a proved account to the session's recipient. An account has one recipient and a recipient one account:
-    earlier bindings of either end. Returns the accounts that lost the recipient, who are to be told; None where
-    somebody else was bound by the session's link before."""
+    """Bind a proved account to the session's recipient. In each project an account has one recipient and a recipient
+    one account; a bot of all projects keeps a number's bindings to one account, so a proof counts for all of them.
+    Returns the accounts that lost the number, who are to be told; None where somebody else was bound by the session's
+    link before."""
     recipient = Recipient.objects.select_for_update(no_key=True).get(pk=session.recipient_id)
-    own = Subscription.objects.filter(provider=provider, recipient=recipient, account_id=account_id, is_active=True)
+    bound = Subscription.objects.filter(provider=provider)
+    own = bound.filter(recipient=recipient, account_id=account_id, is_active=True)
     if not Session.objects.filter(pk=session.pk, is_link_used=False).update(is_link_used=True):
         return [] if own.exists() else None
-    replaced = list(
-        Subscription.objects.filter(provider=provider, recipient=recipient, is_active=True)
-        .exclude(account_id=account_id)
-        .values_list("account_id", flat=True)
-    )
+    # One after the other for an account, which may be proving itself for another recipient at the same moment.
+    BotChat.objects.select_for_update(no_key=True).filter(provider=provider, account_id=account_id).first()
+    others = bound.filter(recipient__address=recipient.address).exclude(account_id=account_id)
+    replaced = sorted(set(others.filter(is_active=True).values_list("account_id", flat=True)))
     # They are no longer of any use: whoever has the old number now is somebody else.
-    Subscription.objects.filter(provider=provider, account_id=account_id).exclude(recipient=recipient).delete()
+    others.exclude(recipient=recipient).delete()
+    bound.filter(account_id=account_id).exclude(recipient__address=recipient.address).delete()
     Subscription.objects.update_or_create(
         provider=provider,
         recipient=recipient,
