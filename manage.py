@@ -15,7 +15,7 @@ def main() -> None:
     from django.core.management import execute_from_command_line
     from django.db import OperationalError
 
-    from config.embedded import EmbeddedUnavailable
+    from config.processes.embedded import EmbeddedUnavailable
 
     try:
         if settings.IS_EMBEDDED and needs_servers(sys.argv[1:]):
@@ -41,7 +41,7 @@ def require_database(command: str) -> None:
     """
     from django.conf import settings
 
-    from config.embedded import EmbeddedUnavailable
+    from config.processes.embedded import EmbeddedUnavailable
 
     is_ours = (settings.BASE_DIR / "verification" / "management" / "commands" / f"{command}.py").exists()
     if (is_ours or command in ABOUT_USERS) and command not in MAKES_DATABASE and not settings.EMBEDDED.has_database():

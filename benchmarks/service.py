@@ -24,7 +24,7 @@ import psycopg
 
 from benchmarks import processes
 from benchmarks.driver import LOOPBACK
-from config.embedded import EmbeddedServers
+from config.processes.embedded import EmbeddedServers
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
@@ -37,7 +37,7 @@ GRANIAN = (
     *("--workers", str(WEB_PROCESSES), "--http", "1", "--no-ws"),
     *("--backlog", "1024", "--log-level", "warning"),
 )
-OURS = ("--interface", "rsgi", "--loop", "uvloop", "config.rsgi:application")
+OURS = ("--interface", "rsgi", "--loop", "uvloop", "config.processes.rsgi:application")
 BARE = (
     *("--interface", "wsgi", "--loop", "asyncio", "--blocking-threads", str(BLOCKING_THREADS)),
     "benchmarks.bare.wsgi:application",

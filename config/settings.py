@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from config import secrets
-from config.embedded import EmbeddedServers
 from config.environment import env
+from config.processes.embedded import EmbeddedServers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
@@ -93,7 +93,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "verification.panel.middleware.PanelMiddleware",
+    "verification.panel.door.middleware.PanelMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -108,7 +108,10 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"panel": "verification.admin.crumbs", "panel_tabs": "verification.admin.tabs"},
+            "libraries": {
+                "panel": "verification.panel.frame.breadcrumbs",
+                "panel_tabs": "verification.panel.frame.tabs",
+            },
         },
     },
 ]
@@ -162,14 +165,14 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# What failed logins may cost is in panel/throttle.py. Who is locked out reads the same as after a wrong password.
+# What failed logins may cost is in panel/door/throttle.py. Who is locked out reads the same as after a wrong password.
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
-AXES_HANDLER = "verification.panel.throttle.LoginThrottle"
+AXES_HANDLER = "verification.panel.door.throttle.LoginThrottle"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "username", "ip_address"]
 AXES_FAILURE_LIMIT = 1
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "verification.panel.throttle.client_network"
+AXES_CLIENT_IP_CALLABLE = "verification.panel.door.throttle.client_network"
 AXES_SENSITIVE_PARAMETERS = [
     *("username", "password", "code", "old_password", "new_password1", "new_password2"),
     *("_confirm", "_held", "csrfmiddlewaretoken"),
@@ -214,8 +217,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _is_https
 SESSION_COOKIE_NAME = "__Host-session" if _is_https else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _is_https else "csrftoken"
 CSRF_COOKIE_HTTPONLY = True
-SESSION_ENGINE = "verification.panel.session_store"  # Django's own keeps the cookie's value as it is
-SESSION_COOKIE_AGE = 30 * 60  # seconds without a click; panel/session.py ends busy ones after 12 hours
+SESSION_ENGINE = "verification.panel.door.session_store"  # Django's own keeps the cookie's value as it is
+SESSION_COOKIE_AGE = 30 * 60  # seconds without a click; panel/door/session.py ends busy ones after 12 hours
 SESSION_SAVE_EVERY_REQUEST = True  # each click counts
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie with names of objects
 X_FRAME_OPTIONS = "DENY"
@@ -270,17 +273,17 @@ SPECTACULAR_SETTINGS = {
     "SORT_OPERATION_PARAMETERS": False,
     "ENUM_SUFFIX": "",
     "ENUM_NAME_OVERRIDES": {
-        "Channel": "verification.api.serializers.CHANNELS",
-        "MessageStatus": "verification.api.serializers.MESSAGE_STATUSES",
-        "FinalStatus": "verification.api.serializers.FINAL_STATUSES",
-        "ChallengeProvider": "verification.api.serializers.CHALLENGE_PROVIDERS",
-        "ErrorCode": "verification.api.serializers.ERROR_CODES",
-        "FieldErrorCode": "verification.api.serializers.FIELD_ERRORS",
-        "CodeLength": "verification.api.serializers.CODE_LENGTHS",
+        "Channel": "verification.api.reference.shapes.CHANNELS",
+        "MessageStatus": "verification.api.reference.shapes.MESSAGE_STATUSES",
+        "FinalStatus": "verification.api.reference.shapes.FINAL_STATUSES",
+        "ChallengeProvider": "verification.api.reference.shapes.CHALLENGE_PROVIDERS",
+        "ErrorCode": "verification.api.reference.shapes.ERROR_CODES",
+        "FieldErrorCode": "verification.api.reference.shapes.FIELD_ERRORS",
+        "CodeLength": "verification.api.reference.shapes.CODE_LENGTHS",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "verification.api.schema.complete",
+        "verification.api.reference.schema.complete",
     ],
 }
 
@@ -323,19 +326,19 @@ UNFOLD = {
     "SITE_TITLE": "Watchword",
     "SITE_HEADER": "Watchword",
     "SITE_URL": "",
-    "SITE_ICON": "verification.admin.navigation.logo",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "verification.admin.navigation.logo"}],
-    "STYLES": ["verification.admin.navigation.styles"],
+    "SITE_ICON": "verification.panel.frame.navigation.logo",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "verification.panel.frame.navigation.logo"}],
+    "STYLES": ["verification.panel.frame.navigation.styles"],
     "SCRIPTS": [
-        "verification.admin.navigation.copy_script",
-        "verification.admin.navigation.country_script",
-        "verification.admin.navigation.landmark_script",
+        "verification.panel.frame.navigation.copy_script",
+        "verification.panel.frame.navigation.country_script",
+        "verification.panel.frame.navigation.landmark_script",
     ],
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "verification.admin.dashboard.fill",
-    "ACCOUNT": {"navigation": "verification.admin.navigation.account"},
-    "SIDEBAR": {"navigation": "verification.admin.navigation.sidebar"},
+    "DASHBOARD_CALLBACK": "verification.panel.overview.dashboard.fill",
+    "ACCOUNT": {"navigation": "verification.panel.frame.navigation.account"},
+    "SIDEBAR": {"navigation": "verification.panel.frame.navigation.sidebar"},
     "COLORS": {
         "primary": {
             "50": "oklch(96.2% .018 272.314)",

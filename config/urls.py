@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from verification.api import docs_views
+from verification.api.reference import views
 
 admin.autodiscover()
 
@@ -15,9 +15,9 @@ handler500 = "verification.api.middleware.server_error"
 urlpatterns = [
     path("", RedirectView.as_view(url="/docs/")),
     path("", include("verification.api.urls")),
-    path("docs/", docs_views.reference),
-    path("docs/errors/", docs_views.errors),
-    path("docs/openapi.json", docs_views.openapi, {"name": "json"}),
-    path("docs/openapi.yaml", docs_views.openapi, {"name": "yaml"}),
+    path("docs/", views.reference),
+    path("docs/errors/", views.errors),
+    path("docs/openapi.json", views.openapi, {"name": "json"}),
+    path("docs/openapi.yaml", views.openapi, {"name": "yaml"}),
     path("admin/", admin.site.urls),
 ]

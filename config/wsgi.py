@@ -14,7 +14,7 @@ from django.core.wsgi import get_wsgi_application  # noqa: E402
 from django.db import close_old_connections, reset_queries  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 
-from config.embedded import EmbeddedUnavailable  # noqa: E402
+from config.processes.embedded import EmbeddedUnavailable  # noqa: E402
 
 try:
     if settings.IS_EMBEDDED:
@@ -26,7 +26,7 @@ django_application = get_wsgi_application()
 from providers import registry  # noqa: E402
 from verification import addresses  # noqa: E402  (needs the loaded settings)
 from verification.api.edge import edge  # noqa: E402
-from verification.services import health  # noqa: E402
+from verification.services.upkeep import health  # noqa: E402
 
 # Django tidies up four times around a request, which is a seventh of the cost of a check. Once is enough: at its end a
 # connection that failed is closed. The log of queries is a debugger's, and the cache keeps its connections anyway.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
-from providers.http import HttpDoor
+from providers.door.http import HttpDoor
 from providers.outcomes import Outcome as Outcome  # adapters take it from here
 
 # The checked value of a setting.

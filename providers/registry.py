@@ -15,10 +15,11 @@ from functools import cache
 
 from django.conf import settings
 
-from providers import adapters, guard
+from providers import adapters
 from providers.base import Adapter, Memory, Setting, SettingKind, Value
+from providers.door import outbound
+from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, SettingsInvalid
-from providers.http import HttpDoor
 
 logger = logging.getLogger(__name__)
 
@@ -208,6 +209,6 @@ def _text(setting: Setting, raw: object) -> str:
 
 
 _JUDGES: dict[SettingKind, Callable[[str, Sequence[str]], None]] = {
-    SettingKind.URL: guard.judge_url,
-    SettingKind.HOST: guard.judge_host,
+    SettingKind.URL: outbound.judge_url,
+    SettingKind.HOST: outbound.judge_host,
 }

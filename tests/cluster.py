@@ -11,17 +11,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from config.embedded import EmbeddedServers
+from config.processes.embedded import EmbeddedServers
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "var" / "tests" / "migrated"
 MADE_OF = (
     "requirements/*.txt",
-    "config/embedded.py",
+    "config/processes/embedded.py",
     "verification/migrations/*.py",
     "verification/models/*.py",
     "verification/sql/*.py",
-    "verification/sql/*.sql",
+    "verification/sql/*/*.sql",
 )
 
 

@@ -95,14 +95,18 @@ def fresh_memory(request):
         yield
         return
     from verification.api import middleware
-    from verification.services import challenges, decisions, dispatch, keys, limits, providers
+    from verification.services.delivery import dispatch
+    from verification.services.gateways import accounts
+    from verification.services.projects import keys
+    from verification.services.protection import challenges, limits
+    from verification.services.records import decisions
 
     challenges._failures.clear()
     decisions.limits_reached.forget()
     keys._callers.clear()
     keys._live_keys.clear()
     dispatch.recent_projects.clear()
-    providers._live.clear()
+    accounts._live.clear()
     middleware._listed = (float("-inf"), frozenset())
     limits._full.clear()
     limits._shared_counter().limiter.storage.reset()
@@ -185,7 +189,7 @@ def long_second(monkeypatch):
     """The limits of a second count over an hour: on a busy machine two requests may take longer than a second."""
     from limits import RateLimitItemPerHour
 
-    from verification.services import limits
+    from verification.services.protection import limits
 
     monkeypatch.setattr(limits, "RateLimitItemPerSecond", RateLimitItemPerHour)
 

@@ -8,7 +8,8 @@ from verification import places
 from verification.codes import generate_hook_secret
 from verification.crypto import encrypt
 from verification.models import Channel, Project, Provider, Recipient, Subscription
-from verification.services import projects, providers, testlogins
+from verification.services.gateways import accounts
+from verification.services.projects import projects, test_logins
 
 
 @dataclass
@@ -33,7 +34,7 @@ class MadeProject:
         return self
 
     def provider(self, channel="sms", name="second", *, type="collector", priority=100, **fields):
-        made = providers.add_provider(
+        made = accounts.add_provider(
             project=self.row, channel=channel, provider_type=type, name=name, values={"name": name}, priority=priority
         )
         Provider.objects.filter(pk=made.pk).update(**fields)
@@ -45,7 +46,7 @@ class MadeProject:
         forget()
 
     def test_login(self, to, code, **fields):
-        made = testlogins.add_test_login(project=self.row, to=to, code=code, **fields)
+        made = test_logins.add_test_login(project=self.row, to=to, code=code, **fields)
         forget()
         return made
 
@@ -85,12 +86,13 @@ def _unsaved_provider(**fields):
 
 def forget():
     """Drop what this process remembers of the configuration."""
-    from verification.services import dispatch, keys
+    from verification.services.delivery import dispatch
+    from verification.services.projects import keys
 
     keys._callers.clear()
     keys._live_keys.clear()
     dispatch.recent_projects.clear()
-    providers._live.clear()
+    accounts._live.clear()
 
 
 def subscribe(to, provider, **fields):

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psycopg
 
-from config.embedded import EmbeddedServers
+from config.processes.embedded import EmbeddedServers
 from tests.cluster import with_migrations
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,7 +65,7 @@ class LiveService:
 
     def start_web(self) -> None:
         options = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", str(self.web_processes)]
-        self._spawn("web", "-m", "verification.management.webserver", *options)
+        self._spawn("web", "-m", "config.processes.webserver", *options)
         wait_until(self.answers, "the web server answers")
 
     def start_worker(self, name: str = "worker0", *, threads: int = 8) -> None:

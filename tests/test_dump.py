@@ -18,9 +18,11 @@ from django.urls import reverse
 from tests import factories
 from verification.errors import Refusal
 from verification.models import KeyKind
-from verification.services import keys, second_factor, tokens
-from verification.services.configuration import load_project
-from verification.services.reencryption import COLUMNS
+from verification.services.projects import keys
+from verification.services.projects.snapshot import load_project
+from verification.services.sessions import check
+from verification.services.upkeep.reencryption import COLUMNS
+from verification.services.users import second_factor
 
 pytestmark = pytest.mark.django_db
 
@@ -154,8 +156,8 @@ def test_nothing_stored_is_taken_as_a_verify_token(project, lived, stored):
     config = load_project(project.id)
     for text in {text for value in stored for text in as_texts(value)}:
         with pytest.raises(Refusal, match="token"):
-            tokens.redeem_verify_token(project=config, token=text)
-    assert tokens.redeem_verify_token(project=config, token=lived["token"]).is_test
+            check.redeem_verify_token(project=config, token=text)
+    assert check.redeem_verify_token(project=config, token=lived["token"]).is_test
 
 
 def test_no_stored_session_of_the_panel_is_a_cookie(lived, stored):

@@ -15,8 +15,8 @@ import psycopg
 import pytest
 import redis
 
-from config import embedded
-from config.embedded import EmbeddedServers, EmbeddedUnavailable
+from config.processes import embedded
+from config.processes.embedded import EmbeddedServers, EmbeddedUnavailable
 
 pytestmark = pytest.mark.xdist_group("embedded")  # groups run first, so that nobody waits for these at the end
 
@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 HOLDER = """
 import sys
 from pathlib import Path
-from config.embedded import EmbeddedServers
+from config.processes.embedded import EmbeddedServers
 home = Path(sys.argv[1])
 EmbeddedServers(home, durable=False).start()
 print(*(int((home / name).read_text()) for name in ("postgres.pid", "valkey.pid")), flush=True)

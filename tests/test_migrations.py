@@ -15,7 +15,7 @@ from django.db import connection
 from tests.conftest import ROOT
 from verification.models import ApiKey, KeyKind
 from verification.models.audit import WATCHED
-from verification.services import keys
+from verification.services.projects import keys
 from verification.sql import install
 
 

@@ -11,9 +11,9 @@ from providers.base import BotStarted, Receipt, ReceiptStatus
 from tests import factories
 from verification import codes, sql
 from verification.models import BotChat, DeliveryAttempt, Message, MessageStatus, Provider, Recipient, Session
-from verification.services import receipts, sweeping
-from verification.services.recording import finish
-from verification.services.subscriptions import act_on
+from verification.services.delivery import receipts, sweep
+from verification.services.delivery.record import finish
+from verification.services.sessions.subscriptions import act_on
 
 ATTEMPTS_EACH = 40
 BACKLOG = 500  # and so many rows are read where all of it is read once
@@ -146,12 +146,12 @@ def test_what_is_reported_is_found_by_its_id(made):
 
 def test_what_expired_is_found_without_what_waits(made):
     made(1)
-    sweeping.expire_messages()
+    sweep.expire_messages()
     expired = made(BACKLOG)[0]
     now = timezone.now()
     Message.objects.filter(id=expired).update(created_at=now - timedelta(minutes=6), expires_at=now)
     before = rows_read()
-    sweeping.expire_messages()
+    sweep.expire_messages()
     assert Message.objects.get(id=expired).status == MessageStatus.EXPIRED
     assert rows_read() - before < BACKLOG
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-from config.rsgi import Server
+from config.processes.rsgi import Server
 from tests.conftest import ROOT
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from providers import registry
 from providers.base import Outcome, ReceiptStatus
+from providers.door.http import HttpDoor
 from providers.errors import HookForged, HookUnreadable
-from providers.http import HttpDoor
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
 from tests.fakes.manners import BAD_ANSWERS

@@ -13,7 +13,8 @@ from django.http.request import validate_host
 from django_redis import get_redis_connection
 from redis.exceptions import RedisError, ResponseError
 
-from providers import guard, registry
+from providers import registry
+from providers.door import outbound
 from verification.client import unread_from
 
 EVERYWHERE = "watchword"  # the tag of those that concern a process that shows no page, too
@@ -38,7 +39,7 @@ def adapters_load(**_: Any) -> list[CheckMessage]:
 @register(EVERYWHERE)
 def networks_are_networks(**_: Any) -> list[CheckMessage]:
     try:
-        guard.networks(settings.OUTBOUND_ALLOWED_NETWORKS)
+        outbound.networks(settings.OUTBOUND_ALLOWED_NETWORKS)
     except ValueError as error:
         return [
             Error(

@@ -5,7 +5,7 @@ import logging
 import dramatiq
 
 from verification.broker import CONNECTIONS, MESSAGES, broker
-from verification.services import dispatch
+from verification.services.delivery import dispatch
 
 log = logging.getLogger(__name__)
 

@@ -24,22 +24,18 @@ from redis.exceptions import RedisError
 from verification import addresses, sql
 from verification.broker import AWAY_SECONDS, BOTS, broker
 from verification.models import Worker
-from verification.services import (
-    alerts,
-    callbacks,
-    connected,
-    deletion,
-    dispatch,
-    fallback,
-    guard,
-    outages,
-    retention,
-    sweeping,
-    updates,
-    workers,
-)
-from verification.services.rendering import languages
-from verification.services.shares import Neighbours, Shares
+from verification.services.delivery import connections as connected
+from verification.services.delivery import dispatch, fallback
+from verification.services.delivery import sweep as sweeping
+from verification.services.delivery.fairness import Neighbours, Shares
+from verification.services.notices import alerts, callbacks
+from verification.services.oversight import outages
+from verification.services.projects import deletion
+from verification.services.protection import guard
+from verification.services.records import workers
+from verification.services.sessions import bot_updates
+from verification.services.texts.rendering import languages
+from verification.services.upkeep import retention
 from verification.tasks import deliver_connected, deliver_message
 
 log = logging.getLogger(__name__)
@@ -297,8 +293,8 @@ def pollers(stopping: threading.Event, neighbours: Neighbours, row: Worker) -> l
     bots = Poller(
         "the bots",
         stopping,
-        claim=lambda room, at_work: updates.claim_due(limit=room, busy=[row.project_id for row in at_work]),
-        work=updates.act,
+        claim=lambda room, at_work: bot_updates.claim_due(limit=room, busy=[row.project_id for row in at_work]),
+        work=bot_updates.act,
         threads=BOT_THREADS,
         queue_name=BOTS,
     )

@@ -1,6 +1,6 @@
 """E-mail services by their APIs, with django-anymail, which knows each of them.
 
-The library composes the request and the door asks it (:mod:`providers.sessions`). Nothing is read from Django's
+The library composes the request and the door asks it (:mod:`providers.door.libraries`). Nothing is read from Django's
 settings for it: every option is given. It is imported at the first message, or the first report.
 
 Reports are read, and where the service signs them verified, by anymail's own views. They come only where the owner has
@@ -32,10 +32,12 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.core.mail import EmailMultiAlternatives
 from django.core.validators import validate_email
 
-from providers import answers, base, hooks, sessions
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door import libraries
+from providers.door.libraries import Conversation
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.sessions import Conversation
+from providers.reading import answers, hooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,7 @@ class Adapter(base.Adapter):
         conversation = Conversation(self.http)
         mail: Any = self._compose(message)
         try:
-            with sessions.speaking_through(conversation):
+            with libraries.speaking_through(conversation):
                 self._backend(conversation).send_messages([mail])
         except Exception as error:  # the library's own, of which each may quote the mail
             raise self._explain(error, conversation) from None
@@ -264,7 +266,7 @@ class Adapter(base.Adapter):
         view, asked = self._view(request)
         conversation = Conversation(self.http)
         try:
-            with sessions.speaking_through(conversation):
+            with libraries.speaking_through(conversation):
                 events = view.parse_events(asked)
         except Exception:  # whatever a garbled call does to the library
             raise HookUnreadable("the report cannot be read") from None
@@ -293,7 +295,7 @@ class Adapter(base.Adapter):
 
     def _backend(self, conversation: Conversation) -> Any:
         """With our transport in it already, so that it makes none of its own."""
-        sessions.silence("anymail")
+        libraries.silence("anymail")
         options = {theirs: str(self.settings[ours]) or None for theirs, ours in self._service.options.items()}
         options |= {"ignore_unsupported_features": True, "debug_api_requests": False}  # type: ignore[dict-item]
         url = str(self.settings["base_url"])
@@ -306,18 +308,18 @@ class Adapter(base.Adapter):
         if is_amazon:
             backend.client = self._amazon("sesv2")
         else:
-            backend.session = sessions.requests_session(conversation)
+            backend.session = libraries.requests_session(conversation)
         return backend
 
     def _amazon(self, service: str, region: str = "") -> Any:
         names = ("api_key", "secret_key", "base_url")
         region = region or str(self.settings["region"])
-        return sessions.amazon_client(service, region, *(str(self.settings[name]) for name in names))
+        return libraries.amazon_client(service, region, *(str(self.settings[name]) for name in names))
 
     def _check_amazon(self) -> base.Health:
         conversation = Conversation(self.http)
         try:
-            with sessions.speaking_through(conversation):
+            with libraries.speaking_through(conversation):
                 account = self._amazon("sesv2").get_account()
             left = account["SendQuota"]["Max24HourSend"] - account["SendQuota"]["SentLast24Hours"]
         except Exception as error:  # as in send
@@ -399,7 +401,7 @@ class Adapter(base.Adapter):
         service = self._service
         if not self.settings["has_webhook"] or not service.view or request.method != "POST":
             raise HookForged("no reports are set up")
-        sessions.silence("anymail")
+        libraries.silence("anymail")
         module, _, name = service.view.partition(".")
         given = {**self.settings, "webhook_url": request.url}
         options = {theirs: str(given[ours]) for theirs, ours in (service.hook_options or {}).items() if given[ours]}

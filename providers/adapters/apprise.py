@@ -3,10 +3,10 @@
 Apprise says yes or no, and nothing else: no id, no receipt, no reason. What a refusal was is told here by the answer
 that came over the wire. Where a service has an adapter of its own, that one knows more.
 
-The library makes its requests by itself; they go through our door (:mod:`providers.sessions`). So a URL that leads to
-a private address leads nowhere. Services that reach out in any other way (mail, sockets, the desktop, files, programs)
-are refused: a service may be used when its plugin imports nothing but what is listed here, and that is read from the
-plugin's own text, so that a new one of a later release is judged the same way.
+The library makes its requests by itself; they go through our door (:mod:`providers.door.libraries`). So a URL that
+leads to a private address leads nowhere. Services that reach out in any other way (mail, sockets, the desktop, files,
+programs) are refused: a service may be used when its plugin imports nothing but what is listed here, and that is read
+from the plugin's own text, so that a new one of a later release is judged the same way.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from providers import base, sessions
+from providers import base
 from providers.base import Outcome, Setting, SettingKind
+from providers.door import libraries
+from providers.door.http import HttpDoor
+from providers.door.libraries import Conversation
 from providers.errors import ProviderError
-from providers.http import HttpDoor
-from providers.sessions import Conversation
 
 _PLACEHOLDER = re.compile(r"\{(to|to_digits|code|message_id|channel|language|project)\}")
 _SCHEME = re.compile(r"([a-z][a-z0-9.+-]*)://", re.IGNORECASE)
@@ -117,7 +118,7 @@ class Adapter(base.Adapter):
         if not problem and not re.search(r"\{to(_digits)?\}", url):
             problem = "{to} or {to_digits} is needed, or every code would go to the same place"
         if not problem:
-            with sessions.speaking_through(Conversation(HttpDoor(), seconds=0)):  # nothing is asked here
+            with libraries.speaking_through(Conversation(HttpDoor(), seconds=0)):  # nothing is asked here
                 problem = "" if _plugin(_fill(url, _SAMPLE)) is not None else "Apprise cannot read this URL"
         return {"url": problem} if problem else {}
 
@@ -147,7 +148,7 @@ class Adapter(base.Adapter):
         problem = _problem(url)
         if problem:
             raise ProviderError(problem, Outcome.MISCONFIGURED)
-        with sessions.speaking_through(conversation):
+        with libraries.speaking_through(conversation):
             plugin = _plugin(_fill(url, message))
             if plugin is None:
                 raise ProviderError("Apprise cannot make a message of this URL", Outcome.MISCONFIGURED)
@@ -203,7 +204,7 @@ def _scheme_problem(scheme: str) -> str:
 def _class_of(scheme: str) -> Any:
     from apprise.manager_plugins import NotificationManager
 
-    sessions.silence("apprise")
+    libraries.silence("apprise")
     known: Any = NotificationManager()  # type: ignore[no-untyped-call]
     return known[scheme] if scheme in known else None  # noqa: SIM401  # it is no dict
 
@@ -238,7 +239,7 @@ def _plugin(url: str) -> Any:
     """None if Apprise cannot read it. It keeps nothing on disk and names nobody but us."""
     import apprise
 
-    sessions.silence("apprise")
+    libraries.silence("apprise")
     asset = apprise.AppriseAsset(
         storage_mode=apprise.PersistentStoreMode.MEMORY,
         app_id="Watchword",

@@ -20,10 +20,12 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from providers import answers, base, sessions
+from providers import base
 from providers.base import Outcome, Setting, SettingKind
+from providers.door import libraries
+from providers.door.libraries import Conversation
 from providers.errors import ProviderError
-from providers.sessions import Conversation
+from providers.reading import answers
 
 _REFUSED_REQUEST = (Outcome.MISCONFIGURED, "the request was not understood")
 _KEYS = (Outcome.MISCONFIGURED, "the access key is not accepted")
@@ -134,10 +136,10 @@ class Adapter(base.Adapter):
         from botocore.exceptions import ClientError
 
         names = ("region", "access_key_id", "secret_access_key", "base_url")
-        client = sessions.amazon_client("sns", *(str(self.settings[name]) for name in names))
+        client = libraries.amazon_client("sns", *(str(self.settings[name]) for name in names))
         conversation = Conversation(self.http)
         try:
-            with sessions.speaking_through(conversation):
+            with libraries.speaking_through(conversation):
                 answered = getattr(client, operation)(**parameters)
         except ClientError as error:
             raise _explain(str(error.response.get("Error", {}).get("Code", "")), conversation) from None

@@ -21,11 +21,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from providers import answers, base, gsm, hooks
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.deadline import Deadline
+from providers.door.deadline import Deadline
+from providers.door.http import HttpAnswer, Timeouts, classify_status
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import HttpAnswer, Timeouts, classify_status
+from providers.reading import answers, gsm, hooks
 
 TOTAL_SECONDS = 5.0
 CONNECT_SECONDS = 2.0

@@ -17,10 +17,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-from providers import answers, base, hooks
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status, header_error
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import HttpAnswer, classify_status, header_error
+from providers.reading import answers, hooks
 
 _PLACEHOLDER = re.compile(
     r"\{(to|to_digits|code|text|message_id|channel|language|subject|project|hook_url|username|password|secret)\}"

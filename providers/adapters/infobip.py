@@ -18,10 +18,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from providers import answers, base, hooks
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookUnreadable, ProviderError
-from providers.http import HttpAnswer, classify_status, retry_after_seconds
+from providers.reading import answers, hooks
 
 MAX_VALIDITY_SECONDS = 48 * 3600
 

@@ -31,11 +31,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import urlencode
 
-from providers import base, gsm, hooks
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status, header_error
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import HttpAnswer, classify_status, header_error
-from providers.keywords import read_consent
+from providers.reading import gsm, hooks
+from providers.reading.keywords import read_consent
 
 ALL_REPORTS = "31"  # delivered 1, not delivered 2, queued 4, accepted 8, rejected 16
 MARK_LENGTH = 32

@@ -16,10 +16,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from providers import answers, base
+from providers import base
 from providers.base import Outcome, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status
 from providers.errors import ProviderError
-from providers.http import HttpAnswer, classify_status
+from providers.reading import answers
 
 ACCEPTED = "request is received"
 

@@ -20,10 +20,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from providers import answers, base, hooks
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import HttpAnswer, classify_status, retry_after_seconds
+from providers.reading import answers, hooks
 
 MIN_EXPIRY_SECONDS, MAX_EXPIRY_SECONDS = 5, 10_800
 

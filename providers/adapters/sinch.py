@@ -22,10 +22,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from providers import answers, base, gsm, hooks
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import HttpAnswer, classify_status, retry_after_seconds
+from providers.reading import answers, gsm, hooks
 
 REPORT = "recipient_delivery_report_sms"
 

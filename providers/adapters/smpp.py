@@ -16,9 +16,10 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from providers import base, gsm
+from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.errors import NotConnected, ProviderError
+from providers.reading import gsm
 from providers.smpp import answers, pdu
 from providers.smpp.answers import HAS_HEADER, UCS2
 from providers.smpp.links import NOTE_SECONDS, Links, Plan

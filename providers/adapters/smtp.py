@@ -23,10 +23,12 @@ from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 from django.utils.encoding import punycode
 
-from providers import base, guard, smtp_answers, tls
+from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.deadline import Deadline
+from providers.door import outbound, tls
+from providers.door.deadline import Deadline
 from providers.errors import ProviderError
+from providers.reading import smtp_answers
 
 TOTAL_SECONDS = 8.0
 CONNECT_SECONDS = 3.0
@@ -114,7 +116,7 @@ class Adapter(base.Adapter):
         security = self.settings["security"]
 
         def connect(port: int, seconds: float) -> socket.socket:
-            return guard.connect(
+            return outbound.connect(
                 str(self.settings["host"]),
                 port,
                 min(seconds, CONNECT_SECONDS),

@@ -17,10 +17,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeGuard
 
-from providers import base, hooks
+from providers import base
 from providers.base import Outcome, Setting, SettingKind
+from providers.door.http import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
 from providers.errors import HookForged, HookUnreadable, NoAnswer, ProviderError
-from providers.http import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
+from providers.reading import hooks
 
 MAX_TEXT_LENGTH = 4096
 ALLOWED_UPDATES = ["message", "my_chat_member"]  # the setting sticks at Telegram, so it goes with every call

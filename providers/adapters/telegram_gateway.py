@@ -14,10 +14,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from providers import answers, base, hooks
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
 from providers.errors import HookUnreadable, ProviderError
-from providers.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
+from providers.reading import answers, hooks
 
 MIN_TTL_SECONDS = 30
 MAX_TTL_SECONDS = 3600

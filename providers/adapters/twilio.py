@@ -21,10 +21,11 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 from xml.sax.saxutils import escape, quoteattr
 
-from providers import answers, base, hooks, languages
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import HttpAnswer, classify_status, retry_after_seconds
+from providers.reading import answers, hooks, languages
 
 MAX_BODY_LENGTH = 1600
 MAX_TWIML_LENGTH = 4000

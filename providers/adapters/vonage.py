@@ -22,10 +22,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from providers import answers, base, gsm, hooks
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import HttpAnswer, classify_status, retry_after_seconds
+from providers.reading import answers, gsm, hooks
 
 MIN_TTL_SECONDS, MAX_TTL_SECONDS = 20, 604_800
 MAX_CALLBACK_LENGTH = 100

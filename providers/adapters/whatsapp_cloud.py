@@ -24,10 +24,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from providers import answers, base, hooks, languages
+from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import HttpAnswer, classify_status, retry_after_seconds
+from providers.reading import answers, hooks, languages
 
 MAX_CODE_LENGTH = 15
 PAIR_PAUSE_SECONDS = 6.0  # one user can be written to about this often

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, ClassVar
 
+from providers.door.http import HttpDoor, Timeouts
 from providers.errors import ProviderError
-from providers.http import HttpDoor, Timeouts
 from providers.outcomes import Outcome
 
 TIMEOUTS = Timeouts(connect=2.0, total=3.0)  # a user is waiting; who is later than this counts as away

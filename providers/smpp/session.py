@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 
-from providers import guard, tls
 from providers.base import Outcome
-from providers.deadline import Deadline
+from providers.door import outbound, tls
+from providers.door.deadline import Deadline
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from providers.smpp.pdu import MAX_SEQUENCE, RESPONSE, Command, Pdu, Status, Unreadable, take
 
@@ -34,7 +34,7 @@ def dial(host: str, port: int, *, is_tls: bool, allowed_networks: Sequence[str])
     Raises :class:`providers.errors.ProviderError`.
     """
     deadline = Deadline(2 * CONNECT_SECONDS)
-    connected = guard.connect(host, port, CONNECT_SECONDS, allowed_networks, only_allowed=not is_tls)
+    connected = outbound.connect(host, port, CONNECT_SECONDS, allowed_networks, only_allowed=not is_tls)
     if not is_tls:
         return connected
     try:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from verification.api.error_guide import GUIDE, entries
+from verification.api.reference.error_guide import GUIDE, entries
 from verification.errors import CATALOGUE
 
 PAGES = ["/docs/", "/docs/errors/"]

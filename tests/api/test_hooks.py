@@ -14,9 +14,9 @@ from tests import factories
 from verification import sql
 from verification.models import Callback, DeliveryAttempt, Message, MessageStatus, Provider, Suppression
 from verification.outside import WebThreads
-from verification.services import dispatch, receipts
-from verification.services.providers import hook_secret_of, hook_url, store_settings
-from verification.services.recording import finish
+from verification.services.delivery import dispatch, receipts
+from verification.services.delivery.record import finish
+from verification.services.gateways.accounts import hook_secret_of, hook_url, store_settings
 
 pytestmark = pytest.mark.django_db
 
@@ -287,10 +287,10 @@ def test_a_suppression_that_is_lifted_ends(client, api, provider, sent):
 
 
 def test_no_receipt_within_the_window_expires_the_message(sent):
-    from verification.services import sweeping
+    from verification.services.delivery import sweep
 
     Message.objects.update(due_at=timezone.now())
-    sweeping.expire_messages()
+    sweep.expire_messages()
     assert status(sent) == "expired"
     assert sent.error == "No delivery receipt came in time."
     assert Callback.objects.get().message_id == sent.pk

@@ -12,9 +12,9 @@ from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
 from verification.crypto import stored_digest
 from verification.models import Alert, ApiKey, Decision, KeyKind, Message, Session
-from verification.services import callers
-from verification.services.decisions import RULES
-from verification.services.keys import issue_key, revoke_key
+from verification.services.projects import callers
+from verification.services.projects.keys import issue_key, revoke_key
+from verification.services.records.decisions import RULES
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +25,7 @@ STRANGER = "198.41.0.4"  # a public address
 
 def unknown_key():
     """One with a right checksum that was never issued."""
-    from verification.services.keys import _checksum
+    from verification.services.projects.keys import _checksum
 
     random = "0" * 32
     return f"ww_api_{random}{_checksum(random)}"
@@ -340,7 +340,7 @@ def test_an_api_key_in_a_browser_and_a_secret_key_on_a_server_alert_nobody(api):
 def test_that_a_key_was_refused_for_its_network_is_logged_without_the_key(api, project, caplog):
     project.set(secret_key_networks=["198.41.1.0/24"])
     as_server(api, STRANGER)
-    [line] = [record.getMessage() for record in caplog.records if record.name == "verification.services.keys"]
+    [line] = [record.getMessage() for record in caplog.records if record.name == "verification.services.projects.keys"]
     assert f"project {project.id} " in line and STRANGER in line
     assert api.secret_key not in line
 

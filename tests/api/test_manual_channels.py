@@ -4,13 +4,13 @@ import pytest
 
 from tests import factories
 from verification.models import Provider
-from verification.services import providers
+from verification.services.gateways import accounts
 
 pytestmark = pytest.mark.django_db
 
 
 def system_provider(channel="sms", name="system"):
-    made = providers.add_provider(
+    made = accounts.add_provider(
         project=None,
         channel=channel,
         provider_type="collector",

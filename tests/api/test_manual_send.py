@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from tests import clock, factories
 from tests.api.calls import WRONG, problem, wrong_fields
 from verification.models import KeyKind, Message, Provider, Session
-from verification.services import providers
-from verification.services.keys import issue_key
+from verification.services.gateways import accounts
+from verification.services.projects.keys import issue_key
 
 pytestmark = pytest.mark.django_db
 
@@ -203,7 +203,7 @@ def test_a_bot_that_the_user_has_not_started_is_not_active(api, project):
 
 def test_the_link_leads_to_the_bot_that_was_asked_for(api, project):
     values = {"token": f"123456:{'x' * 35}", "username": "FirstBot"}
-    providers.add_provider(
+    accounts.add_provider(
         project=project.row,
         channel="messenger_a",
         provider_type="telegram_bot",
@@ -229,7 +229,7 @@ def test_a_named_provider_is_the_one_that_sends(api, outbox, project):
 
 
 def test_a_system_provider_can_be_named(api, outbox):
-    system = providers.add_provider(
+    system = accounts.add_provider(
         project=None, channel="sms", provider_type="collector", name="system", values={"name": "system"}
     )
     factories.forget()

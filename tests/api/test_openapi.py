@@ -10,8 +10,8 @@ import yaml
 from django.core.management import call_command
 from openapi_spec_validator import validate
 
-from verification.api.docs_views import description
 from verification.api.fields import MAX_ID
+from verification.api.reference.views import description
 from verification.errors import CATALOGUE
 from verification.models import ChannelType, MessageStatus
 from verification.models.messages import FINAL

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 
 from tests.fakes.outage import database_away
-from verification.services import health
+from verification.services.upkeep import health
 
 PROBES = ("/livez", "/readyz")
 

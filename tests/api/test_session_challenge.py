@@ -18,8 +18,9 @@ from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.test_altcha import solve
 from verification import sql
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
-from verification.services import challenges, limits, retention
-from verification.services.projects import seal_challenge_secret
+from verification.services.projects.projects import seal_challenge_secret
+from verification.services.protection import challenges, limits
+from verification.services.upkeep import retention
 
 pytestmark = pytest.mark.django_db
 
@@ -134,8 +135,8 @@ def test_where_challenges_are_off_an_answer_is_ignored(api):
 
 
 def test_our_own_fall_back_is_not_asked(api, always):
-    from verification.services import fallback
-    from verification.services.configuration import load_project
+    from verification.services.delivery import fallback
+    from verification.services.projects.snapshot import load_project
 
     session_id = api.create(challenge_token=answer_of(api, always)).data["session_id"]
     config = load_project(always.id)
@@ -426,7 +427,7 @@ def test_a_puzzle_is_read_by_the_projects_origins_alone(api, always):
 
 
 def test_puzzles_are_limited_by_address(api, always, monkeypatch):
-    from verification.services import limits
+    from verification.services.protection import limits
 
     monkeypatch.setattr(limits, "PUZZLES_PER_MINUTE", 2)
     api.client.defaults["REMOTE_ADDR"] = STRANGER

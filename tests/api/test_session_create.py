@@ -338,7 +338,7 @@ def test_the_refusal_of_a_recipient_does_not_tell_the_rule(api):
     assert not any(word in detail for word in ("premium", "type", "country", "block", "guard"))
 
 
-# --- limits (their windows: tests/services/test_limits.py) -----------------------------------------------------------
+# --- limits (their windows: tests/services/protection/test_limits.py) ---
 
 
 def test_at_the_send_limit_it_writes_nothing(api, project):

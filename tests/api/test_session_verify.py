@@ -7,7 +7,7 @@ import pytest
 from tests import clock
 from tests.api.calls import problem, wrong_fields
 from verification.models import KeyKind, VerifyToken
-from verification.services.keys import issue_key
+from verification.services.projects.keys import issue_key
 
 pytestmark = pytest.mark.django_db
 

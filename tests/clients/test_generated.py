@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.live import ROOT, LiveService
-from verification.api.docs_views import description
+from verification.api.reference.views import description
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 from tests.commands.running import run, run_json
 from verification.errors import Refusal
 from verification.models import ApiKey, Membership, Project, TestLogin
-from verification.services.keys import authenticate
-from verification.services.projects import challenge_secret_of
-from verification.services.testlogins import code_of
+from verification.services.projects.keys import authenticate
+from verification.services.projects.projects import challenge_secret_of
+from verification.services.projects.test_logins import code_of
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from tests.commands.running import run, run_json
 from verification.management.commands import sendtest
 from verification.models import Channel, Message, Provider
-from verification.services.providers import hook_url, stored_secrets
+from verification.services.gateways.accounts import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
 GATEWAY = ("--channel", "sms", "--type", "http", "--name", "Gateway", "--set", "url=https://sms.example/send")

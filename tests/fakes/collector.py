@@ -125,7 +125,7 @@ class Outbox:
 
     def deliver(self):
         from verification.models import Message
-        from verification.services import dispatch
+        from verification.services.delivery import dispatch
 
         for message_id in Message.objects.filter(status="queued").order_by("created_at").values_list("pk", flat=True):
             dispatch.deliver(message_id)

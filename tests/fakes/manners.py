@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from providers.base import Outcome
-from providers.http import HttpDoor, Timeouts
+from providers.door.http import HttpDoor, Timeouts
 from tests.fakes import http_server as fake
 
 HTML = b"<html><body>Welcome to 4711</body></html>"

@@ -23,7 +23,7 @@ def database_away():
 @contextmanager
 def cache_away(settings):
     """What the limits count in. ``settings`` is pytest-django's."""
-    from verification.services import limits
+    from verification.services.protection import limits
 
     shared, own, url = limits._shared, limits._own, settings.BROKER_URL
     limits._shared, limits._own, settings.BROKER_URL = None, limits._Counter(limits.MemoryStorage()), NOBODY

@@ -15,19 +15,14 @@ from tests.live import at_once, wait_until
 from verification.addresses import parse_address
 from verification.errors import Misuse, Refusal
 from verification.models import FallbackStep, Message, Project, Provider, Session
-from verification.services import (
-    dispatch,
-    fallback,
-    forgetting,
-    guard,
-    messages,
-    receipts,
-    retention,
-    sessions,
-    sweeping,
-)
-from verification.services import tokens as verify_tokens
-from verification.services.configuration import load_project
+from verification.services.delivery import dispatch, fallback, receipts
+from verification.services.delivery import sweep as sweeping
+from verification.services.manual import messages
+from verification.services.projects.snapshot import load_project
+from verification.services.protection import guard
+from verification.services.sessions import check as verify_tokens
+from verification.services.sessions import sessions
+from verification.services.upkeep import forgetting, retention
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

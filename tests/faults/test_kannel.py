@@ -9,8 +9,8 @@ import pytest
 
 from providers import registry
 from providers.base import HookRequest, Outcome, ReceiptStatus
+from providers.door.http import HttpDoor
 from providers.errors import ProviderError
-from providers.http import HttpDoor
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.kannel import PASSWORD, STATUS_PASSWORD, USERNAME, Kannel, is_installed
 from tests.fakes.memory import FakeMemory

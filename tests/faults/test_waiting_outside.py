@@ -16,7 +16,7 @@ from tests.fakes.telegram import SECRET_HEADER, TOKEN, USERNAME, start
 from tests.faults.shop import open_shop, recipient
 from tests.live import wait_until
 from verification.outside import TENANTS_SERVER
-from verification.services.updates import PER_PROJECT
+from verification.services.sessions.bot_updates import PER_PROJECT
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 

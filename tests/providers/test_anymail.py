@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from providers import registry
 from providers.base import HookRequest, Outcome, ReceiptStatus
+from providers.door.http import HttpDoor
 from providers.errors import HookForged, HookUnreadable, ProviderError, SettingsInvalid
-from providers.http import HttpDoor
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
 from tests.fakes.memory import FakeMemory

@@ -5,11 +5,12 @@ import logging
 import pytest
 import requests
 
-from providers import registry, sessions
+from providers import registry
 from providers.base import Outcome
+from providers.door import libraries
+from providers.door.http import HttpDoor
+from providers.door.libraries import Conversation
 from providers.errors import ProviderError, SettingsInvalid
-from providers.http import HttpDoor
-from providers.sessions import Conversation
 from tests.fakes import http_server as fake
 from tests.fakes.manners import SLOW_ANSWERS, HastyDoor
 from tests.fakes.memory import FakeMemory
@@ -252,14 +253,14 @@ def test_neither_proxies_nor_passwords_of_the_environment_are_used(server, monke
 
 
 def test_outside_of_a_conversation_sessions_stay_as_they_are():
-    with sessions.speaking_through(Conversation(HttpDoor())):
+    with libraries.speaking_through(Conversation(HttpDoor())):
         inside = requests.Session()
     assert not inside.trust_env and requests.Session().trust_env
     assert isinstance(requests.Session().get_adapter("https://x"), requests.adapters.HTTPAdapter)
 
 
 def test_inside_every_session_is_guarded(server):
-    with sessions.speaking_through(Conversation(HttpDoor())):
+    with libraries.speaking_through(Conversation(HttpDoor())):
         with pytest.raises(requests.ConnectionError, match="not a public one"):
             requests.get(server.url, timeout=1)
         with pytest.raises(requests.ConnectionError):

@@ -9,8 +9,8 @@ import pytest
 
 from providers import registry
 from providers.base import Outcome
+from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, ProviderError, SettingsInvalid
-from providers.http import HttpDoor
 from tests.fakes import http_server as fake
 from tests.fakes.memory import FakeMemory
 from tests.fakes.messages import error_of, make_sms

@@ -6,7 +6,7 @@ import pytest
 
 from providers.challenges.base import PASSED, Site, Verdict
 from providers.challenges.vendors import VENDORS
-from providers.http import HttpDoor, Timeouts
+from providers.door.http import HttpDoor, Timeouts
 from tests.fakes import http_server as fake
 from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 

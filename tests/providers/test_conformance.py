@@ -13,8 +13,8 @@ import pytest
 
 from providers import registry
 from providers.base import Health, HookRequest, Outcome, SettingKind
+from providers.door.http import DEFAULT, HttpDoor, Timeouts
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import DEFAULT, HttpDoor, Timeouts
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import FORM, JSON
 from tests.fakes.manners import BAD_ANSWERS, SLOW_ANSWERS

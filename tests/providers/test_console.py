@@ -4,7 +4,7 @@ import pytest
 
 from providers import registry
 from providers.base import CHANNELS
-from providers.http import HttpDoor
+from providers.door.http import HttpDoor
 from tests.fakes.messages import make_message
 
 

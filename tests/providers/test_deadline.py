@@ -2,9 +2,9 @@
 
 import pytest
 
-from providers.deadline import Deadline, within
+from providers.door.deadline import Deadline, within
+from providers.door.http import HttpDoor
 from providers.errors import NotConnected
-from providers.http import HttpDoor
 from tests.fakes.http_server import FakeHttpServer
 
 

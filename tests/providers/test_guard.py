@@ -5,7 +5,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from providers import guard
+from providers.door import outbound
 from providers.errors import AddressBlocked, NotConnected
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
@@ -35,7 +35,7 @@ def answering(*addresses):
     ],
 )
 def test_it_accepts_https_to_public_hosts(url):
-    guard.judge_url(url)
+    outbound.judge_url(url)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_it_accepts_https_to_public_hosts(url):
 )
 def test_it_refuses_a_url_that_is_not_plain_https(url):
     with pytest.raises(AddressBlocked):
-        guard.judge_url(url)
+        outbound.judge_url(url)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_it_refuses_a_url_that_is_not_plain_https(url):
 )
 def test_it_refuses_every_writing_of_an_address_that_is_not_public(host):
     with pytest.raises(AddressBlocked):
-        guard.judge_url(f"https://{host}/")
+        outbound.judge_url(f"https://{host}/")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_it_refuses_every_writing_of_an_address_that_is_not_public(host):
     ],
 )
 def test_allowed_networks_lift_the_guard(url, networks):
-    guard.judge_url(url, networks)
+    outbound.judge_url(url, networks)
 
 
 @pytest.mark.parametrize(
@@ -190,26 +190,26 @@ def test_allowed_networks_lift_the_guard(url, networks):
 )
 def test_allowed_networks_lift_it_for_themselves_only(url):
     with pytest.raises(AddressBlocked):
-        guard.judge_url(url, LOOPBACK)
+        outbound.judge_url(url, LOOPBACK)
 
 
 @pytest.mark.parametrize("host", ["mail.example.com", "93.184.216.34", "smpp.example.com"])
 def test_it_accepts_a_public_server(host):
-    guard.judge_host(host)
+    outbound.judge_host(host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", ""])
 def test_it_refuses_a_server_that_is_not_public(host):
     with pytest.raises(AddressBlocked):
-        guard.judge_host(host)
+        outbound.judge_host(host)
 
 
 def test_an_ordinary_public_address_is_public():
-    assert guard.is_public(ip_address("1.1.1.1")) and guard.is_public(ip_address("2606:4700::1111"))
+    assert outbound.is_public(ip_address("1.1.1.1")) and outbound.is_public(ip_address("2606:4700::1111"))
 
 
 def test_it_connects_to_a_literal_address_in_an_allowed_network(listener):
-    with guard.connect("127.0.0.1", listener, 1, LOOPBACK) as connected:
+    with outbound.connect("127.0.0.1", listener, 1, LOOPBACK) as connected:
         assert connected.getpeername() == ("127.0.0.1", listener)
 
 
@@ -221,7 +221,7 @@ def test_it_connects_to_the_judged_address_and_asks_only_once(listener):
         asked.append(host)
         return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
 
-    with guard.connect("rebind.example", listener, 1, LOOPBACK, resolver=resolver) as connected:
+    with outbound.connect("rebind.example", listener, 1, LOOPBACK, resolver=resolver) as connected:
         assert connected.getpeername() == ("127.0.0.1", listener)
     assert asked == ["rebind.example"]
 
@@ -240,35 +240,35 @@ def test_it_connects_to_the_judged_address_and_asks_only_once(listener):
 )
 def test_it_refuses_a_name_with_any_address_that_is_not_public(listener, addresses):
     with pytest.raises(AddressBlocked):
-        guard.connect("mixed.example", listener, 1, resolver=answering(*addresses))
+        outbound.connect("mixed.example", listener, 1, resolver=answering(*addresses))
 
 
 def test_plain_text_needs_every_address_in_an_allowed_network(listener):
     resolver = answering("127.0.0.1", "93.184.216.34")
     with pytest.raises(AddressBlocked):
-        guard.connect("mixed.example", listener, 1, LOOPBACK, only_allowed=True, resolver=resolver)
+        outbound.connect("mixed.example", listener, 1, LOOPBACK, only_allowed=True, resolver=resolver)
 
 
 def test_the_error_does_not_tell_what_a_name_resolves_to(listener):
     with pytest.raises(AddressBlocked) as caught:
-        guard.connect("inside.example", listener, 1, resolver=answering("10.1.2.3"))
+        outbound.connect("inside.example", listener, 1, resolver=answering("10.1.2.3"))
     assert "10.1.2.3" not in str(caught.value)
 
 
 def test_it_goes_on_to_the_next_address_when_one_does_not_answer(listener):
     resolver = answering("127.0.0.2", "127.0.0.1")
-    with guard.connect("two.example", listener, 1, LOOPBACK, resolver=resolver) as connected:
+    with outbound.connect("two.example", listener, 1, LOOPBACK, resolver=resolver) as connected:
         assert connected.getpeername() == ("127.0.0.1", listener)
 
 
 def test_a_refused_connection_is_not_connected(listener):
     with pytest.raises(NotConnected, match="refused"):
-        guard.connect("127.0.0.2", listener, 1, LOOPBACK)
+        outbound.connect("127.0.0.2", listener, 1, LOOPBACK)
 
 
 def test_a_name_without_addresses_is_not_connected(listener):
     with pytest.raises(NotConnected):
-        guard.connect("nowhere.example", listener, 1, resolver=answering())
+        outbound.connect("nowhere.example", listener, 1, resolver=answering())
 
 
 def test_the_machine_itself_is_recognised_under_any_address():
@@ -276,9 +276,9 @@ def test_the_machine_itself_is_recognised_under_any_address():
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()) as connected,
     ):
-        assert guard.is_own(connected)
+        assert outbound.is_own(connected)
 
 
 def test_a_broken_network_in_the_settings_is_an_error():
     with pytest.raises(ValueError):
-        guard.networks(["10.0.0.0/99"])
+        outbound.networks(["10.0.0.0/99"])

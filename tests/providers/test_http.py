@@ -7,6 +7,7 @@ import pytest
 
 from providers import registry
 from providers.base import CHANNELS, HookRequest, Outcome, ReceiptStatus
+from providers.door.http import HttpDoor
 from providers.errors import (
     AddressBlocked,
     HookForged,
@@ -16,7 +17,6 @@ from providers.errors import (
     ProviderError,
     SettingsInvalid,
 )
-from providers.http import HttpDoor
 from tests.fakes import http_server as fake
 from tests.fakes.messages import make_message
 

@@ -10,8 +10,8 @@ from email.utils import format_datetime
 import pytest
 
 from providers.base import Outcome
+from providers.door.http import HttpAnswer, HttpDoor, Timeouts, classify_status
 from providers.errors import AddressBlocked, NoAnswer, NotConnected, ProviderError
-from providers.http import HttpAnswer, HttpDoor, Timeouts, classify_status
 from tests.fakes import http_server as fake
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer

@@ -5,8 +5,8 @@ import pytest
 from providers import registry
 from providers.adapters import inbox
 from providers.base import CHANNELS, Outcome
+from providers.door.http import HttpDoor
 from providers.errors import ProviderError
-from providers.http import HttpDoor
 from tests.fakes.memory import BrokenMemory
 from tests.fakes.messages import make_message
 

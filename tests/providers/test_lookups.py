@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from providers import lookups
+from providers.door import lookups
+from providers.door.lookups import LookUps, domain_of
 from providers.errors import NotConnected
-from providers.lookups import LookUps, domain_of
 from tests.live import at_once
 
 ADDRESS = "93.184.216.34"

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from providers import registry
+from providers.door.http import HttpDoor
 from providers.errors import SettingsInvalid
-from providers.http import HttpDoor
 from providers.registry import AdapterShowsCodes, UnknownAdapter
 
 PROBE = """

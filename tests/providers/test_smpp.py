@@ -7,8 +7,8 @@ import pytest
 
 from providers import registry
 from providers.base import Consent, HookReply, Outcome, Receipt, ReceiptStatus
+from providers.door.http import HttpDoor
 from providers.errors import ProviderError, SettingsInvalid
-from providers.http import HttpDoor
 from providers.smpp import answers, links, pdu
 from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Status, Tag
 from providers.smpp.session import Session

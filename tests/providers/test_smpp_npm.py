@@ -13,8 +13,8 @@ import pytest
 
 from providers import registry
 from providers.base import Consent, Outcome, ReceiptStatus
+from providers.door.http import HttpDoor
 from providers.errors import ProviderError
-from providers.http import HttpDoor
 from tests.fakes.memory import FakeMemory
 from tests.fakes.messages import make_message
 from tests.fakes.smsc import PASSWORD, SYSTEM_ID

@@ -4,10 +4,11 @@ import smtplib
 
 import pytest
 
-from providers import registry, smtp_answers
+from providers import registry
 from providers.base import Outcome
+from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, NotConnected, ProviderError, SettingsInvalid
-from providers.http import HttpDoor
+from providers.reading import smtp_answers
 from tests.fakes.mail_server import PASSWORD, USERNAME, Handler, mail_server, rude_server
 from tests.fakes.messages import make_message
 

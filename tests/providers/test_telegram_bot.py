@@ -6,8 +6,8 @@ import pytest
 
 from providers import registry
 from providers.base import BotMessage, BotReachability, BotStarted, ContactShared, HookRequest, Outcome
+from providers.door.http import HttpDoor, Timeouts
 from providers.errors import HookForged, HookUnreadable, NoAnswer, NotConnected, ProviderError, SettingsInvalid
-from providers.http import HttpDoor, Timeouts
 from tests.fakes import http_server as fake
 from tests.fakes.messages import make_message
 

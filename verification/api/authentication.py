@@ -11,8 +11,9 @@ from rest_framework.request import Request
 from verification.client import client_address
 from verification.errors import Refusal
 from verification.models import KeyKind
-from verification.services import keys, leaked_keys, limits
-from verification.services.callers import Caller
+from verification.services.projects import keys
+from verification.services.projects.callers import Caller
+from verification.services.protection import leaked_keys, limits
 
 HEADER = "HTTP_X_API_KEY"
 

@@ -13,7 +13,7 @@ from verification.api.authentication import ApiKeyAuthentication, SecretKeyAuthe
 from verification.api.fields import Fields
 from verification.api.parsing import read_body
 from verification.errors import FieldError, FieldsInvalid
-from verification.services.callers import Caller
+from verification.services.projects.callers import Caller
 
 
 class ApiView(APIView):

@@ -16,7 +16,7 @@ from verification import sql
 from verification.api import refusal_log, rendering
 from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
 from verification.errors import Refusal
-from verification.services.decisions import note_refusal
+from verification.services.records.decisions import note_refusal
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.conf import settings
 
+from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
-from providers.guard import judge_url
 from verification import codes
 from verification.addresses import Address, AddressInvalid, parse_address
 from verification.errors import FieldError, FieldsInvalid

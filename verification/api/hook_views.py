@@ -13,7 +13,7 @@ from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
 from verification.api.parsing import BodyTooLarge, require_length
 from verification.client import client_address
-from verification.services import receipts
+from verification.services.delivery import receipts
 
 log = logging.getLogger(__name__)
 

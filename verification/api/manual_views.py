@@ -7,16 +7,16 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from verification.api import operations
 from verification.api.authentication import HEADER
 from verification.api.base import SecretKeyView
 from verification.api.fields import MAX_ID, Fields
 from verification.api.parsing import read_body
+from verification.api.reference import operations
 from verification.api.rendering import json_response
 from verification.crypto import seal_for_key
 from verification.errors import Refusal
-from verification.services import messages
-from verification.services.idempotency import answer_once
+from verification.services.manual import messages
+from verification.services.manual.idempotency import answer_once
 
 REPLAYED_HEADER = "Idempotency-Replayed"
 

@@ -19,7 +19,7 @@ from django.utils.cache import patch_vary_headers
 
 from verification.api import exceptions, probes
 from verification.models import Project
-from verification.services.configuration import CACHE_SECONDS
+from verification.services.projects.snapshot import CACHE_SECONDS
 
 ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
 EXPOSED_HEADERS = "Retry-After, X-Request-Id"

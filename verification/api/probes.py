@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from verification.api.rendering import json_response
 from verification.errors import Refusal
-from verification.services.health import failing
+from verification.services.upkeep.health import failing
 
 LIVE, READY = "/livez", "/readyz"
 RETRY_SECONDS = 1

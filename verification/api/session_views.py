@@ -10,13 +10,14 @@ from rest_framework.request import Request
 
 from verification import moments
 from verification.addresses import AddressKind
-from verification.api import operations
 from verification.api.base import ApiKeyView, KeylessView, SecretKeyView, body_fields, query_fields
+from verification.api.reference import operations
 from verification.api.rendering import json_response
 from verification.client import client_address
-from verification.services import challenges, channels, sessions, tokens
-from verification.services.channels import SessionChannel
-from verification.services.configuration import ChallengeConfig
+from verification.services.projects.snapshot import ChallengeConfig
+from verification.services.protection import challenges
+from verification.services.sessions import channels, check, sessions
+from verification.services.sessions.channels import SessionChannel
 
 TEST_LOGIN_HEADER = "X-Test-Login"
 
@@ -99,7 +100,7 @@ class SessionCheckView(ApiKeyView):
         code = fields.guess("code")
         fields.check()
         assert session_id is not None and code is not None
-        checked = tokens.check_code(
+        checked = check.check_code(
             project=self.caller(request).project,
             session_id=session_id,
             code=code,
@@ -149,7 +150,7 @@ class SessionVerifyView(SecretKeyView):
         token = fields.verify_token("verify_token")
         fields.check()
         assert token is not None
-        verified = tokens.redeem_verify_token(project=self.caller(request).project, token=token)
+        verified = check.redeem_verify_token(project=self.caller(request).project, token=token)
         member = "email" if verified.kind is AddressKind.EMAIL else "phone"
         response = json_response({member: verified.text})
         if verified.is_test:

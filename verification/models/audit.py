@@ -52,7 +52,7 @@ WATCHED = {
 
 
 class AuditEntry(models.Model):
-    """One line of the log. The database refuses to change or delete it; see ``sql/audit_log.sql``."""
+    """One line of the log. The database refuses to change or delete it; see ``sql/records/audit_log.sql``."""
 
     at = models.DateTimeField(db_default=Now())
     who = models.CharField(max_length=150, help_text="A user of the panel, or the command or process.")

@@ -10,7 +10,7 @@ class PanelConfig(SimpleAdminConfig):
     """The pages are loaded with the URLs and not at every start: a worker and most commands show none, and loading
     them is a third of a command's time."""
 
-    default_site = "verification.panel.site.PanelSite"
+    default_site = "verification.panel.door.site.PanelSite"
 
     def ready(self) -> None:
         register(check_dependencies, Tags.admin)

@@ -53,7 +53,7 @@ def after_every_migrate(app: AppConfig, *, watched: dict[str, Any]) -> None:
 def _install(watched: dict[str, Any], *, using: str, **_: Any) -> None:
     with transaction.atomic(using=using), connections[using].cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [INSTALL_LOCK])
-        for path in sorted(FOLDER.glob("*.sql")):
+        for path in sorted(FOLDER.rglob("*.sql"), key=lambda path: path.name):
             cursor.execute(path.read_text())
         for function in BY_KEY:
             cursor.execute(f"ALTER FUNCTION {function} {' '.join(f'SET {option} = off' for option in AVOIDED)}")

@@ -12,8 +12,8 @@ from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, read_value, whole
 from verification.models import ChannelType
 from verification.models.channels import DEFAULT_DAILY_BUDGET, DEFAULT_PRIORITY
-from verification.services.projects import find_project
-from verification.services.providers import add_provider, hook_url, reports_back
+from verification.services.gateways.accounts import add_provider, hook_url, reports_back
+from verification.services.projects.projects import find_project
 
 MAX_PRIORITY = MAX_BUDGET = 2**31 - 1  # what their columns hold
 

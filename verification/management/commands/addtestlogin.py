@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from verification.management.base import MAX_SECONDS, WatchwordCommand, whole
-from verification.services.projects import find_project
-from verification.services.testlogins import add_test_login, clean_test_code
+from verification.services.projects.projects import find_project
+from verification.services.projects.test_logins import add_test_login, clean_test_code
 
 
 class Command(WatchwordCommand):

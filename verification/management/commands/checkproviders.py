@@ -10,8 +10,8 @@ from django.db.models import Q
 
 from verification.management.base import WatchwordCommand, table
 from verification.models import Provider
-from verification.services.projects import find_project
-from verification.services.providers import check_provider
+from verification.services.gateways.accounts import check_provider
+from verification.services.projects.projects import find_project
 
 
 class Command(WatchwordCommand):

@@ -16,7 +16,7 @@ from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
 from verification.models import ApiKey, KeyKind
 from verification.models.channels import DEFAULT_DAILY_BUDGET
-from verification.services.projects import create_project
+from verification.services.projects.projects import create_project
 
 PASSWORD_BYTES = 12
 

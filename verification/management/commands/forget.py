@@ -11,8 +11,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
-from verification.services.forgetting import export, forget
-from verification.services.projects import find_project
+from verification.services.projects.projects import find_project
+from verification.services.upkeep.forgetting import export, forget
 
 
 class Command(WatchwordCommand):

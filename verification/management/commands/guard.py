@@ -8,8 +8,8 @@ from django.core.management.base import CommandParser
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, table
-from verification.services import guard
-from verification.services.projects import find_project
+from verification.services.projects.projects import find_project
+from verification.services.protection import guard
 
 HOURS = 24
 

@@ -9,7 +9,8 @@ from django.core.management.base import CommandParser
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand
-from verification.services import health, workers
+from verification.services.records import workers
+from verification.services.upkeep import health
 
 
 class Command(WatchwordCommand):

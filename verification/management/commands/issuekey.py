@@ -8,8 +8,8 @@ from django.core.management.base import CommandParser
 
 from verification.management.base import MAX_SECONDS, WatchwordCommand, aligned, whole
 from verification.models import KeyKind
-from verification.services.keys import issue_key
-from verification.services.projects import find_project
+from verification.services.projects.keys import issue_key
+from verification.services.projects.projects import find_project
 
 
 class Command(WatchwordCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, table
-from verification.services.killswitch import EXAMPLES, resume, stop, stopped
+from verification.services.projects.kill_switch import EXAMPLES, resume, stop, stopped
 
 
 class Command(WatchwordCommand):

@@ -8,7 +8,7 @@ from typing import Any
 from verification import crypto
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned, table
-from verification.services.reencryption import COLUMNS, reencrypt, rows_by_key
+from verification.services.upkeep.reencryption import COLUMNS, reencrypt, rows_by_key
 
 
 class Command(WatchwordCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand
-from verification.services import second_factor
+from verification.services.users import second_factor
 
 
 class Command(WatchwordCommand):

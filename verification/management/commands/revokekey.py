@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand
-from verification.services.keys import revoke_key
+from verification.services.projects.keys import revoke_key
 
 
 class Command(WatchwordCommand):

@@ -14,10 +14,10 @@ from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.models.messages import FINAL
-from verification.services import dispatch
-from verification.services.configuration import load_project
-from verification.services.messages import send_message
-from verification.services.projects import find_project
+from verification.services.delivery import dispatch
+from verification.services.manual.messages import send_message
+from verification.services.projects.projects import find_project
+from verification.services.projects.snapshot import load_project
 
 WAIT_SECONDS = 30.0
 WORKER_SECONDS = 4.0  # a worker's sweep takes within two what its wake-up lost

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from verification.management.base import WatchwordCommand, aligned
 from verification.management.commands.setproject import split
 from verification.models import Platform
-from verification.services.platform import PLATFORM_SETTABLE, platform, set_platform
+from verification.services.projects.ceilings import PLATFORM_SETTABLE, platform, set_platform
 
 
 class Command(WatchwordCommand):

@@ -6,8 +6,10 @@ from typing import Any
 
 from verification.management.base import WatchwordCommand, table
 from verification.models import MessageStatus, Project, Worker
-from verification.services import figures, guard, workers
-from verification.services.retention import is_overdue, last_purge
+from verification.services.oversight import figures
+from verification.services.protection import guard
+from verification.services.records import workers
+from verification.services.upkeep.retention import is_overdue, last_purge
 
 
 class Command(WatchwordCommand):

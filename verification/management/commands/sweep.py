@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
-from verification.services.sweeping import sweep_once
+from verification.services.delivery.sweep import sweep_once
 
 DEFAULT_LIMIT = 500
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from verification.management.base import WatchwordCommand
-from verification.services import bots
+from verification.services.delivery import polling
 
 
 class Command(WatchwordCommand):
@@ -29,16 +29,16 @@ class Command(WatchwordCommand):
         way.add_argument("--remove", action="store_true", help="Take the webhook away.")
 
     def handle(self, *, bot: int | None, poll: bool, remove: bool, json: bool, **_: Any) -> None:
-        found = bots.find_bot(bot)
+        found = polling.find_bot(bot)
         if poll:
-            bots.remove_webhook(found)
+            polling.remove_webhook(found)
             stopping = threading.Event()
             signal.signal(signal.SIGTERM, lambda *_: stopping.set())
             self.stderr.write(f"Polling for {found.name}. Ctrl-C stops it.")
-            bots.poll(found, is_stopped=stopping.is_set)
+            polling.poll(found, is_stopped=stopping.is_set)
         elif remove:
-            bots.remove_webhook(found)
+            polling.remove_webhook(found)
             self.show({"bot": found.pk, "webhook": None}, f"{found.name} has no webhook now.", as_json=json)
         else:
-            url = bots.set_webhook(found)
+            url = polling.set_webhook(found)
             self.show({"bot": found.pk, "webhook": url}, f"{found.name} reports to {url}", as_json=json)

@@ -18,11 +18,11 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 from django.db import connections
 
-from config.embedded import EmbeddedUnavailable
+from config.processes.embedded import EmbeddedUnavailable
+from config.processes.supervisor import SIGNALS, TICK_SECONDS, Child, Claim, Supervisor
 from verification.errors import Misuse
 from verification.management.base import MAX_THREADS, WatchwordCommand, aligned, whole
 from verification.management.commands.worker import DEFAULT_THREADS
-from verification.management.supervisor import SIGNALS, TICK_SECONDS, Child, Claim, Supervisor
 
 MAX_DEFAULT_WORKERS = 4
 MAX_WORKERS = 256  # processes; more than any machine has use for
@@ -85,7 +85,7 @@ class Command(WatchwordCommand):
         self.say("Watchword is starting ...")
         call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         environment = child_environment(os.environ, host=host, url=url)
-        web = [sys.executable, "-m", "verification.management.webserver"]
+        web = [sys.executable, "-m", "config.processes.webserver"]
         web += ["--host", host, "--port", str(port), "--workers", str(workers)]
         worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker", "--skip-checks"]
         worker += ["--threads", str(threads), "--connections"]
@@ -168,7 +168,7 @@ def answers(address: str, port: int) -> bool:
 def describe(base_url: str, url: str) -> str:
     """What the operator reads once all runs."""
     from verification.models.channels import DEFAULT_DAILY_BUDGET  # these load while the children do
-    from verification.services.demo import PROJECT_NAME, ensure_demo
+    from verification.services.upkeep.demo import PROJECT_NAME, ensure_demo
 
     path = settings.HOME_DIR / "demo.json"
     demo = ensure_demo(path) if settings.IS_EMBEDDED else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.management import lifeline
+from config.processes import lifeline
 from verification.management.base import MAX_THREADS, WatchwordCommand, whole
 
 DEFAULT_THREADS = 8

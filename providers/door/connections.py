@@ -1,0 +1,219 @@
+"""HTTP/1.1 on connections that a thread keeps: what is written to one, what is read from it, and which are kept.
+
+The answers are read by llhttp, the parser of Node.js, by way of httptools. It knows the protocol and no sockets. It is
+asked to be as patient with old gateways as browsers are: lines that end in LF alone, folded headers, a length beside
+chunks. That is safe for a client with one request under way: a connection on which anything follows an answer's end is
+not used again.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import select
+import socket
+import time
+from collections.abc import Sequence
+
+import httptools
+
+from providers.door.deadline import Deadline
+from providers.errors import NoAnswer, ProviderError
+from providers.outcomes import Outcome
+
+MAX_HEAD_BYTES = 16 * 1024
+MAX_BODY_BYTES = 64 * 1024
+MAX_ANSWER_BYTES = MAX_HEAD_BYTES + 8 * MAX_BODY_BYTES  # chunks of one byte are six on the line
+KEEP_SECONDS = 4.0  # less than the usual servers wait before they close an idle connection
+MAX_KEPT = 16  # connections of a thread
+READ_BYTES = 16 * 1024
+
+Place = tuple[str, str, int]  # scheme, host and port, on which alone depends whom the guard lets us reach
+
+_REQUEST_LINE = re.compile(r"[A-Z]+ [\x21-\x7e]+ HTTP/1\.1")
+
+
+def compose(method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
+    """A request as it goes over the line. Raises :class:`ProviderError` for a method or target that would end it early;
+    the headers are the caller's to judge.
+    """
+    line = f"{method} {target} HTTP/1.1"
+    if not _REQUEST_LINE.fullmatch(line):
+        raise ProviderError("the request cannot be sent like this", Outcome.MISCONFIGURED)
+    head = [line, *(f"{name}: {value}" for name, value in headers), "", ""]
+    return "\r\n".join(head).encode("ascii") + body
+
+
+class Kept:
+    """The idle connections of one thread, one to a place, the longest unused first."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self._idle: dict[Place, Connection] = {}
+
+    def take(self, place: Place) -> Connection | None:
+        """None if there is none that could still be used."""
+        found = self._idle.pop(place, None)
+        self._let_go()
+        if found is None or found.is_usable():
+            return found
+        found.close()
+        return None
+
+    def put_back(self, place: Place, connection: Connection) -> None:
+        """Keep it if its last answer was read to its end and more may follow; otherwise close it."""
+        if connection.is_idle():
+            self._idle[place] = connection
+        else:
+            connection.close()
+
+    def close(self) -> None:
+        for connection in self._idle.values():
+            connection.close()
+        self._idle.clear()
+
+    def _let_go(self) -> None:
+        """Of those that have been idle for too long or are too many."""
+        for place, connection in list(self._idle.items()):
+            if len(self._idle) < MAX_KEPT and not connection.is_stale():
+                break
+            self._idle.pop(place).close()
+
+
+class Connection:
+    """One connection. Every wait on its socket ends with the deadline of the call."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._answer = _Answer()
+        self._idle_since = -math.inf
+
+    def ask(self, request: bytes, deadline: Deadline, *, wants_body: bool) -> tuple[int, dict[str, str], bytes]:
+        """The answer's status, headers (names in lower case, repeated ones joined by a comma) and body.
+
+        Raises ``OSError``, ``httptools.HttpParserError`` and :class:`NoAnswer`. An error status stands without its
+        body, where that cannot be had.
+        """
+        answer = self._answer
+        answer.begin()
+        try:
+            self._write(request, deadline)
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # whoever hangs up before all is said may have answered all the same
+        while not answer.has_head:
+            self._read(deadline)
+        if not wants_body:
+            return answer.status, answer.headers, b""
+        try:
+            self._read_body(deadline)
+        except (NoAnswer, OSError, httptools.HttpParserError):
+            if answer.status < 400:
+                raise
+            return answer.status, answer.headers, b""
+        return answer.status, answer.headers, bytes(answer.body)
+
+    def is_idle(self) -> bool:
+        """Whether another request may follow."""
+        self._idle_since = time.monotonic()
+        return self._answer.may_be_followed
+
+    def is_stale(self) -> bool:
+        return time.monotonic() - self._idle_since > KEEP_SECONDS
+
+    def is_usable(self) -> bool:
+        """For an idle connection readable means closed by the server."""
+        if self.is_stale() or self._socket.fileno() < 0:
+            return False
+        poller = select.poll()
+        poller.register(self._socket, select.POLLIN)
+        return not poller.poll(0)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _read_body(self, deadline: Deadline) -> None:
+        answer = self._answer
+        if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            raise NoAnswer("the answer is packed, though it was asked for unpacked")
+        while not answer.is_over and len(answer.body) <= MAX_BODY_BYTES:
+            self._read(deadline)
+        if len(answer.body) > MAX_BODY_BYTES:
+            raise NoAnswer(f"the answer is larger than {MAX_BODY_BYTES // 1024} KiB")
+
+    def _read(self, deadline: Deadline) -> None:
+        self._socket.settimeout(deadline.left())
+        self._answer.feed(self._socket.recv(READ_BYTES))
+
+    def _write(self, data: bytes, deadline: Deadline) -> None:
+        while data:
+            self._socket.settimeout(deadline.left())
+            data = data[self._socket.send(data) :]
+
+
+class _Answer:
+    """What has come in since :meth:`begin`. The parser, which reads all answers of a connection, calls ``on_...``."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True,
+            lenient_chunked_length=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
+        )
+        self.begin()
+
+    def begin(self) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.body = bytearray()
+        self.has_head = self.is_over = self.may_be_followed = False
+        self._bytes = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take in what came over the line; nothing is the end of the connection."""
+        if not data:
+            self._end()
+            return
+        self._bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            if not self.is_over:
+                raise httptools.HttpParserError("this is no answer") from None
+            self.may_be_followed = False
+        if not self.is_over and self._bytes > (MAX_ANSWER_BYTES if self.has_head else MAX_HEAD_BYTES):
+            raise NoAnswer("the answer is too long outside its body")
+
+    def _end(self) -> None:
+        is_framed = "content-length" in self.headers or "transfer-encoding" in self.headers
+        if is_framed or not self.has_head:
+            raise NoAnswer("the answer broke off")
+        self.is_over = True
+
+    def on_message_begin(self) -> None:
+        self.may_be_followed = False
+        if not self.is_over:
+            self.headers = {}
+
+    def on_header(self, raw_name: bytes, raw_value: bytes) -> None:
+        if not self.has_head:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
+
+    def on_headers_complete(self) -> None:
+        if not self.has_head:
+            self.status = self._parser.get_status_code()
+            self.has_head = self.status >= 200  # else it is a word on the way, as 100 Continue
+
+    def on_body(self, data: bytes) -> None:
+        if not self.is_over and len(self.body) <= MAX_BODY_BYTES:
+            self.body += data
+
+    def on_message_complete(self) -> None:
+        if self.has_head and not self.is_over:
+            self.is_over = True
+            self.may_be_followed = self._parser.should_keep_alive()

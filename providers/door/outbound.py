@@ -1,0 +1,245 @@
+"""The outbound guard: where a connection that a tenant described may lead.
+
+Two moments. When a URL or a host is accepted, its writing is judged and nothing is resolved: a name's answer
+today says nothing about tomorrow. When a connection is made, the name is resolved once, every address of the
+answer is judged, and the socket goes to a judged address; no second lookup happens in which the answer could
+change.
+
+The operator's allowed networks lift the guard for the addresses inside them, and for nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+import httpx
+
+from providers.door.deadline import Deadline
+from providers.door.lookups import resolve
+from providers.errors import AddressBlocked, NotConnected
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+# (host, port, seconds) -> the addresses as text; raises NotConnected.
+Resolver = Callable[[str, int, float], Sequence[str]]
+
+MAX_URL_LENGTH = 2048
+NOT_PUBLIC = "the address is not a public one"
+MAX_NAME_LENGTH, MAX_LABEL_LENGTH = 253, 63  # characters of a host name and of its parts (RFC 1035)
+PUBLIC_PORTS = frozenset({443, 8443})
+
+# Not asked of ``ipaddress.is_global``: it calls NAT64, 6to4, ::127.0.0.1, fec0:: and multicast global.
+_DENIED_V4 = tuple(
+    IPv4Network(text)
+    for text in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # carrier-grade NAT, and one cloud's metadata
+        "127.0.0.0/8",
+        "168.63.129.16/32",  # one cloud's host agent: a public number that is only reachable from inside
+        "169.254.0.0/16",  # link-local: cloud metadata
+        "172.16.0.0/12",
+        "192.0.0.0/24",  # protocol assignments, and one cloud's metadata
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",
+        "192.175.48.0/24",
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+# Outside 2000::/3 nothing is public unicast: that alone refuses ::1, mapped and compatible addresses
+# (::ffff:0:0/96, ::/96), both NAT64 prefixes (64:ff9b::/96, 64:ff9b:1::/48), ULA, link-local, site-local and
+# multicast.
+_PUBLIC_V6 = IPv6Network("2000::/3")
+_DENIED_V6 = tuple(
+    IPv6Network(text)
+    for text in (
+        "2001::/23",  # protocol assignments, Teredo among them
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4 carries any IPv4 address
+        "3fff::/20",  # documentation
+    )
+)
+
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+# What an operating system would read as a number: the last label of 127.1, 0x7f000001, 017700000001,
+# 2130706433.
+_NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
+_USER_INFO = re.compile(r"[^/]*//[^/?#]*@")
+_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+def judge_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
+    """Judge a URL before it is stored. Raises :class:`AddressBlocked` with a sentence for its owner."""
+    if len(url) > MAX_URL_LENGTH:
+        raise AddressBlocked(f"the URL is longer than {MAX_URL_LENGTH} characters")
+    read_url(url, allowed_networks)
+
+
+def read_url(url: str, allowed_networks: Sequence[str] = ()) -> httpx.URL:
+    """Judge a URL of any length and return what was judged, so that no second reading can differ."""
+    return _read_url(url, tuple(allowed_networks))
+
+
+@lru_cache(maxsize=64)  # a provider's URL is hardly ever another; few of those that hold a code are remembered
+def _read_url(url: str, allowed_networks: tuple[str, ...]) -> httpx.URL:
+    if _UNPRINTABLE.search(url):
+        raise AddressBlocked("the URL holds a space, a backslash or a control character")
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        raise AddressBlocked("the URL cannot be read") from None
+    if parsed.scheme not in ("https", "http"):
+        raise AddressBlocked("the URL must start with https://")
+    if _USER_INFO.match(url):
+        raise AddressBlocked("the URL must not hold a user name or password")
+    if "#" in url:
+        raise AddressBlocked("the URL must not hold a fragment (#)")
+    host = parsed.raw_host.decode("ascii")
+    judge_host(host, allowed_networks)
+    if needs_allowed_network(parsed) and not _may_be_allowed(host, networks(allowed_networks)):
+        raise AddressBlocked("only https on port 443 or 8443 is allowed outside the operator's allowed networks")
+    return parsed
+
+
+def needs_allowed_network(url: httpx.URL) -> bool:
+    """Whether scheme or port are such that only an allowed network may be reached."""
+    return url.scheme != "https" or (url.port is not None and url.port not in PUBLIC_PORTS)
+
+
+def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
+    """Judge a host as written. Names are not resolved here. Raises :class:`AddressBlocked`."""
+    address = _literal(host)
+    allowed = networks(allowed_networks)
+    if address is not None:
+        if not (_is_inside(address, allowed) or is_public(address)):
+            raise AddressBlocked(NOT_PUBLIC)
+        return
+    if not host:
+        raise AddressBlocked("the host name is missing")
+    if len(host) > MAX_NAME_LENGTH or any(len(label) > MAX_LABEL_LENGTH for label in host.split(".")):
+        raise AddressBlocked(
+            f"the host name is too long: at most {MAX_NAME_LENGTH} characters are possible, and {MAX_LABEL_LENGTH} from"
+            " one dot to the next"
+        )
+    if not _NAME.fullmatch(host):
+        raise AddressBlocked("the host name cannot be read (a dot at the end is not accepted)")
+    if "." not in host and not allowed:
+        raise AddressBlocked("the host name must have a domain")
+
+
+def is_public(address: Address) -> bool:
+    """Whether this is plain public unicast."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _DENIED_V4)
+    return address in _PUBLIC_V6 and not any(address in network for network in _DENIED_V6)
+
+
+def connect(
+    host: str,
+    port: int,
+    timeout: float,
+    allowed_networks: Sequence[str] = (),
+    *,
+    only_allowed: bool = False,
+    resolver: Resolver | None = None,
+) -> socket.socket:
+    """Resolve once, judge every address, connect to a judged one. ``timeout`` is in seconds, for all of it.
+
+    With ``only_allowed`` (plain text, odd ports) a public address is not enough: all must lie in allowed
+    networks. Raises :class:`AddressBlocked` and :class:`NotConnected`.
+    """
+    deadline = Deadline(timeout)
+    judge_host(host, allowed_networks)
+    addresses = _addresses(host, port, timeout, resolver or resolve)
+    allowed = networks(allowed_networks)
+    for address in addresses:
+        if not _is_inside(address, allowed) and (only_allowed or not is_public(address)):
+            kind = "in an allowed network" if only_allowed else "a public address"
+            raise AddressBlocked(f"{host} is not {kind}")
+    connected = _connect_first(host, port, addresses, deadline)
+    if is_own(connected) and not _is_inside(ip_address(connected.getpeername()[0].partition("%")[0]), allowed):
+        connected.close()
+        raise AddressBlocked(f"{host} is this machine, which is not in an allowed network")
+    return connected
+
+
+def is_own(connected: socket.socket) -> bool:
+    """Whether both ends are the same address: this machine, under whatever public number."""
+    return bool(connected.getsockname()[0] == connected.getpeername()[0])
+
+
+@lru_cache(maxsize=64)
+def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
+    return tuple(ip_network(text.strip(), strict=False) for text in texts)
+
+
+def networks(allowed_networks: Sequence[str]) -> tuple[Network, ...]:
+    """The operator's list as networks. Raises ``ValueError`` for what is not a network."""
+    return _networks(tuple(allowed_networks))
+
+
+def _literal(host: str) -> Address | None:
+    """The address a host writes, None for a name. Any but the plain writing of an address is refused."""
+    try:
+        if ":" in host:
+            address = IPv6Address(host)
+            if address.scope_id is None:
+                return address
+        elif not _NUMERIC_LABEL.fullmatch(host.rstrip(".").rpartition(".")[2]):
+            return None
+        else:
+            return IPv4Address(host)
+    except ValueError:
+        pass
+    raise AddressBlocked("an address must be written plainly, as in 192.0.2.1 or 2001:db8::1")
+
+
+def _addresses(host: str, port: int, timeout: float, resolver: Resolver) -> list[Address]:
+    literal = _literal(host)
+    if literal is not None:
+        return [literal]
+    found = [ip_address(text.partition("%")[0]) for text in resolver(host, port, timeout)]
+    if not found:
+        raise NotConnected(f"{host}: no such host")
+    return found
+
+
+def _connect_first(host: str, port: int, addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
+    """Try the addresses in turn, each with its share of the time: a dead first one does not eat it all."""
+    reason = "no answer in time"
+    for index, address in enumerate(addresses):
+        try:
+            share = deadline.left() / (len(addresses) - index)
+            connected = socket.create_connection((str(address), port), share)
+        except TimeoutError:
+            reason = "no answer in time"
+        except ConnectionRefusedError:
+            reason = "connection refused"
+        except OSError:
+            reason = "not reachable"
+        else:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connected
+    raise NotConnected(f"{host}: {reason}")
+
+
+def _is_inside(address: Address, allowed: Sequence[Network]) -> bool:
+    return any(address in network for network in allowed)
+
+
+def _may_be_allowed(host: str, allowed: Sequence[Network]) -> bool:
+    """Whether the host is, or as a name could turn out to be, in an allowed network."""
+    literal = _literal(host)
+    return bool(allowed) if literal is None else _is_inside(literal, allowed)

@@ -1,0 +1,157 @@
+"""The next channel, when a code does not arrive."""
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from providers.base import Outcome, Result
+from tests import factories
+from verification.models import FallbackStep, Message, Session
+from verification.services.delivery import fallback
+from verification.services.sessions import sessions
+
+pytestmark = pytest.mark.django_db
+
+SENT = Result.accepted("id-1")  # a receipt is awaited
+
+
+@pytest.fixture
+def project(db):
+    made = factories.project(channels=("messenger_b", "sms", "voice"), default_phone_channel="messenger_b")
+    for position, channel in enumerate(("messenger_b", "sms", "voice")):
+        FallbackStep.objects.create(project=made.row, channel=channel, position=position, wait_seconds=20)
+    factories.forget()
+    return made
+
+
+def overdue():
+    """Let the wait of every message pass."""
+    Message.objects.filter(fallback_at__isnull=False).update(fallback_at=timezone.now())
+
+
+def channels_used():
+    return list(Message.objects.order_by("created_at").values_list("channel", flat=True))
+
+
+def test_a_code_that_does_not_arrive_goes_out_over_the_next_channel(api, outbox):
+    outbox.answer("messenger_b first", SENT)
+    session = api.create().data
+    first_code = outbox.code
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms"]
+    assert outbox.code == first_code
+    assert Session.objects.get(pk=session["session_id"]).channel == "sms"
+
+
+def test_nothing_more_is_sent_once_it_has_arrived(api, outbox):
+    api.create()
+    assert len(outbox.messages) == 1  # accepted with no receipt to follow: as good as arrived
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 0
+
+
+def test_nothing_more_is_sent_once_the_session_is_verified(api, outbox):
+    outbox.answer("messenger_b first", SENT)
+    session = api.create().data
+    api.check(session["session_id"], outbox.code)
+    overdue()
+    fallback.send_fallbacks(limit=10)
+    assert channels_used() == ["messenger_b"]
+
+
+def test_a_failure_is_not_waited_out(api, outbox):
+    outbox.answer("messenger_b first", Result(Outcome.NO_ACCOUNT, error="Not on this messenger."))
+    api.create()
+    assert outbox.messages == []
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms"]
+
+
+def test_each_channel_is_tried_once(api, outbox):
+    for channel in ("messenger_b", "sms", "voice"):
+        outbox.answer(f"{channel} first", SENT)
+    api.create()
+    for _ in range(4):
+        assert outbox.messages
+        overdue()
+        fallback.send_fallbacks(limit=10)
+    assert channels_used() == ["messenger_b", "sms", "voice"]
+
+
+def failing(monkeypatch, error):
+    """Let the first that is sent fail."""
+    errors, send = iter([error]), sessions.send_unasked
+
+    def send_or_fail(**what):
+        for found in errors:
+            raise found
+        send(**what)
+
+    monkeypatch.setattr(sessions, "send_unasked", send_or_fail)
+
+
+def test_nothing_is_lost_where_a_worker_dies_or_the_database_goes_away(api, outbox, monkeypatch):
+    outbox.answer("messenger_b first", SENT)
+    api.create()
+    assert outbox.messages
+    overdue()
+    failing(monkeypatch, OperationalError())
+    with pytest.raises(OperationalError):
+        fallback.send_fallbacks(limit=10)
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms"]
+
+
+def test_a_fault_of_ours_with_one_keeps_no_other_from_its_turn(api, outbox, monkeypatch):
+    outbox.answer("messenger_b first", SENT, SENT)
+    api.create()
+    api.create(to="+4915112345679")
+    assert outbox.messages
+    overdue()
+    failing(monkeypatch, RuntimeError())
+    assert fallback.send_fallbacks(limit=10) == 2
+    assert channels_used() == ["messenger_b", "messenger_b", "sms"]
+    assert fallback.send_fallbacks(limit=10) == 0
+
+
+def test_the_users_own_choice_comes_first(api, outbox):
+    outbox.answer("voice first", SENT)
+    api.create(type="voice")
+    assert outbox.messages
+    overdue()
+    fallback.send_fallbacks(limit=10)
+    assert channels_used() == ["voice", "messenger_b"]
+
+
+def test_a_running_block_passes_a_channel_over(api, outbox):
+    outbox.answer("messenger_b first", SENT)
+    session = api.create().data
+    api.send(session["session_id"], "sms")
+    Message.objects.filter(channel="sms").update(fallback_at=None)
+    assert outbox.messages
+    overdue()
+    fallback.send_fallbacks(limit=10)
+    assert channels_used() == ["messenger_b", "sms", "voice"]
+
+
+def test_the_recipients_limit_holds(api, outbox, project):
+    project.set(sends_per_10_minutes=1)
+    outbox.answer("messenger_b first", SENT)
+    api.create()
+    assert outbox.messages
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b"]
+
+
+def test_without_an_order_nothing_falls_back(api, outbox, project):
+    FallbackStep.objects.all().delete()
+    factories.forget()
+    api.create()
+    assert Message.objects.get().fallback_at is None
+
+
+def test_a_manual_send_does_not_fall_back(api, outbox):
+    api.manual_send(channel="sms")
+    assert Message.objects.get().fallback_at is None

@@ -1,0 +1,136 @@
+"""A refusal ends a message only where the recipient is meant; what means us is told to the owner, and others go on."""
+
+from contextlib import ExitStack
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from providers.base import Outcome, Result
+from tests import factories
+from tests.api.calls import problem
+from tests.fakes.mail_server import Handler, mail_server
+from verification.models import Alert, CircuitBreaker, DeliveryAttempt, Message, Provider, Suppression
+from verification.services.delivery import dispatch
+from verification.services.gateways import accounts
+from verification.services.notices import alerts
+
+pytestmark = pytest.mark.django_db
+
+BLOCKED = "550 5.7.1 Service unavailable; client host [192.0.2.1] blocked using zen.spamhaus.org"
+UNKNOWN_USER = "550 5.1.1 <jane@example.org>: no such user"
+
+
+@pytest.fixture
+def servers(project):
+    """Two real mail servers, one provider after the other."""
+    project.row.providers.filter(channel="email").delete()
+    handlers = {"first": Handler(), "second": Handler()}
+    with ExitStack() as stack:
+        for priority, (name, handler) in enumerate(handlers.items()):
+            port = stack.enter_context(mail_server(handler))
+            values = {"host": "127.0.0.1", "port": port, "security": "none", "from_email": "code@shop.test"}
+            accounts.add_provider(
+                project=project.row,
+                channel="email",
+                provider_type="smtp",
+                name=name,
+                values=values,
+                priority=priority,
+            )
+        factories.forget()
+        yield handlers
+
+
+def send(api, to="jane@example.org"):
+    message_id = api.manual_send(to=to, channel="email").data["message_id"]
+    dispatch.deliver(message_id)
+    return Message.objects.get(pk=message_id)
+
+
+def asked():
+    return list(DeliveryAttempt.objects.order_by("id").values_list("provider_name", "outcome"))
+
+
+def test_a_mail_server_that_blocks_us_leaves_the_turn_to_the_next_and_the_owner_is_told(api, servers, project):
+    servers["first"].replies["RCPT"] = BLOCKED
+    message = send(api)
+    assert (message.status, message.provider.name) == ("success", "second")
+    assert asked() == [("first", "misconfigured"), ("second", "accepted")]
+    alert = Alert.objects.get()
+    assert (alert.project_id, alert.title) == (project.id, "first refuses what we send")
+    assert "(550 5.7.1)" in alert.detail and "jane" not in alert.detail
+
+
+def test_the_owner_is_told_once_a_day_and_by_mail(api, servers, project):
+    project.set(alert_emails=["owner@example.com"])
+    servers["first"].replies["RCPT"] = BLOCKED
+    for number in range(3):
+        send(api, f"jane{number}@example.org")
+    for row in alerts.claim_due(limit=10):
+        alerts.deliver(row)
+    assert [letter.to for letter in mail.outbox] == [["owner@example.com"]]
+
+
+def test_a_mail_server_that_keeps_blocking_us_is_set_aside(api, servers):
+    servers["first"].replies["RCPT"] = BLOCKED
+    for number in range(5):
+        send(api, f"jane{number}@example.org")
+    breaker = CircuitBreaker.objects.get()
+    assert (breaker.provider.name, breaker.open_until > timezone.now()) == ("first", True)
+
+
+def test_a_mailbox_that_does_not_exist_ends_the_message_and_suppresses_the_recipient(api, servers, project):
+    servers["first"].replies["RCPT"] = UNKNOWN_USER
+    message = send(api)
+    assert (message.status, asked()) == ("failed", [("first", "refused")])
+    suppression = Suppression.objects.get()
+    assert (suppression.project_id, suppression.channel) == (project.id, "email")
+    assert suppression.recipient_id == message.recipient_id and "5.1.1" in suppression.reason
+    assert problem(api.manual_send(to="jane@example.org", channel="email")) == (403, "recipient_not_allowed")
+    assert not Alert.objects.exists() and not CircuitBreaker.objects.exists()
+
+
+def test_a_full_mailbox_suppresses_nobody(api, servers):
+    servers["first"].replies["RCPT"] = "552 5.2.2 mailbox full"
+    assert send(api).status == "failed"
+    assert not Suppression.objects.exists()
+
+
+def test_what_a_provider_declines_goes_to_the_next_and_never_sets_it_aside(api, outbox, project):
+    """Else whoever asks for codes to countries that it does not serve would stop it for all others."""
+    project.provider("sms", name="second", priority=200)
+    outbox.answer("sms first", *[Result(Outcome.DECLINED, error="No route.")] * 20)
+    for number in range(20):
+        message_id = api.manual_send(to=f"+4915112300{number:03d}").data["message_id"]
+        dispatch.deliver(message_id)
+    assert set(outbox.names) == {"second"}
+    assert not CircuitBreaker.objects.exists()
+    assert [alert.title for alert in Alert.objects.all()] == ["sms first does not take some messages"]
+
+
+def test_too_much_to_one_recipient_waits_and_leaves_the_provider_to_all_others(api, outbox):
+    outbox.answer("sms first", Result(Outcome.RECIPIENT_LIMITED, error="A moment ago.", retry_after=6))
+    message_id = api.manual_send().data["message_id"]
+    dispatch.deliver(message_id)
+    message = Message.objects.get(pk=message_id)
+    assert message.status == "sending" and message.due_at > timezone.now() + timedelta(seconds=4)
+    assert not CircuitBreaker.objects.exists()
+
+
+def test_a_message_that_everybody_declines_fails_with_the_last_reason(api, outbox):
+    outbox.answer("sms first", Result(Outcome.DECLINED, error="No route."))
+    message_id = api.manual_send().data["message_id"]
+    dispatch.deliver(message_id)
+    message = Message.objects.get(pk=message_id)
+    assert (message.status, message.error) == ("failed", "No route.")
+
+
+def test_of_a_system_provider_the_operators_log_tells(api, outbox, caplog):
+    Provider.objects.update(project=None)
+    factories.forget()
+    outbox.answer("sms first", Result(Outcome.MISCONFIGURED, error="No such sender."))
+    dispatch.deliver(api.manual_send().data["message_id"])
+    assert not Alert.objects.exists()
+    assert "sms first refuses what we send: No such sender." in caplog.messages

@@ -1,0 +1,201 @@
+"""Telling the customer's server how a manual send ended."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from tests import factories
+from tests.api.calls import Api
+from tests.fakes.http_server import FakeHttpServer, answer
+from verification.models import Callback, CallbackAttempt, WebhookSecret
+from verification.services.notices import callbacks
+from verification.services.projects import webhook_secrets
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def receiver():
+    with FakeHttpServer() as server:
+        yield server
+
+
+@pytest.fixture
+def finished(api, outbox, receiver):
+    """A manual send that has ended, its callback due."""
+    message_id = api.manual_send(callback_url=f"{receiver.url}/hook").data["message_id"]
+    assert outbox.messages
+    return message_id
+
+
+def run():
+    """One round of the worker's poller."""
+    for row in callbacks.claim_due(limit=10):
+        callbacks.deliver(row)
+
+
+def verified(project, request):
+    ((secret, _),) = webhook_secrets.live_webhook_secrets(project.row)
+    return Webhook(secret).verify(request.body, request.headers)
+
+
+def test_it_posts_the_finished_message_signed(project, receiver, finished):
+    run()
+    (request,) = receiver.requests
+    told = verified(project, request)
+    assert (request.method, request.target) == ("POST", "/hook")
+    assert {name: told[name] for name in ("id", "channel", "status", "error")} == {
+        "id": finished,
+        "channel": "sms",
+        "status": "success",
+        "error": None,
+    }
+    assert told["finished_at"].endswith("Z")
+    assert set(told) == {"id", "channel", "status", "error", "finished_at"}
+
+
+def test_a_changed_body_does_not_verify(project, receiver, finished):
+    run()
+    (request,) = receiver.requests
+    ((secret, _),) = webhook_secrets.live_webhook_secrets(project.row)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret).verify(request.body.replace(b"success", b"failed!"), request.headers)
+
+
+def test_success_is_delivered_once(receiver, finished):
+    run()
+    run()
+    assert len(receiver.requests) == 1
+    callback = Callback.objects.get()
+    assert callback.delivered_at and callback.due_at is None
+
+
+def test_both_secrets_sign_during_a_rotation(project, receiver, finished):
+    webhook_secrets.rotate_webhook_secret(project.row)
+    run()
+    (request,) = receiver.requests
+    for secret, _ in webhook_secrets.live_webhook_secrets(project.row):
+        Webhook(secret).verify(request.body, request.headers)
+    assert len(request.headers["webhook-signature"].split(" ")) == WebhookSecret.objects.count() == 2
+
+
+@pytest.mark.parametrize("status", [301, 400, 404, 429, 500, 503])
+def test_anything_but_2xx_is_tried_again(receiver, finished, status):
+    receiver.script(answer(status, b""))
+    run()
+    callback = Callback.objects.get()
+    seconds = (callback.due_at - timezone.now()).total_seconds()
+    assert callback.delivered_at is None
+    assert 3 < seconds < 7
+    assert CallbackAttempt.objects.get().status == status
+
+
+def test_a_retry_has_the_same_id_and_a_new_signature(project, receiver, finished):
+    receiver.script(answer(500, b""))
+    run()
+    Callback.objects.update(due_at=timezone.now())
+    run()
+    first, second = receiver.requests
+    assert first.headers["webhook-id"] == second.headers["webhook-id"] == f"msg_{finished}"
+    verified(project, second)
+
+
+def test_gone_stops_at_once(receiver, finished):
+    receiver.script(answer(410, b""))
+    run()
+    assert Callback.objects.get().due_at is None
+    assert Callback.objects.get().delivered_at is None
+
+
+def test_retry_after_is_kept(receiver, finished):
+    receiver.script(answer(503, b"", {"Retry-After": "900"}))
+    run()
+    assert (Callback.objects.get().due_at - timezone.now()).total_seconds() > 880
+
+
+@pytest.mark.parametrize(("asked", "kept"), [("7200", 7_200), ("1000000", callbacks.MAX_RETRY_AFTER_SECONDS)])
+def test_retry_after_is_kept_beyond_an_hour_and_for_a_day_at_most(receiver, finished, asked, kept):
+    receiver.script(answer(503, b"", {"Retry-After": asked}))
+    before = timezone.now()
+    run()
+    due_at = Callback.objects.get().due_at
+    assert before + timedelta(seconds=kept) <= due_at <= timezone.now() + timedelta(seconds=kept)
+
+
+def test_it_gives_up_after_the_last_retry(receiver, finished):
+    receiver.script(answer(500, b""))
+    Callback.objects.update(tries=len(callbacks.RETRY_SECONDS))
+    run()
+    assert Callback.objects.get().due_at is None
+
+
+def test_each_wait_is_that_of_the_schedule():
+    tried = callbacks.Try(500)
+    for tries, seconds in enumerate(callbacks.RETRY_SECONDS, start=1):
+        wait = callbacks.next_try(tries, tried) - timezone.now()
+        assert timedelta(seconds=seconds * 0.79) < wait < timedelta(seconds=seconds * 1.21)
+
+
+def test_a_private_address_is_not_called(settings, receiver, finished):
+    from verification.services.gateways.accounts import http_door
+
+    settings.OUTBOUND_ALLOWED_NETWORKS = []
+    http_door.cache_clear()
+    run()
+    http_door.cache_clear()
+    assert receiver.requests == []
+    assert CallbackAttempt.objects.get().status is None
+
+
+def test_a_secret_that_cannot_be_read_is_a_try_that_failed_and_ends_with_the_schedule(receiver, finished):
+    WebhookSecret.objects.update(secret=b"sealed by a key that is gone")
+    run()
+    assert receiver.requests == []
+    assert "ENCRYPTION_KEYS" in CallbackAttempt.objects.get().error
+    Callback.objects.update(due_at=timezone.now(), tries=len(callbacks.RETRY_SECONDS))
+    run()
+    assert Callback.objects.get().due_at is None
+
+
+def test_send_again_starts_over(receiver, finished):
+    receiver.script(answer(410, b""))
+    run()
+    callbacks.send_again(Callback.objects.get())
+    run()
+    assert Callback.objects.get().delivered_at
+    assert len(receiver.requests) == 2
+
+
+def test_one_project_does_not_take_all_the_places(api, outbox, receiver):
+    for number in range(4):
+        api.manual_send(to=f"+4915112345{number:03d}", callback_url=receiver.url)
+    assert outbox.messages
+    assert len(callbacks.claim_due(limit=10)) == callbacks.PER_PROJECT
+
+
+def test_calls_under_way_take_up_their_projects_places(api, project, client, outbox, receiver):
+    other = factories.project()
+    for caller in (api, Api(client, other.api_key, other.secret_key)):
+        for number in range(3):
+            caller.manual_send(to=f"+4915112345{number:03d}", callback_url=receiver.url)
+    assert outbox.messages
+
+    def claimed(*busy):
+        return sorted(row.project_id for row in callbacks.claim_due(limit=10, busy=busy))
+
+    assert claimed(project.id, project.id, other.id) == [other.id]
+    assert claimed(project.id) == sorted([project.id, other.id, other.id])
+
+
+def test_a_test_event_shows_how_the_receiver_answers(project, receiver):
+    receiver.script(answer(204, b""))
+    assert callbacks.send_test_event(project=project.row, url=receiver.url).is_delivered
+    verified(project, receiver.requests[0])
+
+
+def test_a_session_has_no_callback(api, outbox):
+    api.create()
+    assert outbox.messages
+    assert not Callback.objects.exists()

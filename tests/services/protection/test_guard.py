@@ -1,0 +1,459 @@
+"""The traffic guard: SMS pumping is stopped, honest traffic is not."""
+
+import itertools
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from providers.base import Outcome, Result
+from tests import clock, factories
+from tests.api.calls import problem
+from verification import codes
+from verification.addresses import parse_address
+from verification.models import (
+    Alert,
+    Decision,
+    GuardBlock,
+    GuardedSend,
+    GuardRule,
+    IdempotentRequest,
+    ListEntry,
+    Message,
+    Recipient,
+)
+from verification.services.projects.snapshot import load_project
+from verification.services.protection import guard, limits
+from verification.services.protection.suspicion import is_suspected
+from verification.services.records import decisions
+
+pytestmark = pytest.mark.django_db
+
+REFUSED = (403, "recipient_not_allowed")
+PREFIX = "+491511234"
+
+
+def number(n, prefix=PREFIX):
+    return f"{prefix}{n:04d}"
+
+
+def pump(api, count, *, start=0, prefix=PREFIX, **body):
+    """Ask for codes to so many numbers of one prefix; what each was answered."""
+    return [api.create(number(start + n, prefix), **body).status_code for n in range(count)]
+
+
+def verify(api, outbox, to):
+    """A whole verification, down to the proof that only the customer's server can ask for."""
+    session_id = api.create(to).data["session_id"]
+    return api.verify(api.check(session_id, outbox.code).data["verify_token"])
+
+
+# --- the prefix rule -------------------------------------------------------------------------------------------------
+
+
+def test_the_eleventh_unverified_number_of_a_prefix_is_refused(api):
+    assert pump(api, 12) == [200] * 10 + [403] * 2
+    assert problem(api.create(number(12))) == REFUSED
+    assert Message.objects.count() == 10
+
+
+def test_whoever_was_reached_before_is_refused_too(api):
+    pump(api, 11)
+    clock.forward(61)
+    assert problem(api.create(number(0))) == REFUSED
+
+
+def test_the_answer_does_not_say_which_rule(api):
+    pump(api, 11)
+    assert api.create(number(11)).data["detail"] == "Nothing can be sent to this recipient."
+
+
+def test_nothing_of_a_refused_send_stays_but_its_count(api, project):
+    pump(api, 13)
+    block = GuardBlock.objects.get()
+    assert (block.rule, block.subject, block.level, block.refused) == ("prefix", PREFIX, 1, 3)
+    assert block.figures == {"numbers": 11, "limit": 10, "minutes": 10}
+    assert not Message.objects.filter(recipient__address=number(11)).exists()
+
+
+def test_other_prefixes_and_other_projects_are_unharmed(api, client):
+    pump(api, 11)
+    assert api.create("+4915122220000").status_code == 200
+    other = factories.project()
+    assert type(api)(client, other.api_key, other.secret_key).create(number(0)).status_code == 200
+
+
+def test_several_sends_to_one_number_are_one_number(api):
+    for _ in range(4):
+        pump(api, 3)
+        clock.forward(61)
+    assert not GuardBlock.objects.exists()
+
+
+def test_slow_traffic_passes(api):
+    for n in range(12):
+        assert api.create(number(n)).status_code == 200
+        clock.forward(61)
+
+
+def test_an_honest_burst_is_not_refused(api, outbox):
+    for n in range(14):
+        assert verify(api, outbox, number(n)).status_code == 200
+    assert not GuardBlock.objects.exists()
+
+
+def test_a_check_proves_nothing(api, outbox):
+    """An attacker who owns the numbers reads the codes and can check them; he has no secret key."""
+    for n in range(10):
+        session_id = api.create(number(n)).data["session_id"]
+        assert api.check(session_id, outbox.code).status_code == 200
+    assert problem(api.create(number(10))) == REFUSED
+
+
+def test_a_verification_before_the_send_proves_nothing(api, outbox):
+    for n in range(10):
+        verify(api, outbox, number(n))
+    clock.forward(181)
+    assert pump(api, 11) == [200] * 10 + [403]
+
+
+def test_a_message_that_never_went_out_does_not_count(api, outbox):
+    outbox.answer("sms first", *[Result(Outcome.REFUSED, error="no such number")] * 5)
+    pump(api, 10)
+    assert len(outbox.messages) == 5
+    assert GuardedSend.objects.count() == 5
+    assert api.create(number(10)).status_code == 200
+
+
+def test_flushing_the_cache_changes_nothing(api):
+    pump(api, 10)
+    limits._shared_counter().limiter.storage.reset()
+    assert problem(api.create(number(10))) == REFUSED
+    limits._shared_counter().limiter.storage.reset()
+    assert problem(api.create(number(11))) == REFUSED
+
+
+def test_the_figures_are_the_projects(api, project):
+    project.set(guard_prefix_numbers=2)
+    assert pump(api, 3) == [200, 200, 403]
+
+
+def test_a_limit_of_0_switches_the_rule_off(api, project):
+    project.set(guard_prefix_numbers=0)
+    assert pump(api, 12) == [200] * 12
+
+
+# --- what it has a say over ------------------------------------------------------------------------------------------
+
+
+def test_calls_are_counted_with_sms(api):
+    pump(api, 5, type="voice")
+    assert pump(api, 6, start=5, type="sms") == [200] * 5 + [403]
+    assert problem(api.create(number(20), type="voice")) == REFUSED
+
+
+def test_without_a_wish_the_code_goes_over_a_messenger(api, project):
+    project.provider("messenger_b", name="whatsapp")
+    pump(api, 11, type="sms")
+    assert api.create(number(11)).data["sent_to"] == "messenger_b"
+    assert problem(api.create(number(12), type="sms")) == REFUSED
+
+
+def test_without_a_wish_the_code_waits_for_a_bot_to_be_started(api, project):
+    project.provider("messenger_a", name="bot", type="collector_bot")
+    pump(api, 11, type="sms")
+    created = api.create(number(11))
+    assert (created.status_code, created.data["sent_to"]) == (200, None)
+
+
+def test_a_new_code_for_each_send_is_refused_as_well(api, project):
+    project.set(new_code_on_send=True)
+    pump(api, 11)
+    clock.forward(61)
+    assert problem(api.create(number(0))) == REFUSED
+
+
+def test_a_session_without_a_send_is_opened(api):
+    pump(api, 11)
+    opened = api.create(number(11), send=False)
+    assert opened.status_code == 200
+    assert problem(api.send(opened.data["session_id"], "sms")) == REFUSED
+
+
+def test_messengers_and_e_mail_are_not_counted(api, project):
+    project.provider("messenger_b", name="whatsapp")
+    assert pump(api, 12, type="messenger_b") == [200] * 12
+    for n in range(12):
+        assert api.create(f"user{n}@example.com").status_code == 200
+    assert not GuardedSend.objects.exists()
+
+
+def test_test_logins_are_not_counted(api, project):
+    for n in range(12):
+        project.test_login(number(n), "123456")
+    assert pump(api, 12) == [200] * 12
+
+
+def test_the_safe_list_is_not_counted_and_not_refused(api, project):
+    ListEntry.objects.create(project=project.row, kind="safe", subject="prefix", value=PREFIX)
+    factories.forget()
+    assert pump(api, 12) == [200] * 12
+    assert not GuardedSend.objects.exists()
+
+
+# --- modes -----------------------------------------------------------------------------------------------------------
+
+
+def test_observing_notes_and_refuses_nothing(api, project):
+    project.set(traffic_guard="observe")
+    assert pump(api, 13) == [200] * 13
+    block = GuardBlock.objects.get()
+    assert (block.subject, block.refused) == (PREFIX, 3)
+
+
+def test_off_neither_counts_nor_refuses(api, project):
+    project.set(traffic_guard="off")
+    assert pump(api, 12) == [200] * 12
+    assert not GuardedSend.objects.exists()
+
+
+def test_manual_sends_are_only_observed(api):
+    answers = [api.manual_send(number(n)).status_code for n in range(12)]
+    assert answers == [200] * 12
+    assert GuardBlock.objects.get().rule == "manual_prefix"
+    assert api.create(number(20)).status_code == 200  # they are not held against the sessions
+
+
+def test_a_project_can_enforce_manual_sends(api, project):
+    project.set(traffic_guard_manual=True)
+    answers = [api.manual_send(number(n)).status_code for n in range(11)]
+    assert answers == [200] * 10 + [403]
+    assert problem(api.create(number(20))) == REFUSED
+
+
+def test_what_a_refusal_leaves_stays_under_an_idempotency_key_too(api, project):
+    project.set(traffic_guard_manual=True)
+    for n in range(12):
+        api.manual_send(number(n), headers={"idempotency-key": f"order-{n}"})
+    block = GuardBlock.objects.get()
+    assert (block.subject, block.refused) == (PREFIX, 2)
+    assert IdempotentRequest.objects.count() == Message.objects.count() == 10
+
+
+# --- for how long ----------------------------------------------------------------------------------------------------
+
+
+def test_a_block_lasts_30_minutes(api):
+    pump(api, 11)
+    clock.forward(29 * clock.MINUTE)
+    assert problem(api.create(number(30))) == REFUSED
+    clock.forward(2 * clock.MINUTE)
+    assert api.create(number(31)).status_code == 200
+
+
+def test_each_repeat_doubles_it_up_to_12_hours(api):
+    lasted = []
+    for attack in range(7):
+        pump(api, 11, start=11 * attack)
+        block = GuardBlock.objects.get()
+        lasted.append((block.until - block.since).total_seconds() / clock.MINUTE)
+        clock.forward(lasted[-1] * clock.MINUTE + 1)
+    assert lasted == [30, 60, 120, 240, 480, 720, 720]
+
+
+def test_after_a_quiet_day_it_starts_with_30_minutes_again(api):
+    pump(api, 11)
+    clock.forward(30 * clock.MINUTE + clock.DAY)
+    pump(api, 11, start=20)
+    assert GuardBlock.objects.get().level == 1
+
+
+# --- lifting ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_lift_takes_effect_at_once_and_starts_a_new_count(api):
+    pump(api, 11)
+    block = GuardBlock.objects.get()
+    assert guard.lift(block)
+    assert not guard.lift(block)
+    assert pump(api, 11, start=20) == [200] * 10 + [403]  # the ten before the lift are forgotten
+
+
+def test_a_block_that_was_lifted_is_no_repeat(api):
+    pump(api, 11)
+    guard.lift(GuardBlock.objects.get())
+    pump(api, 11, start=20)
+    block = GuardBlock.objects.get()
+    assert (block.level, block.lifted_at) == (1, None)
+
+
+# --- the conversion rule ---------------------------------------------------------------------------------------------
+
+
+def send_to_country(project, sends, verified, *, country="DE", age=200):
+    """Sends as they stand when their sessions are over, each of another prefix."""
+    now = timezone.now() - timedelta(seconds=age)
+    recipients = Recipient.objects.bulk_create(
+        Recipient(project=project.row, address=f"+49151{next(_addresses):08d}") for _ in range(sends)
+    )
+    messages = Message.objects.bulk_create(
+        Message(
+            id=codes.generate_message_id(),
+            project=project.row,
+            recipient=recipient,
+            channel="sms",
+            language="en",
+            created_at=now,
+            expires_at=now + timedelta(minutes=3),
+        )
+        for recipient in recipients
+    )
+    GuardedSend.objects.bulk_create(
+        GuardedSend(
+            message=message,
+            project=project.row,
+            recipient_id=message.recipient_id,
+            prefix=recipient.address[:-4],
+            country=country,
+            is_manual=False,
+            created_at=now,
+            verified_at=now if place < verified else None,
+        )
+        for place, (message, recipient) in enumerate(zip(messages, recipients, strict=True))
+    )
+
+
+_addresses = itertools.count(10_000_019, 10_007)
+
+
+def running():
+    return {
+        (block.rule, block.subject) for block in GuardBlock.objects.filter(lifted_at=None, until__gt=timezone.now())
+    }
+
+
+@pytest.mark.parametrize(
+    ("sends", "verified", "age", "found"),
+    [
+        (30, 5, 200, {("conversion", "DE")}),
+        (30, 6, 200, {("low_conversion", "DE")}),  # 20 % is enough, but worth a look
+        (30, 12, 200, set()),
+        (29, 0, 200, set()),
+        (30, 0, 170, set()),  # their codes can still be entered
+        (30, 0, 3700, set()),
+    ],
+)
+def test_a_country_that_hardly_verifies_is_found(project, sends, verified, age, found):
+    send_to_country(project, sends, verified, age=age)
+    guard.sweep()
+    assert running() == found
+
+
+def test_a_blocked_country_is_refused_and_others_are_not(api, project):
+    send_to_country(project, 40, 0)
+    guard.sweep()
+    assert problem(api.create("+4915112345678")) == REFUSED
+    assert api.create("+33612345678").status_code == 200
+    assert GuardBlock.objects.get().refused == 1
+
+
+def test_the_same_old_sends_block_a_country_only_once(api, project):
+    send_to_country(project, 40, 0)
+    guard.sweep()
+    guard.lift(GuardBlock.objects.get())
+    guard.sweep()
+    assert running() == set()
+    send_to_country(project, 30, 0, age=181)
+    GuardBlock.objects.update(lifted_at=timezone.now() - timedelta(seconds=190))
+    guard.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_the_end_of_a_block_is_the_start_of_a_new_count(project):
+    send_to_country(project, 40, 0)
+    guard.sweep()
+    clock.forward(31 * clock.MINUTE)
+    guard.sweep()
+    assert running() == set()
+
+
+def test_each_project_is_judged_by_its_own_sends(project):
+    other = factories.project(traffic_guard="off")
+    send_to_country(project, 20, 0)
+    send_to_country(other, 40, 0)
+    guard.sweep()
+    assert running() == set()
+
+
+def test_verify_marks_every_send_of_the_number(api, outbox):
+    api.create(number(0))
+    clock.forward(61)
+    verify(api, outbox, number(0))
+    assert GuardedSend.objects.filter(verified_at=None).count() == 0
+    assert GuardedSend.objects.count() == 2
+
+
+# --- what the owner hears of it --------------------------------------------------------------------------------------
+
+
+def test_a_block_is_logged_and_its_owner_alerted_once(api, project):
+    pump(api, 12)
+    guard.sweep()
+    guard.sweep()
+    decision, alert = Decision.objects.get(), Alert.objects.get()
+    assert (decision.rule, decision.subject, decision.figures["numbers"]) == ("prefix", f"{PREFIX}…", 11)
+    assert alert.title == f"SMS and calls to {PREFIX}… are refused"
+    assert alert.project == project.row
+
+
+def test_in_observe_mode_the_alert_says_so(api, project):
+    project.set(traffic_guard="observe")
+    pump(api, 11)
+    guard.sweep()
+    assert "would be refused" in Alert.objects.get().title
+
+
+@pytest.mark.parametrize("rule", GuardRule.values)
+def test_every_rule_can_be_told(project, rule):
+    names = ("numbers", "limit", "minutes", "sends", "verified", "percent", "wrong", "right", "sessions", "recipients")
+    figures = dict.fromkeys(names, 7)
+    now = timezone.now()
+    GuardBlock.objects.create(
+        project=project.row, rule=rule, subject="", level=1, since=now, until=now + timedelta(hours=1), figures=figures
+    )
+    assert guard.announce() == 1
+    assert decisions.RULES[rule].meaning
+    assert "{" not in Alert.objects.get().detail
+
+
+def test_statistics_count_sends_verifications_and_refusals(api, outbox, project):
+    pump(api, 12)
+    verify(api, outbox, "+33612345678")
+    germany, france = guard.by_country([project.id], hours=24)
+    assert (germany.subject, germany.sends, germany.verified, germany.percent) == ("DE", 10, 0, 0)
+    assert (france.subject, france.sends, france.percent) == ("FR", 1, 100)
+    worst = guard.by_prefix([project.id], hours=24)[0]
+    assert (worst.subject, worst.refused) == (PREFIX, 2)
+
+
+# --- suspicion -------------------------------------------------------------------------------------------------------
+
+
+def wary(project, to):
+    return is_suspected(load_project(project.id), parse_address(to), "203.0.113.9")
+
+
+def test_a_number_is_suspected_from_half_of_the_limit_on(api, project):
+    pump(api, 4)
+    assert not wary(project, number(9))
+    pump(api, 1, start=4)
+    assert wary(project, number(9))
+    assert not wary(project, "+4915122220000")
+
+
+def test_a_number_of_a_watched_country_is_suspected(project):
+    send_to_country(project, 30, 7)
+    guard.sweep()
+    assert wary(project, "+4915122220000")
+    assert not wary(project, "+33612345678")
+    assert not is_suspected(load_project(project.id), None, "203.0.113.9")

@@ -1,0 +1,1 @@
+"""The description of the API: what the endpoints take, answer and refuse. Nothing here serves a request."""

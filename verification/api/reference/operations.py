@@ -1,0 +1,367 @@
+"""The operations in words and examples, each a decorator for its view's method."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+
+from verification.api.fields import MAX_ID
+from verification.api.reference import shapes as shapes
+from verification.api.reference.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, operation, response_header
+from verification.api.reference.tags import MANUAL, SESSION, VERIFY
+
+_SESSION_ID = "01K5V9QW3M7D8N4R2T6Y0ZB1CX"
+_EXPIRY = "2026-05-04T09:33:00.000Z"
+_TOKEN = "6f1c1c1e-8a54-4a9e-9b0f-3d5e0b9b7c11"  # noqa: S105  (an example)
+_PROJECT_ID = "0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4"
+_CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
+_ENDED = ("session_not_found", "session_verified", "session_expired")
+_SMS = {
+    "name": "SMS",
+    "type": "sms",
+    "is_active": True,
+    "timeout": 60,
+    "image_url": f"{settings.BASE_URL}/static/verification/channels/sms.svg",
+    "link": "https://shop.example",
+}
+_VOICE = {
+    **_SMS,
+    "name": "Voice call",
+    "type": "voice",
+    "timeout": 0,
+    "image_url": f"{settings.BASE_URL}/static/verification/channels/voice.svg",
+}
+_SESSION_ID_QUERY = OpenApiParameter(
+    "session_id",
+    {"type": "string", "minLength": 26, "maxLength": 26, "pattern": shapes.ULID},
+    description="A session that is not over. With it the answer describes this session, without it the project. It "
+    "may stand there once and not be empty.",
+)
+
+create_session = operation(
+    "createSession",
+    tag=SESSION,
+    summary="Create a session",
+    description="""Starts a verification and, unless `send` is false, sends the code.
+
+If the recipient has a live session that is not verified yet, **that one is returned**: the same id, the same code and
+the same end. Parallel calls for one recipient give one session and one message.
+
+- A session lives **three minutes** from its creation; nothing extends it.
+- While the channel's **60-second block** still runs for this recipient nothing is sent and the answer is 200 all the
+  same: see `channels[].timeout` and send again when it has run down.
+- A messenger bot that the user has not started answers 200 with nothing sent yet (`sent_to` stays as it was), and its
+  `link` opens the bot.
+- To one recipient go at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
+  can choose its own numbers); then `too_many_sends`.
+- After 10 wrong codes in 15 minutes or 20 a day the recipient gets no code at all: `too_many_attempts`. For codes of 4
+  characters it is half of that.
+- Where the project orders a fall-back, the same code follows over the next channel when it does not arrive in time.
+- A session that was locked by wrong codes, verified or over is never handed out again.
+- A **test login** gets a session as usual with its fixed code, and nothing is sent.
+
+Where the project asks for a **challenge** (see session/settings), `challenge_token` holds its answer: without one
+`challenge_required`, which names the provider and the site key. An answer is judged before anything is written or
+sent, and works once. A project may ask always, or only callers who look like bots; a recipient whose wrong codes are
+used up for 15 minutes gets on by passing a challenge, and is then bound by the day's count alone. Test logins are never
+asked.""",
+    request=shapes.SessionCreateRequest,
+    request_examples={
+        "A phone number": {"to": "+46701740605"},
+        "Over a chosen channel": {"to": "+46 70 174 06 05", "type": "voice"},
+        "An e-mail address, without sending": {"to": "ada@example.com", "send": False},
+        "With the answer to a challenge": {"to": "+46701740605", "challenge_token": "eyJjaGFsbGVuZ2UiOnsi..."},
+    },
+    parameters=[ACCEPT_LANGUAGE],
+    answer=shapes.SessionCreateResponse,
+    answer_description="The session, new or still alive.",
+    answer_example={
+        "session_id": _SESSION_ID,
+        "session_expired_at": _EXPIRY,
+        "sent_to": "sms",
+        "channels": [_SMS, _VOICE],
+    },
+    errors=(*_CHALLENGE, "recipient_not_allowed", "channel_not_available", "too_many_attempts", "too_many_sends"),
+)
+
+send_session = operation(
+    "sendSession",
+    tag=SESSION,
+    summary="Send the code again",
+    description="""Sends the session's code over a channel of your choice.
+
+It is the **same code** as before, unless the project draws a new one for every send. The channel's 60-second block is
+per recipient and answers `channel_timeout` while it runs; a send that failed at every provider frees it at once. A
+session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
+
+Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
+
+A session that is not open answers in this order: unknown `session_not_found`, verified `session_verified`, over
+`session_expired`, locked by wrong codes `too_many_attempts`.""",
+    request=shapes.SessionSendRequest,
+    request_examples={"By voice call": {"session_id": _SESSION_ID, "type": "voice"}},
+    answer=shapes.SessionSendResponse,
+    answer_description="The code is on its way.",
+    answer_example={
+        "session_id": _SESSION_ID,
+        "session_expired_at": _EXPIRY,
+        "channel": {**_VOICE, "timeout": 60},
+    },
+    errors=(
+        *_ENDED,
+        *_CHALLENGE,
+        "recipient_not_allowed",
+        "channel_not_available",
+        "channel_not_active",
+        "channel_timeout",
+        "too_many_attempts",
+        "too_many_sends",
+    ),
+)
+
+list_channels = operation(
+    "listSessionChannels",
+    tag=SESSION,
+    summary="List channels",
+    description="""The channels to offer, in the project's order.
+
+Without `session_id`, those of the project; `is_active` then says whether the channel needs no start by the user. With
+it, those for the session's recipient, with their blocks. A session locked by wrong codes is still described; a
+verified one answers 409 and one that is over 410.""",
+    parameters=[_SESSION_ID_QUERY],
+    answer=shapes.SessionChannel(many=True),
+    answer_description="The channels; an empty list where none is set up.",
+    answer_example={**_SMS, "timeout": 17},
+    errors=(*_ENDED, "validation_error"),
+)
+
+check_code = operation(
+    "checkSession",
+    tag=SESSION,
+    summary="Check the code",
+    description="""Compares what the user typed and, if it is right, ends the session and issues a verify token.
+
+**The token alone proves nothing in a browser**: send it to your server, which redeems it at session/verify.
+
+- A wrong code is 400 `invalid_code`; `attempts_left` says how many tries remain. **5 wrong codes lock the session**, 3
+  where the code has 4 characters; every check after that is 429 `too_many_attempts` without `Retry-After`. Create a
+  new session then.
+- Over all sessions of a recipient: 10 wrong codes in 15 minutes and 20 a day (half of that for 4 characters), then 429
+  with `Retry-After`. Nothing but time or the recipient's own success resets these counts.
+- Of any number of parallel right answers exactly one gets a token.
+- A session whose code was never sent cannot be verified: every code is wrong.
+- A session that is not open answers as described at session/send.""",
+    request=shapes.SessionCheckRequest,
+    request_examples={"A code": {"session_id": _SESSION_ID, "code": "493817"}},
+    answer=shapes.SessionCheckResponse,
+    answer_description="The code was right.",
+    answer_example={"verify_token": _TOKEN, "is_test": False},
+    errors=(*_ENDED, "invalid_code", "too_many_attempts"),
+)
+
+read_settings = operation(
+    "readSessionSettings",
+    tag=SESSION,
+    summary="Read settings",
+    description="""What a form needs to know before the user types a code.
+
+Without `session_id`, the project's settings, in the language that `Accept-Language` asks for if the project has it.
+With it, the session's own: its language, and for a test login the form of its fixed code. A session locked by wrong
+codes is still described; a verified one answers 409 and one that is over 410.
+
+`challenge.enabled` says whether you, calling now from where you are, would have to solve a challenge at session/create
+or session/send. Where a project asks only on suspicion this may change from one call to the next, so be ready for
+`challenge_required`.""",
+    parameters=[_SESSION_ID_QUERY, ACCEPT_LANGUAGE],
+    answer=shapes.SessionSettings,
+    answer_description="The settings.",
+    answer_example={
+        "language": "en",
+        "project": {"name": "Shop"},
+        "code": {"length": 6, "digits": True, "letters": False},
+        "challenge": {
+            "enabled": True,
+            "api_key": f"{settings.BASE_URL}/session/challenge?project={_PROJECT_ID}",
+            "provider": "altcha",
+        },
+    },
+    errors=(*_ENDED, "validation_error"),
+)
+
+read_puzzle = operation(
+    "readChallenge",
+    tag=SESSION,
+    summary="Get a puzzle",
+    description="""A puzzle for the ALTCHA widget, from version 3 on, which calls this by itself: give it the `api_key`
+of session/settings as its `challenge`. The answer that the widget makes is the `challenge_token`.
+
+It needs **no key**. A puzzle is good for two minutes, for one project, and its answer for one call. From a browser only
+origins that the project lists get an answer they may read.""",
+    parameters=[
+        OpenApiParameter(
+            "project",
+            {"type": "string", "format": "uuid"},
+            required=True,
+            description="The project's public id, as it stands in the `api_key` of session/settings.",
+        )
+    ],
+    answer=shapes.Puzzle,
+    answer_description="The puzzle.",
+    answer_example={
+        "parameters": {
+            "algorithm": "PBKDF2/SHA-256",
+            "cost": 5000,
+            "keyLength": 32,
+            "keyPrefix": "00",
+            "nonce": "0bf5a1c2d3e4f5061728394a5b6c24ee",
+            "salt": "e365b1c2d3e4f5061728394a5b6cafb3",
+            "expiresAt": 1795195466,
+            "data": {"project": _PROJECT_ID},
+        },
+        "signature": "4538fe14c9e0a1b2c3d4e5f60718293a4b5c6d7e8f9012345678901234567890",
+    },
+    errors=("validation_error", "not_found"),
+    needs_key=False,
+)
+
+verify_session = operation(
+    "verifySession",
+    tag=VERIFY,
+    summary="Redeem a verify token",
+    description="""Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
+of proof**: let the user in only if what comes back is the number or address of the account they asked for.
+
+A token works once, within 60 seconds, and only with a key of the project it was issued to; of parallel calls exactly
+one succeeds. The body holds either `phone` or `email`. For a test login the answer carries the header
+`X-Test-Login: true`; refuse those in production if you do not use them.""",
+    request=shapes.SessionVerifyRequest,
+    request_examples={"A token": {"verify_token": _TOKEN}},
+    parameters=[
+        response_header(
+            "X-Test-Login",
+            {"type": "string", "const": "true"},
+            "Present only for a recipient in the project's table of test logins.",
+            statuses=[200],
+        )
+    ],
+    answer=shapes.SessionVerifyResponse,
+    answer_description="Who it was.",
+    answer_example={"phone": "+46701740605"},
+    errors=("verify_token_not_found", "verify_token_expired"),
+)
+
+_FINISHED = OpenApiCallback(
+    "finished",
+    "{$request.body#/callback_url}",
+    extend_schema(
+        summary="A message is final",
+        description="""Sent once the message is `success`, `failed` or `expired`, and signed by Standard Webhooks.
+
+Any 2xx within 10 seconds is taken as received. Anything else, redirects included, is tried again after 5 s, 30 s,
+2 min, 10 min, 30 min, 1 h, 3 h, 6 h and 12 h (later if your `Retry-After` says so), then given up; a 410 stops it at
+once. The same event can arrive twice. Neither the code nor the recipient is in it.""",
+        request=shapes.ManualMessageFinished,
+        responses={200: OpenApiResponse(description="Any 2xx: received.")},
+        examples=[
+            OpenApiExample(
+                "Finished",
+                value={
+                    "id": 5125890120348313,
+                    "channel": "sms",
+                    "status": "success",
+                    "error": None,
+                    "finished_at": "2026-05-04T09:30:04.381Z",
+                },
+            )
+        ],
+    ),
+)
+
+send_manual = operation(
+    "sendMessage",
+    tag=MANUAL,
+    summary="Send a message",
+    description="""Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
+that it arrived: read the status at manual/message, or have it sent to `callback_url`.
+
+- The message lives **10 minutes**; what could not be sent by then becomes `expired`.
+- Manual sends neither take nor obey the 60-second block of a channel, but they count in the recipient's limits
+  (`too_many_sends`).
+- `provider_id` pins one provider. One that is unknown, disabled, of another channel or of another project is a
+  `validation_error` on that field.
+- A test login is `success` at once, and nothing is sent.
+- Of parallel requests with one `Idempotency-Key` one executes and the others wait up to 5 seconds for its answer.
+- Checking the code is up to you: no session belongs to it, and session/check does not know it.""",
+    request=shapes.ManualSendRequest,
+    request_examples={
+        "A code of yours": {"to": "+46701740605", "channel": "sms", "code": "493817"},
+        "A code of ours, and a callback": {
+            "to": "ada@example.com",
+            "channel": "email",
+            "callback_url": "https://shop.example/watchword",
+        },
+    },
+    parameters=[
+        IDEMPOTENCY_KEY,
+        response_header(
+            "Idempotency-Replayed",
+            {"type": "string", "const": "true"},
+            "Present only where this is the answer of an earlier request with the same `Idempotency-Key`.",
+            statuses=[200],
+        ),
+    ],
+    callbacks=[_FINISHED],
+    answer=shapes.ManualSendResponse,
+    answer_description="The message is queued.",
+    answer_example={
+        "message": "The message is queued.",
+        "code": "aes256:AAECAwQFBgcICQoL:5mkVbht+:8IJuAVvZH2Zms1xUFbUrkw==",
+        "message_id": 5125890120348313,
+    },
+    errors=(
+        "recipient_not_allowed",
+        "channel_not_available",
+        "channel_not_active",
+        "idempotency_conflict",
+        "too_many_sends",
+    ),
+)
+
+read_message = operation(
+    "readMessage",
+    tag=MANUAL,
+    summary="Read a message",
+    description="""What became of a manual send. `success`, `failed` and `expired` are final.
+
+Only messages of manual/send can be read, and only with a key of the same project; everything else is 404.""",
+    parameters=[
+        OpenApiParameter(
+            "id",
+            {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID},
+            OpenApiParameter.PATH,
+            description="The `message_id` that manual/send returned. Anything that is not such a number is 404.",
+        )
+    ],
+    answer=shapes.ManualMessage,
+    answer_description="The message.",
+    answer_example={"id": 5125890120348313, "channel": "sms", "status": "success", "error": None},
+    errors=("message_not_found",),
+)
+
+list_manual_channels = operation(
+    "listManualChannels",
+    tag=MANUAL,
+    summary="List channels and providers",
+    description="The project's channels with the providers that serve them, in the order in which they are tried. A "
+    "channel without an enabled provider is not listed.",
+    answer=shapes.ManualChannel(many=True),
+    answer_description="The channels; an empty list where none is set up.",
+    answer_example={
+        "name": "SMS",
+        "type": "sms",
+        "providers": [
+            {"id": 1, "name": "Main gateway", "type": "http", "is_system": False},
+            {"id": 7, "name": "Shared gateway", "type": "http", "is_system": True},
+        ],
+    },
+)

@@ -1,0 +1,302 @@
+"""How the API's description is put together: keys, headers, and every way in which an operation can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.conf import settings
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.utils import (
+    OpenApiCallback,
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+)
+
+from verification.api.reference import error_guide
+from verification.api.reference.shapes import Problem
+from verification.api.reference.tags import TAGS
+from verification.errors import CATALOGUE
+
+OVERVIEW = Path(__file__).with_name("overview.md")
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+PROBLEM_JSON = "application/problem+json"
+ALWAYS = (  # what any operation may answer
+    "host_not_allowed",
+    "rate_limited",
+    "internal_error",
+    "service_unavailable",
+)
+WITH_KEY = ("missing_api_key", "invalid_api_key", "wrong_key_kind")
+WITH_BODY = ("parse_error", "validation_error", "body_too_large", "unsupported_media_type")
+
+REASONS = {
+    400: "The request is wrong",
+    401: "No valid key",
+    403: "Not allowed",
+    404: "Not there",
+    409: "Not in this state",
+    410: "Over",
+    405: "Wrong method",
+    413: "Too large",
+    415: "Not JSON",
+    429: "Too many",
+    500: "Our fault",
+    503: "Briefly away",
+}
+RETRY_STATUSES = ("429", "503")
+
+# --- keys --------------------------------------------------------------------------------------------------------
+
+
+class _KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    description = ""
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+        return {"type": "apiKey", "in": "header", "name": "x-api-key", "description": self.description}
+
+
+class ApiKeyScheme(_KeyScheme):  # type: ignore[no-untyped-call]
+    target_class = "verification.api.authentication.ApiKeyAuthentication"
+    name = "ApiKey"
+    description = (
+        "An API key, `ww_api_…`. It may be used in a browser or an app: it can start and check a verification, but "
+        "never learn whose it was."
+    )
+
+
+class SecretKeyScheme(_KeyScheme):  # type: ignore[no-untyped-call]
+    target_class = "verification.api.authentication.SecretKeyAuthentication"
+    name = "SecretKey"
+    description = (
+        "A secret key, `ww_secret_…`. Keep it on your server; it must never reach a browser or an app. To try things "
+        "out on this page, use the key of a project made for that."
+    )
+
+
+# --- headers -----------------------------------------------------------------------------------------------------
+
+
+def request_header(name: str, description: str, **schema: Any) -> OpenApiParameter:
+    return OpenApiParameter(name, {"type": "string", **schema}, OpenApiParameter.HEADER, description=description)
+
+
+def response_header(name: str, schema: Any, description: str, *, statuses: list[int]) -> OpenApiParameter:
+    return OpenApiParameter(name, schema, OpenApiParameter.HEADER, description=description, response=statuses)
+
+
+ACCEPT_LANGUAGE = request_header(
+    "Accept-Language",
+    "The user's languages, as browsers send them. The best match among the project's languages is used for the "
+    "messages; without a match, the language last known of the recipient, else the project's.",
+    examples=["de-DE,de;q=0.9,en;q=0.8"],
+)
+REQUEST_ID = request_header(
+    "X-Request-Id",
+    "Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is "
+    "replaced by an id of ours.",
+)
+IDEMPOTENCY_KEY = request_header(
+    "Idempotency-Key",
+    "Makes a repetition safe: the same key with the same body gives the same answer and sends nothing again, for 24 "
+    "hours and per project. 1 to 255 visible ASCII characters; a random UUID is a good choice. Bodies are compared as "
+    "parsed JSON. Only successes are kept: after a refusal the same key may be used again.",
+    minLength=1,
+    maxLength=255,
+    pattern="^[!-~]{1,255}$",
+    examples=["0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4"],
+)
+ANSWER_HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-Id": {
+        "description": "The request's id: yours if it was well formed, else ours.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "Cache-Control": {
+        "description": "Answers are never to be stored.",
+        "required": True,
+        "schema": {"type": "string", "const": "no-store"},
+    },
+    "Retry-After": {
+        "description": "Whole seconds to wait; present where waiting helps.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+}
+CALLBACK_HEADERS = {
+    "webhook-id": "Names the event, the same at every try: `msg_` and the message's id. Handle each one once.",
+    "webhook-timestamp": "When this call was made, in seconds since 1970. Refuse what is older than five minutes.",
+    "webhook-signature": "One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of "
+    "`<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook "
+    "secret of the project. One that fits is enough; after a rotation two secrets sign.",
+}
+
+
+_NULL = {"$ref": "#/components/schemas/Null"}
+
+
+def _link(operation: str, description: str, **parameters: str) -> dict[str, Any]:
+    return {"operationId": operation, "description": description, **({"parameters": parameters} if parameters else {})}
+
+
+_SESSION_ID = "$response.body#/session_id"
+# From an operation's answer to what can be called with it. A value of a body is told in words: tools that read links
+# take a body as text alone.
+LINKS = {
+    "createSession": {
+        "check": _link("checkSession", "Check what the user typed: `session_id` goes into the body."),
+        "send": _link("sendSession", "Send the code again: `session_id` goes into the body."),
+        "channels": _link("listSessionChannels", "The channels of this session.", session_id=_SESSION_ID),
+        "settings": _link("readSessionSettings", "The settings of this session.", session_id=_SESSION_ID),
+    },
+    "checkSession": {
+        "verify": _link("verifySession", "Redeem the token on your server: `verify_token` goes into the body."),
+    },
+    "sendMessage": {
+        "message": _link("readMessage", "Read what became of the message.", id="$response.body#/message_id"),
+    },
+}
+
+# --- operations --------------------------------------------------------------------------------------------------
+
+
+def operation(
+    name: str,
+    *,
+    tag: str,
+    summary: str,
+    description: str,
+    answer: Any,
+    answer_example: Any,
+    answer_description: str,
+    request: Any = None,
+    request_examples: dict[str, Any] | None = None,
+    parameters: Iterable[OpenApiParameter] = (),
+    errors: Iterable[str] = (),
+    callbacks: list[OpenApiCallback] | None = None,
+    needs_key: bool = True,
+) -> Callable[[View], View]:
+    """The decorator that describes one view's method. ``errors`` are the codes beside those that any may answer.
+
+    Of a list, ``answer_example`` is one item.
+    """
+    codes = {*ALWAYS, *errors, *(WITH_KEY if needs_key else ()), *(WITH_BODY if request else ())}
+    return extend_schema(
+        operation_id=name,
+        tags=[tag],
+        summary=summary,
+        description=description,
+        request=request,
+        parameters=[*parameters, REQUEST_ID],
+        responses={
+            200: OpenApiResponse(
+                answer, description=answer_description, examples=[OpenApiExample("Success", value=answer_example)]
+            ),
+            **problems(codes),
+        },
+        callbacks=callbacks,
+        auth=None if needs_key else [],
+        examples=[
+            OpenApiExample(title, value=value, request_only=True) for title, value in (request_examples or {}).items()
+        ],
+    )
+
+
+def problems(codes: set[str]) -> dict[tuple[int, str], OpenApiResponse]:
+    """The responses for these codes: one a status, with an example a code."""
+    by_status: dict[int, list[str]] = {}
+    for code, (status, _) in CATALOGUE.items():
+        if code in codes:
+            by_status.setdefault(status, []).append(code)
+    return {
+        (status, PROBLEM_JSON): OpenApiResponse(
+            Problem,
+            description=f"{REASONS[status]}: " + ", ".join(f"`{code}`" for code in found),
+            examples=[
+                OpenApiExample(
+                    code,
+                    summary=CATALOGUE[code][1],
+                    value=error_guide.example(code, settings.BASE_URL),
+                )
+                for code in found
+            ],
+        )
+        for status, found in sorted(by_status.items())
+    }
+
+
+def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Add what decorators and serializers cannot tell the generator. This is a postprocessing hook."""
+    components = result["components"]
+    result["info"]["description"] = OVERVIEW.read_text()
+    result["tags"] = TAGS
+    components["headers"] = ANSWER_HEADERS
+    components["examples"] = {}
+    # Either a phone number or an e-mail address.
+    components["schemas"]["SessionVerifyResponse"].update(minProperties=1, maxProperties=1)
+    for path in result["paths"].values():
+        for described in path.values():
+            described.setdefault("security", [])  # a missing one reads as forgotten
+            for status, response in described["responses"].items():
+                _add_headers(status, response)
+                _share_examples(response["content"], components["examples"])
+            if links := LINKS.get(described["operationId"]):
+                described["responses"]["200"]["links"] = links
+            for callback in described.get("callbacks", {}).values():
+                _complete_callback(callback)
+    _keep_generators_happy(components["schemas"])
+    return result
+
+
+def _add_headers(status: str, response: dict[str, Any]) -> None:
+    names = [name for name in ANSWER_HEADERS if name != "Retry-After" or status in RETRY_STATUSES]
+    references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+    response["headers"] = {**references, **response.get("headers", {})}
+
+
+def _complete_callback(callback: dict[str, Any]) -> None:
+    for path in callback.values():
+        path["post"]["operationId"] = "messageFinished"
+        path["post"]["security"] = []
+        path["post"]["parameters"] = [
+            {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
+            for name, text in CALLBACK_HEADERS.items()
+        ]
+
+
+def _share_examples(content: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Move the examples of problems to the components, one a code. An answer's codes are the names of its examples."""
+    if PROBLEM_JSON not in content:
+        return
+    media = content[PROBLEM_JSON]
+    by_code = {example["value"]["code"]: example for example in media["examples"].values()}
+    shared.update(by_code)
+    media["examples"] = {code: {"$ref": f"#/components/examples/{code}"} for code in by_code}
+
+
+def _keep_generators_happy(schemas: dict[str, Any]) -> None:
+    """Write in place what would become a type of its own in generated clients.
+
+    A component for null becomes a class, and an enum that repeats another's words does not compile in Go.
+    """
+    schemas.pop("Null")
+    _write_null_in_place(schemas)
+    finished = schemas["ManualMessageFinished"]["properties"]["status"]
+    finished.pop("allOf")
+    finished.update(type="string", enum=schemas.pop("FinalStatus")["enum"])
+
+
+def _write_null_in_place(node: Any) -> None:
+    if isinstance(node, dict):
+        for key in ("oneOf", "anyOf"):
+            if key in node:
+                node[key] = [{"type": "null"} if one == _NULL else one for one in node[key]]
+        for value in node.values():
+            _write_null_in_place(value)
+    elif isinstance(node, list):
+        for value in node:
+            _write_null_in_place(value)

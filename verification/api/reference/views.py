@@ -1,0 +1,85 @@
+"""The pages under /docs/: the reference, the errors, and the description that tools read."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from csp.decorators import csp_replace
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import re_accepts_gzip
+from django.shortcuts import render
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.encoding import force_bytes
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
+
+from verification.api.reference import error_guide
+from verification.api.reference.schema import REASONS
+
+OWN_SCRIPTS = {"script-src": ["'self'"]}  # unlike the admin, these pages evaluate nothing
+OWN_STYLES = {**OWN_SCRIPTS, "style-src": ["'self'"]}
+
+
+@lru_cache(maxsize=1)
+def description() -> dict[str, Any]:
+    """The API's description; it cannot change while the process lives."""
+    generator = SchemaGenerator(urlconf="verification.api.urls")  # type: ignore[no-untyped-call]
+    made: dict[str, Any] = generator.get_schema(public=True)  # type: ignore[no-untyped-call]
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The description in one format, made and compressed once, because anybody may ask for it."""
+
+    content_type: str
+    plain: bytes
+    compressed: bytes
+    etag: str
+
+
+@lru_cache(maxsize=2)
+def _document(name: str) -> Document:
+    renderer = OpenApiJsonRenderer() if name == "json" else OpenApiYamlRenderer()
+    plain = force_bytes(renderer.render(description()))
+    etag = f'"{hashlib.sha256(plain).hexdigest()[:32]}"'
+    return Document(f"application/{name}", plain, gzip.compress(plain, mtime=0), etag)
+
+
+@require_safe
+def openapi(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Serve the description as ``json`` or ``yaml``, compressed for whoever accepts gzip."""
+    document = _document(name)
+    if unchanged := get_conditional_response(request, etag=document.etag):
+        return unchanged
+    is_compressed = re_accepts_gzip.search(request.headers.get("Accept-Encoding", ""))
+    content = document.compressed if is_compressed else document.plain
+    response = HttpResponse(content, content_type=document.content_type, headers={"ETag": document.etag})
+    if is_compressed:
+        response["Content-Encoding"] = "gzip"
+    patch_vary_headers(response, ["Accept-Encoding"])
+    return response
+
+
+@require_safe
+@csp_replace(OWN_SCRIPTS)
+def reference(request: HttpRequest) -> HttpResponse:
+    return render(request, "docs/reference.html", {"page": "reference"})
+
+
+@require_safe
+@csp_replace(OWN_STYLES)
+def errors(request: HttpRequest) -> HttpResponse:
+    by_status = groupby(sorted(error_guide.entries(), key=lambda entry: entry.status), key=lambda entry: entry.status)
+    groups = [(status, REASONS[status], list(entries)) for status, entries in by_status]
+    sample = json.dumps(error_guide.example("channel_timeout", settings.BASE_URL), indent=2)
+    return render(request, "docs/errors.html", {"page": "errors", "groups": groups, "sample": sample})

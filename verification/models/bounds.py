@@ -1,0 +1,30 @@
+"""How much a project may pile up. Every process reads most of it again each second, so no tenant may make it large.
+
+The bounds of lists within a row stand with the row's model, those of list entries and test logins with their service.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from verification.errors import Misuse
+from verification.models.projects import Project
+
+MAX_LIVE_KEYS = 100  # one for each of a customer's apps and servers, and room to rotate them
+MAX_WEBHOOK_SECRETS = 5  # that sign at once: each makes every callback a signature longer
+MAX_PROVIDERS = 20  # of a channel, each of which an unlucky message is offered to
+MAX_CONNECTED = 5  # providers with connections of their own, each of up to ten binds that a worker holds open
+MAX_TEXTS = 300  # five channels in sixty languages
+MAX_SENDERS = 100  # sender rules of a provider, which is read with all of them
+
+
+def require_room(project: Project, rows: QuerySet[Any], most: int, refusal: str) -> None:
+    """Raises :class:`Misuse` where there are ``most`` rows already.
+
+    The project is locked until the transaction ends, so that two do not both take the last place.
+    """
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    if rows.count() >= most:
+        raise Misuse(refusal)

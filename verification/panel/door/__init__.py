@@ -1,0 +1,1 @@
+"""The way into the panel: login, second factor, sessions, asking again, and what a stranger sees."""

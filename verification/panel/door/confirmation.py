@@ -1,0 +1,93 @@
+"""Asking users again who they are, before a change.
+
+Every POST to the panel asks unless its view is marked :func:`without_asking`, so a new page is safe as it comes. What
+was typed is kept in the question itself, encrypted and bound to session and address, and goes on once it is answered.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import authenticate
+from django.contrib.auth.signals import user_login_failed
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.template.response import TemplateResponse
+
+from verification import places
+from verification.crypto import DecryptionFailed, decrypt, encrypt
+from verification.panel.door import throttle
+from verification.panel.door.session import confirm, is_fresh
+from verification.services.users import second_factor
+
+ANSWER, HELD = "_confirm", "_held"
+View = Callable[..., Any]
+
+
+def without_asking(view: View) -> View:
+    """For what harms nobody, such as a check or a test message."""
+    view.asks_nothing = True  # type: ignore[attr-defined]
+    return view
+
+
+def confirmed(view: View) -> View:
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if request.method != "POST" or getattr(view, "asks_nothing", False):
+            return view(request, *args, **kwargs)
+        held = request.POST.get(HELD)
+        if held is None:
+            return view(request, *args, **kwargs) if is_fresh(request) else _ask(request, _hold(request))
+        if not (is_fresh(request) or _is_answered(request)):
+            return _ask(request, held, error="That is not right. Please try again.")
+        try:
+            request.POST = _released(request, held)  # type: ignore[assignment]
+        except (DecryptionFailed, ValueError):
+            return _ask(request, held, error="The form was meant for another session. Please open it again.")
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def _is_answered(request: HttpRequest) -> bool:
+    """By the password or a code of the app. Wrong answers count as failed logins."""
+    user: Any = request.user
+    answer = request.POST.get(ANSWER, "")
+    if len(answer) == 6 and answer.isascii() and answer.isdigit() and second_factor.factor_of(user):
+        is_right = not throttle.is_locked(request, user.get_username()) and second_factor.check(user, answer)
+        if not is_right:
+            user_login_failed.send(__name__, credentials={"username": user.get_username()}, request=request)
+    else:
+        is_right = authenticate(request, username=user.get_username(), password=answer) == user
+    if is_right:
+        confirm(request)
+    return is_right
+
+
+def _hold(request: HttpRequest) -> str:
+    return base64.b64encode(encrypt(request.POST.urlencode(), place=_place(request))).decode()
+
+
+def _released(request: HttpRequest, held: str) -> QueryDict:
+    return QueryDict(decrypt(base64.b64decode(held), place=_place(request)))
+
+
+def _place(request: HttpRequest) -> str:
+    return places.held_form(request.session.session_key, request.get_full_path())
+
+
+def _ask(request: HttpRequest, held: str, error: str = "") -> HttpResponse:
+    request.current_app = admin.site.name
+    context = {
+        **admin.site.each_context(request),
+        "title": "Is it you?",
+        "held": held,
+        "error": error,
+        "has_factor": second_factor.factor_of(request.user) is not None,  # type: ignore[arg-type]
+    }
+    response = TemplateResponse(request, "admin/verification/confirm.html", context)
+    response["Cache-Control"] = "no-store"
+    return response

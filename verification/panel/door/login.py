@@ -1,0 +1,144 @@
+"""Logging in: the password, then the second factor. Only after both is anybody logged in.
+
+In between the session holds who gave the right password, and nothing that opens a page.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth import login as django_login
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.contrib.auth.views import LoginView
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+from unfold.forms import AuthenticationForm
+
+from verification.client import client_ip
+from verification.panel.door import throttle
+from verification.panel.door.factor import CodeForm, page, set_up
+from verification.panel.door.session import FACTOR
+from verification.services.records import audit
+from verification.services.users import second_factor
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+PENDING = "pending"
+PENDING_SECONDS = 600  # from the password to the code
+
+
+class PasswordForm(AuthenticationForm):
+    error_messages = {
+        **AuthenticationForm.error_messages,
+        "invalid_login": "User name or password is not right. Mind upper and lower case.",
+    }
+
+
+class PasswordView(LoginView):
+    template_name = "admin/login.html"
+    authentication_form = PasswordForm
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if admin.site.has_permission(request):
+            return HttpResponseRedirect(reverse("admin:index"))
+        return super().get(request, *args, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        shared = {**admin.site.each_context(self.request), "title": "Log in", "app_path": self.request.get_full_path()}
+        return {**shared, **super().get_context_data(**kwargs)}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        user: User = form.get_user()
+        factor = second_factor.factor_of(user)
+        if factor is None and not settings.IS_SECOND_FACTOR_REQUIRED:
+            _let_in(self.request, user)
+            return HttpResponseRedirect(self.get_success_url())
+        self.request.session.flush()
+        self.request.session[PENDING] = {
+            "user": user.pk,
+            "hash": user.get_session_auth_hash(),  # a password that is changed meanwhile ends it
+            "at": time.time(),
+            "next": self.get_success_url(),
+        }
+        return HttpResponseRedirect(reverse("admin:second_step" if factor else "admin:enrol"))
+
+
+first_step = PasswordView.as_view()
+
+
+@never_cache
+@csrf_protect
+def second_step(request: HttpRequest) -> HttpResponse:
+    user = _pending_user(request)
+    if user is None or second_factor.factor_of(user) is None:
+        return HttpResponseRedirect(reverse("admin:login"))
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        name = user.get_username()
+        if not throttle.is_locked(request, name) and second_factor.check(user, form.cleaned_data["code"]):
+            next_page = request.session.pop(PENDING)["next"]
+            _let_in(request, user, factor=second_factor.factor_of(user))
+            return HttpResponseRedirect(next_page)
+        user_login_failed.send(__name__, credentials={"username": name}, request=request)
+        form.add_error("code", "That is not right. A code is good once; wait for the next one and try again.")
+    return page(request, "code.html", "One more step", form=form)
+
+
+@never_cache
+@csrf_protect
+def enrol(request: HttpRequest) -> HttpResponse:
+    user = _pending_user(request)
+    if user is None or second_factor.factor_of(user) is not None:
+        return HttpResponseRedirect(reverse("admin:login"))
+    next_page = request.session[PENDING]["next"]
+    response = set_up(request, user, next_page=next_page)
+    if factor := request.session.get(FACTOR):
+        request.session.pop(PENDING)
+        _let_in(request, user, factor=factor)
+    return response
+
+
+def _pending_user(request: HttpRequest) -> User | None:
+    pending = request.session.get(PENDING)
+    if not pending or time.time() - pending["at"] > PENDING_SECONDS:
+        return None
+    user = User.objects.filter(pk=pending["user"], is_active=True, is_staff=True).first()
+    is_same = user is not None and constant_time_compare(user.get_session_auth_hash(), pending["hash"])
+    return user if is_same else None
+
+
+def _let_in(request: HttpRequest, user: User, *, factor: int | None = None) -> None:
+    django_login(request, user, backend=BACKEND)
+    request.session[FACTOR] = factor
+
+
+@receiver(user_logged_in)
+def _note_login(request: HttpRequest, user: User, **_: Any) -> None:
+    _note(request, "Logged in", user)
+
+
+@receiver(user_logged_out)
+def _note_logout(request: HttpRequest, user: User | None, **_: Any) -> None:
+    if user is not None:
+        _note(request, "Logged out", user)
+
+
+@receiver(user_login_failed)
+def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    """Not while locked out, so that nobody can fill the log. A name that is no user's may be a mistyped password."""
+    if request is None or getattr(request, "axes_locked_out", False):
+        return
+    _note(request, "Failed login", User.objects.filter(username=credentials.get("username") or "").first())
+
+
+def _note(request: HttpRequest, action: str, user: User | None) -> None:
+    who = user.get_username() if user else "unknown user"
+    with audit.acting(who, client_ip(request)):
+        audit.record(action, row=user, label=user.get_username() if user else "")

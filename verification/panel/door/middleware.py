@@ -1,0 +1,34 @@
+"""Around every request to the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from verification.client import announced_length, client_ip
+from verification.panel.door import failures
+from verification.services.records import audit
+
+
+class PanelMiddleware:
+    """Names the user and their address to the audit log, and shows failures as pages."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(reverse("admin:index")):
+            return self.get_response(request)
+        with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
+            response = self._answer(request)
+        failures.show(request, response)
+        return response
+
+    def _answer(self, request: HttpRequest) -> HttpResponse:
+        if announced_length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # nothing of it was read
+            return HttpResponse(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return self.get_response(request)

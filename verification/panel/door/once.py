@@ -1,0 +1,36 @@
+"""Forms that act once. A page that is loaded again sends its form again, and two clicks send it twice."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+from django.core import signing
+from django.http import HttpRequest
+
+from verification.models import SpentForm
+from verification.panel.door.session import MAX_SECONDS
+
+FIELD = "_once"
+SALT = "verification.panel.door.once"
+RANDOM_BYTES = 12  # no two forms of a user have the same text
+USED = "This form has been sent before, so it did nothing this time."
+STALE = "This form was open too long. Please send it once more."
+
+
+def hand_out(request: HttpRequest) -> str:
+    """The text for the field of a form of this user's on this page."""
+    return signing.dumps([request.user.pk, request.path, secrets.token_urlsafe(RANDOM_BYTES)], salt=SALT)
+
+
+def spend(request: HttpRequest) -> str:
+    """Use the form's text up. Returns why the form must not act, or nothing; of two at once one acts."""
+    text = request.POST.get(FIELD, "")
+    try:
+        user, page, _ = signing.loads(text, salt=SALT, max_age=MAX_SECONDS)
+    except (signing.BadSignature, ValueError):
+        return STALE
+    if (user, page) != (request.user.pk, request.path):
+        return STALE
+    _, is_new = SpentForm.objects.get_or_create(digest=hashlib.sha256(text.encode()).digest())
+    return "" if is_new else USED

@@ -1,0 +1,46 @@
+"""What a session of the panel remembers, and how long it is good."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
+from django.http import HttpRequest
+
+from verification.services.users import second_factor
+
+MAX_SECONDS = 12 * 3600  # from the login, however busy; SESSION_COOKIE_AGE ends an idle one
+FRESH_SECONDS = 600  # that a user counts as just seen, after which changes ask again
+STARTED, CONFIRMED, FACTOR = "started_at", "confirmed_at", "second_factor"
+
+
+def is_let_in(request: HttpRequest) -> bool:
+    """Whether the session is young enough and the user's second factor was given in it.
+
+    It names the factor that was given: once that is reset, or one is set up elsewhere, the session is over.
+    """
+    started_at: float = request.session.get(STARTED, 0)
+    if time.time() - started_at > MAX_SECONDS:
+        return False
+    user: Any = request.user
+    if not hasattr(user, "factor_id"):
+        user.factor_id = second_factor.factor_of(user)  # asked once in a request
+    given = request.session.get(FACTOR)
+    return bool(given == user.factor_id and (given is not None or not settings.IS_SECOND_FACTOR_REQUIRED))
+
+
+def is_fresh(request: HttpRequest) -> bool:
+    confirmed_at: float = request.session.get(CONFIRMED, 0)
+    return time.time() - confirmed_at <= FRESH_SECONDS
+
+
+def confirm(request: HttpRequest) -> None:
+    request.session[CONFIRMED] = time.time()
+
+
+@receiver(user_logged_in)
+def start(request: HttpRequest, **_: Any) -> None:
+    request.session[STARTED] = request.session[CONFIRMED] = time.time()

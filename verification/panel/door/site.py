@@ -1,0 +1,82 @@
+"""The site that all pages hang on. Every request to one of them passes :meth:`PanelSite.has_permission`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from django.contrib.auth import authenticate
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import PasswordChangeView
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from unfold.forms import AdminOwnPasswordChangeForm
+from unfold.sites import UnfoldAdminSite
+
+from verification.panel.door import factor, login
+from verification.panel.door.confirmation import confirmed, without_asking
+from verification.panel.door.session import is_let_in
+
+
+class OwnPasswordForm(AdminOwnPasswordChangeForm):
+    """A wrong old password counts as a failed login, and is refused unread once they are too many."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        old: str = self.cleaned_data["old_password"]
+        if authenticate(self.request, username=self.user.get_username(), password=old) != self.user:
+            raise ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
+        return old
+
+
+class PanelSite(UnfoldAdminSite):
+    empty_value_display = "–"  # as the pages' own columns write it
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return super().has_permission(request) and is_let_in(request)
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
+        guarded: Callable[..., Any] = super().admin_view(confirmed(view), cacheable)
+        return guarded
+
+    def extra_urls(self) -> list[URLPattern]:
+        return [
+            path("login/code/", login.second_step, name="second_step"),
+            path("login/enrol/", login.enrol, name="enrol"),
+            path("second-factor/", self.admin_view(factor.own), name="second_factor"),
+        ]
+
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
+        """Where every page's first crumb leads: to the overview, not to a bare list of tables."""
+        return HttpResponseRedirect(reverse("admin:index"))
+
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> NoReturn:
+        """Unfold's search of tables by name, which the menu makes needless: there is no such page."""
+        raise Http404
+
+    @method_decorator(never_cache)
+    @login_not_required
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
+        return login.first_step(request)
+
+    @without_asking
+    def logout(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        response: HttpResponse = super().logout(request, extra_context)
+        return response
+
+    @without_asking  # it asks for the old one itself
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
+        view = PasswordChangeView.as_view(
+            form_class=partial(OwnPasswordForm, request=request),
+            success_url=reverse("admin:password_change_done"),
+            extra_context={**self.each_context(request), **(extra_context or {})},
+        )
+        return view(request)

@@ -1,0 +1,106 @@
+"""The panel's frame: what stands in the sidebar, and our own files around unfold's. Named by path in the settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import reverse
+
+from verification.services.gateways.accounts import is_known
+
+_NOW = (
+    ("Overview", "space_dashboard", "admin:index"),
+    ("Alerts", "notifications", "admin:verification_alert_changelist"),
+)
+_SET_UP = (
+    ("Projects", "folder_open", "admin:verification_project_changelist"),
+    ("Channels", "alt_route", "admin:verification_channel_changelist"),
+    ("Providers", "hub", "admin:verification_provider_changelist"),
+    ("Message texts", "edit_note", "admin:verification_messagetemplate_changelist"),
+    ("Keys", "key", "admin:verification_apikey_changelist"),
+    ("Test logins", "science", "admin:verification_testlogin_changelist"),
+)
+_PROTECTION = (
+    ("Traffic guard", "shield", "admin:verification_guardblock_changelist"),
+    ("Block & safe lists", "block", "admin:verification_listentry_changelist"),
+    ("Decision log", "gavel", "admin:verification_decision_changelist"),
+    ("Audit log", "history", "admin:verification_auditentry_changelist"),
+)
+_TRAFFIC = (
+    ("Messages", "send", "admin:verification_message_changelist"),
+    ("Sessions", "verified_user", "admin:verification_session_changelist"),
+    ("Recipients", "contacts", "admin:verification_recipient_changelist"),
+    ("Suppressions", "do_not_disturb_on", "admin:verification_suppression_changelist"),
+    ("Callbacks", "webhook", "admin:verification_callback_changelist"),
+)
+_INBOX = (("Inbox", "inbox", "admin:verification_inbox"),)  # where it is run
+_OPERATION = (
+    ("Kill switches", "emergency_home", "admin:verification_killswitch_changelist"),
+    ("Ceilings", "vertical_align_top", "admin:verification_platform_changelist"),
+    ("Users", "group", "admin:auth_user_changelist"),
+)
+
+
+def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
+    groups: list[dict[str, Any]] = [
+        {"title": None, "items": _items(request, _NOW)},
+        {"title": "Traffic", "separator": True, "items": _items(request, _TRAFFIC + _INBOX * is_known("inbox"))},
+        {"title": "Protection", "separator": True, "items": _items(request, _PROTECTION)},
+        {"title": "Set up", "separator": True, "items": _items(request, _SET_UP)},
+    ]
+    if request.user.is_superuser:
+        groups.append({"title": "Operation", "separator": True, "items": _items(request, _OPERATION)})
+    return groups
+
+
+def title_of(link: str, *, default: str) -> str:
+    """What the menu calls the page at this address, so that crumbs and titles say the same."""
+    for title, _, name in (*_NOW, *_TRAFFIC, *_INBOX, *_PROTECTION, *_SET_UP, *_OPERATION):
+        if reverse(name) == link:
+            return title
+    return default
+
+
+def account(request: HttpRequest) -> list[dict[str, Any]]:
+    return [
+        {"title": "API reference", "link": "/docs/"},
+        {"title": "Second factor", "link": reverse("admin:second_factor")},
+        {"title": "Change password", "link": reverse("admin:password_change")},
+    ]
+
+
+def logo(request: HttpRequest) -> str:
+    return static("verification/logo.svg")
+
+
+def styles(request: HttpRequest) -> str:
+    return static("verification/admin/panel.css")
+
+
+def copy_script(request: HttpRequest) -> str:
+    return static("verification/admin/copy.js")
+
+
+def country_script(request: HttpRequest) -> str:
+    return static("verification/admin/countries.js")
+
+
+def landmark_script(request: HttpRequest) -> str:
+    return static("verification/admin/landmarks.js")
+
+
+def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> list[dict[str, Any]]:
+    return [
+        {"title": title, "icon": icon, "link": reverse(name), "active": _is_active(request, name)}
+        for title, icon, name in entries
+    ]
+
+
+def _is_active(request: HttpRequest, name: str) -> bool:
+    """Unfold would mark every item whose address the page's begins with: the messages' too, on the inbox."""
+    link, inbox = reverse(name), reverse("admin:verification_inbox")
+    if link == reverse("admin:index"):
+        return request.path == link
+    return request.path.startswith(link) and (link == inbox or not request.path.startswith(inbox))

@@ -1,0 +1,87 @@
+"""How much of a table a list reads: rows are counted, and looked through by filters, up to a number only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+from unfold.views import ChangeList
+
+from verification.panel.frame.display import exactly
+
+MAX_COUNT = 10_000  # rows that a list counts; beyond it the exact number helps nobody and costs a scan
+# Of the newest rows, those that a filter without an index looks through: a tenth of a second's work on two cores.
+LOOKED_THROUGH = 50_000
+
+
+class ShortCount(Paginator):  # type: ignore[type-arg]  # not generic at run time
+    """Counts no further than :data:`MAX_COUNT`, so that a list of millions opens as fast as a short one."""
+
+    template_name = "admin/verification/pages.html"
+
+    @cached_property
+    def count(self) -> int:
+        return min(self._counted, MAX_COUNT)
+
+    @property
+    def in_words(self) -> str:
+        return f"more than {MAX_COUNT:,}" if self._counted > MAX_COUNT else f"{self.count:,}"
+
+    @cached_property
+    def _counted(self) -> int:
+        rows = self.object_list
+        return rows[: MAX_COUNT + 1].count() if isinstance(rows, QuerySet) else len(rows)
+
+
+class ShortList(ChangeList):
+    """Counts once: what a list without a filter holds is all there is, and else nobody asks."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not (self.query or self.has_active_filters):
+            self.full_result_count = self.result_count
+
+
+class NewestList(ShortList):
+    """A list of a table that grows with the traffic: in one order, the newest first, which an index holds.
+
+    A filter without an index would read the whole table where few rows match. So it looks through the newest rows
+    alone, and the page says how far back that is.
+    """
+
+    looks_back = ""  # how far, where the table goes back further
+
+    def get_results(self, request: HttpRequest) -> None:
+        """The rows of one page, with their number in the statement where they are one page too."""
+        super().get_results(request)
+        if not self.multi_page:
+            rows: QuerySet[Any] = self.queryset
+            self.result_list = rows[: self.list_per_page]
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        """Whatever the address asks for."""
+        return list(self._get_deterministic_ordering(self.model_admin.get_ordering(request)))
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        used = [spec for spec in self.filter_specs if spec.used_parameters]
+        scopes = [spec for spec in used if getattr(spec, "is_scope", False)]
+        others = [spec.used_parameters for spec in used if spec not in scopes]
+        if self.query or not others or any(self.model_admin.has_index_for(each) for each in others):
+            return rows
+        newest = self.model_admin.get_ordering(request)[0]
+        name = newest.removeprefix("-")
+        scope = self.root_queryset
+        for spec in scopes:
+            scope = spec.queryset(request, scope)
+        edge = scope.order_by(newest).values_list(name, "created_at")[LOOKED_THROUGH - 1 : LOOKED_THROUGH]
+        for value, moment in edge:
+            self.looks_back = (
+                f"Filters look through the newest {LOOKED_THROUGH:,} {self.opts.verbose_name_plural}: here, back to"
+                f" {exactly(moment)}. Older ones are found by search."
+            )
+            rows = rows.filter(**{f"{name}__gte": value})
+        return rows

@@ -1,0 +1,100 @@
+"""What the pages of past traffic share: their filters, their search. They are to be read; nothing there can be changed.
+
+Addresses are masked, and no code, digest or ciphertext is a column.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from verification.addresses import AddressInvalid, mask, parse_test_address
+from verification.models import Recipient
+from verification.panel.frame import display
+from verification.panel.frame.paging import NewestList
+from verification.panel.frame.scoping import ScopedAdmin, own_project_ids
+
+SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+
+
+class CreatedFilter(admin.SimpleListFilter):
+    title = "time"
+    parameter_name = "since"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("hour", "Last hour"), ("day", "Last 24 hours"), ("week", "Last 7 days"), ("month", "Last 30 days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        span = SPANS.get(self.value() or "")
+        return queryset.filter(created_at__gte=timezone.now() - span) if span else queryset
+
+
+class TestFilter(admin.SimpleListFilter):
+    __test__ = False  # not a test class, whatever its name says
+    title = "test logins"
+    parameter_name = "test"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("only", "Only test logins"), ("without", "Without test logins")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in ("only", "without"):
+            return queryset
+        return queryset.filter(is_test=self.value() == "only")
+
+
+class TrafficAdmin(ScopedAdmin):
+    """Searched by a whole address or id, each by its index; a part of one finds nothing."""
+
+    actions = None
+    show_close_button = True
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        term = search_term.strip()
+        return (self.look_up(request, queryset, term) if term and self.search_fields else queryset), False
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        raise NotImplementedError
+
+    def recipients(self, request: HttpRequest, term: str) -> list[int]:
+        """Their ids; a subquery in their place would let PostgreSQL read the whole table that they are looked up in."""
+        try:
+            address = parse_test_address(term).text
+        except AddressInvalid:
+            return []
+        found = Recipient.objects.filter(address=address)
+        if not request.user.is_superuser:
+            found = found.filter(project__in=own_project_ids(request))
+        return list(found.values_list("pk", flat=True))
+
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, row: Any) -> str:
+        return display.recent(row.created_at)
+
+    @admin.display(description="Recipient")
+    def masked(self, row: Any) -> str:
+        return display.code(mask(row.recipient.address))
+
+    @admin.display(description="Recipient")
+    def recipient_link(self, row: Any) -> str:
+        return display.page_link(display.code(mask(row.recipient.address)), row.recipient)
+
+
+class NewestFirstAdmin(TrafficAdmin):
+    """The page of a table that grows with the traffic: it cannot be sorted, and its filters look back only so far."""
+
+    sortable_by = ()
+    list_before_template = "admin/verification/looks_back.html"
+    before_template = ""  # what else stands above the list
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NewestList]:
+        return NewestList
+
+    def has_index_for(self, used: dict[str, Any]) -> bool:
+        """Whether an index finds what a filter with these parameters lets through."""
+        return False

@@ -1,0 +1,214 @@
+"""The overview: whether codes go out, the last 24 hours of the user's projects, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q, QuerySet, Sum
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from verification.models import (
+    ApiKey,
+    ChannelType,
+    Decision,
+    GuardBlock,
+    KeyKind,
+    Message,
+    MessageStatus,
+    Provider,
+    Session,
+)
+from verification.panel.frame.display import ago, channel_icon, country
+from verification.panel.frame.scoping import own_projects
+from verification.panel.overview.problems import budgets_of, troubles_of
+from verification.panel.overview.state_line import state_line
+from verification.panel.pages.decisions import title_of
+from verification.services.notices.alerts import unread_count
+from verification.services.oversight import delivery_state, figures
+from verification.services.protection import guard
+
+PATIENCE_MS = 2000  # a page that is looked at all day must not load the database for longer
+FAILURES_READ = 50  # of which those of one reason are shown together
+FAILURES_SHOWN = 5
+COUNTRIES_SHOWN = 8
+RULES_SHOWN = 6
+BUDGETS_SHOWN = 6
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do before codes flow."""
+
+    title: str
+    text: str
+    link: str
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A channel's messages of the day."""
+
+    label: str
+    icon: str
+    link: str
+    total: int
+    delivered: int
+    under_way: int
+    failed: int
+    expired: int
+
+    @property
+    def share(self) -> int:
+        return round(100 * self.delivered / self.total) if self.total else 0
+
+
+@dataclass(slots=True)
+class Failures:
+    """Messages that were lost for one reason, the latest of them and how many alike there are."""
+
+    message: Message
+    number: int = 0
+
+    @property
+    def icon(self) -> str:
+        return channel_icon(self.message.channel)
+
+    @property
+    def ago(self) -> str:
+        return ago(self.message.created_at)
+
+
+def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Unfold's callback for the index page."""
+    projects = own_projects(request.user)
+    steps = _steps(request, projects)
+    budgets = budgets_of(projects)
+    context |= {
+        "title": "Overview",
+        "state": state_line(
+            _in_time(lambda: delivery_state.state_of(projects)),
+            troubles_of(request, projects, budgets),
+            is_new=not steps[-1].is_done,
+        ),
+        "budgets": budgets[:BUDGETS_SHOWN],
+        "steps": steps if not all(step.is_done for step in steps) else [],
+        "figures": _in_time(lambda: _count(projects)),
+        "unread_alerts": unread_count(projects),
+    }
+    return context
+
+
+def _steps(request: HttpRequest, projects: Any) -> list[Step]:
+    first = projects.order_by("pk").first()
+    if request.user.is_superuser:
+        project = Step(
+            "Create a project",
+            "One for each product or customer: it has its own keys, channels and limits.",
+            reverse("admin:verification_project_add"),
+            first is not None,
+        )
+    else:
+        project = Step(
+            "Join a project",
+            "You are not a member of any project yet. Ask the operator to add you to one.",
+            "",
+            first is not None,
+        )
+    served = Provider.objects.filter(Q(project__in=projects) | Q(project=None), is_enabled=True)
+    return [
+        project,
+        Step(
+            "Connect a provider",
+            "The account that codes go out over. The inbox sends nothing and is good for a first try.",
+            reverse("admin:verification_provider_add") if first else "",
+            first is not None and served.exists(),
+        ),
+        Step(
+            "Issue an API key",
+            "Browsers and apps call the session endpoints with it. It is shown once.",
+            reverse("admin:verification_project_issue_key", args=(first.pk,)) if first else "",
+            ApiKey.objects.live().filter(project__in=projects, kind=KeyKind.API).exists(),
+        ),
+        Step(
+            "Send the first code",
+            "Call POST /session/create with the key, as the API reference shows; the session shows up here.",
+            "/docs/",
+            Session.objects.filter(project__in=projects).exists(),
+        ),
+    ]
+
+
+def _in_time(ask: Callable[[], T]) -> T | None:
+    """None where the database takes too long: on a service that sends millions a day the overview still opens."""
+    try:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_MS])
+            return ask()
+    except DatabaseError:
+        return None
+
+
+def _count(projects: Any) -> dict[str, Any]:
+    now = timezone.now()
+    day = timedelta(hours=figures.HOURS)
+    counted = figures.total(figures.count(projects).values())
+    refusals = (
+        Decision.objects.filter(project__in=projects, refused__gt=0, last_at__gte=now - day)
+        .order_by()
+        .values_list("rule")
+        .annotate(times=Sum("refused"))
+        .order_by("-times")
+    )
+    lost = Message.objects.filter(project__in=projects, created_at__gte=now - day, status__in=figures.LOST)
+    return {
+        "sessions": counted.sessions,
+        "verified": counted.verified,
+        "rate": counted.percent,
+        "messages": counted.number(),
+        "delivered": counted.number(MessageStatus.SUCCESS),
+        "refusals": [{"rule": rule, "title": title_of(rule), "times": times} for rule, times in refusals[:RULES_SHOWN]],
+        "refused": sum(times for _, times in refusals),
+        "failed": counted.lost,
+        "rows": [row for row in (_row(channel, counted) for channel in ChannelType.values) if row.total],
+        "countries": [
+            {"line": line, "name": country(line.subject) if line.subject else "No country"}
+            for line in guard.by_country(projects, hours=figures.HOURS)[:COUNTRIES_SHOWN]
+        ],
+        "blocks": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
+        "failures": _failures(lost.select_related("project", "provider").order_by("-created_at")),
+    }
+
+
+def _failures(lost: QuerySet[Message]) -> list[Failures]:
+    """The latest, those of one reason together."""
+    found: dict[tuple[Any, ...], Failures] = {}
+    for message in lost[:FAILURES_READ]:
+        alike = (message.project_id, message.channel, message.provider_id, message.status, message.error)
+        found.setdefault(alike, Failures(message)).number += 1
+    return list(found.values())[:FAILURES_SHOWN]
+
+
+def _row(channel: str, counted: figures.Figures) -> Row:
+    def number(*statuses: MessageStatus) -> int:
+        return counted.number(*statuses, channel=channel)
+
+    return Row(
+        label=str(ChannelType(channel).label),
+        icon=channel_icon(channel),
+        link=f"{reverse('admin:verification_message_changelist')}?channel__exact={channel}&since=day&test=without",
+        total=number(),
+        delivered=number(MessageStatus.SUCCESS),
+        under_way=number(MessageStatus.QUEUED, MessageStatus.SENDING, MessageStatus.SENT),
+        failed=number(MessageStatus.FAILED),
+        expired=number(MessageStatus.EXPIRED),
+    )

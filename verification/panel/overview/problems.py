@@ -1,0 +1,126 @@
+"""What keeps codes from going out now, a line each, for the top of the overview."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from verification.models import Channel, ChannelType, CircuitBreaker, DailySpend, KillSwitch, Platform, Provider
+from verification.panel.frame.display import ago
+from verification.services.records import workers
+
+SHOWN = 6  # more lines would push the figures off the screen
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """``link`` leads to where it is mended, and is empty where the user cannot."""
+
+    text: str
+    detail: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A channel's messages of today, and how many there may be."""
+
+    channel: Channel
+    spent: int
+    limit: int
+
+    @property
+    def percent(self) -> int:
+        return min(100, round(100 * self.spent / self.limit)) if self.limit else 100
+
+    @property
+    def is_spent(self) -> bool:
+        return self.spent >= self.limit
+
+
+def budgets_of(projects: Any) -> list[Budget]:
+    """The fullest first. The operator's ceiling is a budget too, where an owner has set none or a larger one."""
+    ceiling = Platform.objects.values_list("max_daily_budget", flat=True).first() or None
+    spends = DailySpend.objects.filter(project__in=projects, day=timezone.now().date())
+    spent = {(spend.project_id, spend.channel): spend.messages for spend in spends}
+    channels = Channel.objects.filter(project__in=projects, is_active=True)
+    if ceiling is None:
+        channels = channels.filter(effective_budget__isnull=False)
+    found = []
+    for channel in channels.select_related("project"):
+        limits = [limit for limit in (channel.effective_budget, ceiling) if limit is not None]
+        found.append(Budget(channel, spent.get((channel.project_id, channel.type), 0), min(limits)))
+    return sorted(found, key=lambda budget: -budget.percent)
+
+
+def troubles_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> list[Trouble]:
+    """The widest first."""
+    return [
+        *_stopped(request),
+        *_undelivered(),
+        *(
+            Trouble(f"The project {project} is disabled.", "Its keys answer 401.", _page("project", project.pk))
+            for project in projects.filter(is_enabled=False)[:SHOWN]
+        ),
+        *(
+            Trouble(
+                f"The budget of {budget.channel} in {budget.channel.project} is used up.",
+                f"{budget.spent:,} of {budget.limit:,} messages today. Nothing more goes out until midnight UTC.",
+                _page("channel", budget.channel.pk),
+            )
+            for budget in budgets
+            if budget.is_spent
+        ),
+        *_set_aside(request, projects),
+    ][:SHOWN]
+
+
+def _undelivered() -> list[Trouble]:
+    if workers.running().exists():
+        return []
+    return [Trouble("No worker is running.", "Codes are accepted and go out once the operator has started one.")]
+
+
+def _stopped(request: HttpRequest) -> list[Trouble]:
+    link = reverse("admin:verification_killswitch_changelist") if request.user.is_superuser else ""
+    return [
+        Trouble(
+            "The operator has stopped all sending."
+            if switch.subject not in ChannelType.values
+            else f"The operator has stopped {switch}.",
+            f"{switch.reason or 'No reason was given'} · {ago(switch.since)}",
+            link,
+        )
+        for switch in KillSwitch.objects.order_by("pk")
+    ]
+
+
+def _set_aside(request: HttpRequest, projects: Any) -> list[Trouble]:
+    """Providers that kept failing: the project's own, and the system's, which members know by name only."""
+    breakers = CircuitBreaker.objects.filter(
+        Q(provider__project__in=projects) | Q(provider__project=None),
+        open_until__isnull=False,
+        provider__is_enabled=True,
+    ).select_related("provider__project")
+    return [
+        Trouble(
+            f"{_name(breaker.provider)} keeps failing and is set aside.",
+            breaker.reason,
+            "" if breaker.provider.is_system and not request.user.is_superuser else _page("provider", breaker.pk),
+        )
+        for breaker in breakers.order_by("-opened_at")[:SHOWN]
+    ]
+
+
+def _name(provider: Provider) -> str:
+    channel = ChannelType(provider.channel).label
+    return f"{provider} ({channel}, {provider.project or 'system'})"
+
+
+def _page(name: str, pk: int) -> str:
+    return reverse(f"admin:verification_{name}_change", args=(pk,))

@@ -1,0 +1,89 @@
+"""What the owners were alerted of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from verification.models import Alert
+from verification.panel.frame import display
+from verification.panel.frame.display import time_of, when
+from verification.panel.frame.scoping import ProjectFilter
+from verification.panel.frame.traffic import CreatedFilter, TrafficAdmin
+from verification.services.notices.alerts import mark_read
+
+
+class UnreadFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("unread", "Unread"), ("read", "Read")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Alert]) -> QuerySet[Alert]:
+        if self.value() not in ("unread", "read"):
+            return queryset
+        return queryset.filter(read_at__isnull=self.value() == "unread")
+
+
+@admin.register(Alert)
+class AlertAdmin(TrafficAdmin):
+    """Opening an alert marks it as read, for all members of its project."""
+
+    empty_text = "Nothing has needed your attention so far."
+    has_history = False
+    list_display = ("state", "shown_title", "told", "project", "created")
+    list_display_links = ("shown_title",)
+    list_filter = (ProjectFilter, UnreadFilter, CreatedFilter)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/alert/what_for.html"
+    ordering = ("-created_at", "-id")
+    actions: Any = ("mark_selected_read",)
+    fieldsets = (
+        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when")}),
+        ("How it was told", {"fields": ("told", "mailed_when", "posted_when", "error")}),
+    )
+    readonly_fields = ("created_when", "ended_when", "mailed_when", "posted_when", "told")
+    created_when = time_of("created_at", "Raised")
+    ended_when = time_of("ended_at", "Over since")
+    mailed_when = time_of("mailed_at", "Mailed")
+    posted_when = time_of("posted_at", "Posted to the alert address")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        alert = self.get_object(request, unquote(object_id))
+        if alert is not None:
+            mark_read(Alert.objects.filter(pk=alert.pk))
+        response: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
+        return response
+
+    @admin.display(description="State", ordering="read_at")
+    def state(self, alert: Alert) -> str:
+        return display.label("Read") if alert.read_at else display.label("Unread", "warning")
+
+    @admin.display(description="Alert", ordering="title")
+    def shown_title(self, alert: Alert) -> str:
+        return display.short(alert.title, 80)
+
+    @admin.display(description="Told")
+    def told(self, alert: Alert) -> str:
+        if alert.due_at:
+            return display.label(
+                "Under way" if alert.due_at <= timezone.now() else f"Next try {when(alert.due_at)}", "info"
+            )
+        if alert.error:
+            return display.label("Given up", "danger")
+        ways = [way for way, at in (("mail", alert.mailed_at), ("call", alert.posted_at)) if at]
+        return display.label(f"By {' and '.join(ways)}", "success") if ways else display.label("Only here")
+
+    @admin.action(description="Mark the selected as read", permissions=["view"])
+    def mark_selected_read(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:
+        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
+        number = mark_read(queryset)
+        self.message_user(request, f"{number} marked as read.", messages.SUCCESS)

@@ -1,0 +1,154 @@
+"""The audit log: to be read. Members see the lines of their projects, superusers all of them."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+
+from verification.addresses import mask
+from verification.models import ALL_SENDING, AuditEntry, ChannelType
+from verification.models.audit import WATCHED
+from verification.panel.frame import display
+from verification.panel.frame.display import text_of
+from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin
+
+CHANGES = {"Created": "success", "Changed": "info", "Deleted": "danger"}
+KINDS = {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}
+MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch.masked}
+IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
+WIRE_NAMES = {ALL_SENDING: "all sending", **{value: str(name) for value, name in ChannelType.choices}}
+FIELDS_SHOWN = 3  # in a list
+SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+
+
+class TimeFilter(admin.SimpleListFilter):
+    title = "time"
+    parameter_name = "since"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("day", "Last 24 hours"), ("week", "Last 7 days"), ("month", "Last 30 days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        span = SPANS.get(self.value() or "")
+        return queryset.filter(at__gte=timezone.now() - span) if span else queryset
+
+
+class KindFilter(admin.SimpleListFilter):
+    title = "kind"
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("changes", "Changes of configuration"), ("acts", "Logins and what was looked at")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "changes":
+            return queryset.filter(action__in=CHANGES)
+        return queryset.exclude(action__in=CHANGES) if self.value() == "acts" else queryset
+
+
+class ObjectFilter(admin.SimpleListFilter):
+    """One row's history, where its page leads to."""
+
+    title = "object"
+    parameter_name = "about"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        kind, _, number = (self.value() or "").partition(":")
+        return [(f"{kind}:{number}", f"{KINDS[kind].capitalize()} {number}")] if kind in KINDS else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        kind, _, number = (self.value() or "").partition(":")
+        return queryset.filter(object_type=kind, object_id=number) if kind else queryset
+
+
+@admin.register(AuditEntry)
+class AuditAdmin(ScopedAdmin):
+    list_display = ("time", "who", "act", "thing", "fields_changed", "project", "client")
+    list_display_links = ("time",)
+    list_filter = (ProjectFilter, ObjectFilter, KindFilter, TimeFilter)
+    list_select_related = ("project",)
+    search_fields = ("=who", "=object_id")
+    search_help_text = "Whole user, command or id"
+    ordering = ("-id",)
+    actions = None
+    has_history = False
+    show_close_button = True
+    fieldsets = (
+        (None, {"fields": ("time_exactly", "who", "client", "act", "thing", "object_number", "project")}),
+        ("What changed", {"fields": ("before_and_after",)}),
+    )
+    readonly_fields = ("time_exactly", "client", "act", "thing", "object_number", "before_and_after")
+    object_number = text_of("object_id", "Its id")
+
+    def get_fieldsets(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
+        return self.fieldsets if obj and obj.changes else self.fieldsets[:1]
+
+    @admin.display(description="Time (UTC)", ordering="id")
+    def time(self, entry: AuditEntry) -> str:
+        return format_html('<span class="ww-nowrap">{}</span>', display.exactly(entry.at).removesuffix(" UTC"))
+
+    @admin.display(description="Time")
+    def time_exactly(self, entry: AuditEntry) -> str:
+        return display.exactly(entry.at)
+
+    @admin.display(description="What")
+    def act(self, entry: AuditEntry) -> str:
+        return display.label(entry.action, CHANGES[entry.action]) if entry.action in CHANGES else entry.action
+
+    @admin.display(description="Object")
+    def thing(self, entry: AuditEntry) -> str:
+        if not entry.object_type:
+            return "–"
+        kind = KINDS.get(entry.object_type, entry.object_type)
+        name = mask(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
+        if name.lower().startswith(f"{kind} "):
+            return capfirst(name)  # "Callback of 7" says itself what it is
+        return f"{kind.capitalize()} {WIRE_NAMES.get(name, name)}"
+
+    @admin.display(description="Fields")
+    def fields_changed(self, entry: AuditEntry) -> str:
+        if entry.action != "Changed":
+            return "–"
+        names = sorted(map(field_name, entry.changes))
+        rest = f" and {len(names) - FIELDS_SHOWN} more" if len(names) > FIELDS_SHOWN else ""
+        return ", ".join(names[:FIELDS_SHOWN]) + rest
+
+    @admin.display(description="Client address")
+    def client(self, entry: AuditEntry) -> str:
+        return entry.address or "–"
+
+    @admin.display(description="Before and after")
+    def before_and_after(self, entry: AuditEntry) -> SafeString:
+        hidden = MASKED.get(entry.object_type, ())
+        rows = (
+            (field_name(name), *(shown(value, is_address=name in hidden) for value in values))
+            for name, values in sorted(entry.changes.items())
+        )
+        return format_html(
+            '<table class="ww-changes"><thead><tr><th>Field</th><th>Before</th><th>After</th></tr></thead>{}</table>',
+            format_html_join("", "<tr><th>{}</th><td>{}</td><td>{}</td></tr>", rows),
+        )
+
+
+def field_name(column: str) -> str:
+    return column.removesuffix("_id").replace("_", " ")
+
+
+def shown(value: Any, *, is_address: bool) -> str:
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if isinstance(value, str):
+        return mask(value) if is_address else value
+    return json.dumps(value, ensure_ascii=False, indent=1) if isinstance(value, dict) else str(value).strip("[]")

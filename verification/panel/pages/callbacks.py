@@ -1,0 +1,147 @@
+"""Callbacks: what the customers' servers were told, how they answered, and telling them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from unfold.decorators import action
+
+from verification.models import Callback, CallbackAttempt
+from verification.panel.door.confirmation import without_asking
+from verification.panel.frame import display
+from verification.panel.frame.display import time_of, when
+from verification.panel.frame.scoping import ProjectFilter, ScopedInline
+from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin
+from verification.services.notices.callbacks import send_again
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("delivered", "Delivered"), ("waiting", "Under way"), ("given_up", "Given up")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Callback]) -> QuerySet[Callback]:
+        states = {
+            "delivered": Q(delivered_at__isnull=False),
+            "waiting": Q(due_at__isnull=False),
+            "given_up": Q(due_at=None, delivered_at=None),
+        }
+        chosen = states.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen)
+
+
+class AttemptInline(ScopedInline):
+    model = CallbackAttempt
+    project_path = "callback__project"
+    fields = readonly_fields = ("at", "answer", "shown_error", "latency")
+    verbose_name_plural: Any = "tries"
+    latency = display.latency
+
+    @admin.display(description="At")
+    def at(self, attempt: CallbackAttempt) -> str:
+        return display.exactly(attempt.created_at)
+
+    @admin.display(description="Answer")
+    def answer(self, attempt: CallbackAttempt) -> str:
+        if attempt.status is None:
+            return display.label("None", "danger")
+        return display.label(f"HTTP {attempt.status}", "success" if 200 <= attempt.status < 300 else "danger")
+
+    @admin.display(description="Error")
+    def shown_error(self, attempt: CallbackAttempt) -> str:
+        """Where it says more than the answer does."""
+        return "–" if attempt.error in ("", f"HTTP {attempt.status}") else attempt.error
+
+
+@admin.register(Callback)
+class CallbackAdmin(NewestFirstAdmin):
+    empty_text = "They appear once your server sends a message that names a callback_url."
+    list_display = ("number", "shown_url", "state", "tries", "project", "created")
+    list_filter = (ProjectFilter, StateFilter, CreatedFilter)
+    list_select_related = ("project",)
+    before_template = "admin/verification/callback/what_for.html"
+    search_fields = ("message",)
+    search_help_text = "Whole message id"
+    ordering = ("-created_at",)
+    actions: Any = ("send_again_selected",)
+    actions_detail = ("send_again",)
+    inlines = (AttemptInline,)
+    fieldsets = (
+        (None, {"fields": ("message_link", "project", "address", "event_id", "state", "tries")}),
+        ("Times", {"fields": ("created_when", "delivered_when")}),
+    )
+    readonly_fields = ("message_link", "address", "event_id", "state", "created_when", "delivered_when")
+    created_when = time_of("created_at", "Created")
+    delivered_when = time_of("delivered_at", "Delivered")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        term = term.removeprefix("msg_")
+        return rows.filter(pk=int(term)) if term.isascii() and term.isdigit() and len(term) <= 16 else rows.none()
+
+    @admin.display(description="Message", ordering="message")
+    def number(self, callback: Callback) -> str:
+        return display.code(callback.pk)
+
+    @admin.display(description="Message")
+    def message_link(self, callback: Callback) -> str:
+        return display.page_link(display.code(callback.pk), callback.message)
+
+    @admin.display(description="Address")
+    def shown_url(self, callback: Callback) -> str:
+        return display.short(callback.url.removeprefix("https://"), 36)
+
+    @admin.display(description="Address")
+    def address(self, callback: Callback) -> str:
+        return callback.url
+
+    @admin.display(description="Its webhook-id")
+    def event_id(self, callback: Callback) -> str:
+        return display.code(f"msg_{callback.pk}")
+
+    @admin.display(description="State", ordering="due_at")
+    def state(self, callback: Callback) -> str:
+        if callback.delivered_at:
+            return display.label("Delivered", "success")
+        if callback.due_at is None:
+            return display.label("Given up", "danger")
+        if callback.due_at <= timezone.now():
+            return display.label("Due now", "info")
+        return display.label(f"Next try {when(callback.due_at)}", "warning")
+
+    @without_asking
+    @action(description="Send again", icon="replay", permissions=["view"], url_path="send-again")
+    def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        callback: Callback = self.find(request, object_id)
+        page = reverse("admin:verification_callback_change", args=(callback.pk,))
+        if request.method == "POST":
+            self._send_again(request, callback)
+            return HttpResponseRedirect(page)
+        context = self.page_context(
+            request,
+            "Send again",
+            object=callback,
+            intro=f"{callback.url} is told once more how the message ended, under the same webhook-id, and the schedule"
+            " of tries starts over.",
+            submit_text="Send again",
+            back=page,
+        )
+        return TemplateResponse(request, "admin/verification/form_page.html", context)
+
+    @admin.action(description="Send the selected again", permissions=["view"])
+    def send_again_selected(self, request: HttpRequest, queryset: QuerySet[Callback]) -> None:
+        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
+        for callback in queryset:
+            self._send_again(request, callback)
+
+    def _send_again(self, request: HttpRequest, callback: Callback) -> None:
+        send_again(callback)
+        self.log_change(request, callback, "Sent again")
+        self.message_user(request, f"The {callback} is due now and goes out within seconds.", messages.SUCCESS)

@@ -1,0 +1,116 @@
+"""The operator's own pages: what is stopped for every project, and the ceilings over what owners set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from verification.models import KillSwitch, Platform
+from verification.panel.frame.display import label, recent, time_of
+from verification.panel.frame.scoping import ScopedAdmin, Who
+from verification.services.projects.kill_switch import stopped
+
+
+class KillSwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        labels = {"subject": "Stop"}
+        help_texts = {
+            "subject": "For every project, within a second. Messages that wait in the queue fail; codes that have"
+            " arrived can still be checked and verified.",
+            "reason": "For those who find it stopped.",
+        }
+
+
+@admin.register(KillSwitch)
+class KillSwitchAdmin(ScopedAdmin):
+    """A row stops; deleting it lets the traffic flow again."""
+
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    form = KillSwitchForm
+    fields = ("subject", "reason")
+    list_display = ("shown_subject", "reason", "shown_since")
+    list_before_template = "admin/verification/killswitch/stopped.html"
+    delete_confirmation_template = "admin/verification/form_page.html"
+    since_when = time_of("since", "Stopped")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("subject", "since_when") if obj else ()
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("subject", "reason", "since_when") if obj else ("subject", "reason")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        others = [each for each in stopped() if ":" in each.name]
+        return super().changelist_view(request, {**(extra_context or {}), "stopped_besides": others})
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Deleting is resuming here, and says so."""
+        words = {
+            "title": "Resume",
+            "intro": "Sending goes on within a second, for every project.",
+            "submit_text": "Resume",
+            "back": reverse("admin:verification_killswitch_change", args=(object_id,)),
+        }
+        response: HttpResponse = super().delete_view(request, object_id, {**words, **(extra_context or {})})
+        return response
+
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
+        self.message_user(request, f"{obj_display}: sending goes on.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:verification_killswitch_changelist"))
+
+    def save_model(self, request: HttpRequest, obj: KillSwitch, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            self.message_user(request, f"{obj} is stopped. Delete the row to resume.", messages.WARNING)
+
+    @admin.display(description="Stopped", ordering="subject")
+    def shown_subject(self, switch: KillSwitch) -> str:
+        return label(switch, "danger")
+
+    @admin.display(description="Since", ordering="since")
+    def shown_since(self, switch: KillSwitch) -> str:
+        return recent(switch.since)
+
+
+class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        labels = {
+            "sms_per_recipient_a_day": "SMS to one number a day",
+            "max_daily_budget": "Daily budget of a channel",
+            "max_sends_per_day": "Sends to one recipient a day",
+            "max_requests_per_second": "Requests a second",
+            "max_creates_per_address": "Creates per client address",
+        }
+
+
+@admin.register(Platform)
+class PlatformAdmin(ScopedAdmin):
+    """What an owner had set before above a new ceiling stays written, but the ceiling holds."""
+
+    viewers = changers = Who.SUPERUSERS
+    form = PlatformForm
+    fieldsets = (
+        ("All projects together", {"fields": ("sms_per_recipient_a_day",)}),
+        (
+            "At the most in each project",
+            {
+                "fields": (
+                    "max_daily_budget",
+                    "max_sends_per_day",
+                    "max_requests_per_second",
+                    "max_creates_per_address",
+                )
+            },
+        ),
+    )
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """There is one row, so its page stands in for the list."""
+        only = self.get_queryset(request).first()
+        if only is None:
+            return super().changelist_view(request, extra_context)
+        return HttpResponseRedirect(reverse("admin:verification_platform_change", args=(only.pk,)))

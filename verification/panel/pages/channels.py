@@ -1,0 +1,125 @@
+"""Channels: which ways to a recipient a project offers, in which order and at which cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.validators import URLValidator
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+
+from verification.errors import Misuse
+from verification.models import Channel, DailySpend, Provider
+from verification.panel.frame.display import channel_icon, label
+from verification.panel.frame.fields import LinesField
+from verification.panel.frame.paging import ShortList
+from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.services.projects.ceilings import require_budget_below_ceiling
+from verification.services.projects.lists import clean_country
+
+only_https = URLValidator(schemes=["https"], message="Enter an address that begins with https://.")
+
+
+class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    countries = LinesField(
+        clean_item=clean_country,
+        help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
+    )
+
+    def clean_image_url(self) -> str:
+        """Apps load it into their pages."""
+        return self._clean_https("image_url")
+
+    def clean_link(self) -> str:
+        """Apps open it."""
+        return self._clean_https("link")
+
+    def _clean_https(self, name: str) -> str:
+        address: str = self.cleaned_data[name]
+        if address:
+            only_https(address)
+        return address
+
+    def clean_daily_budget(self) -> int | None:
+        budget: int | None = self.cleaned_data["daily_budget"]
+        if "daily_budget" in self.changed_data:
+            try:
+                require_budget_below_ceiling(budget)
+            except Misuse as error:
+                raise forms.ValidationError(str(error)) from None
+        return budget
+
+    class Meta:
+        labels = {"image_url": "Icon", "type": "Channel"}
+        help_texts = {"image_url": "The address of a picture. Empty means ours."}
+
+
+class ChannelList(ShortList):
+    """Reads what the rows of a page need besides in one statement for each table, not in one for each row."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows: Iterable[Any] = self.result_list  # type: ignore[has-type]  # set by the line above
+        shown = list(rows)
+        projects = {row.project_id for row in shown}
+        providers = Provider.objects.filter(Q(project__in=projects) | Q(project=None), is_enabled=True)
+        # The order of trial: the project's own, then the system's, of which no more is shown than the API tells.
+        ordered = sorted(providers, key=lambda row: (row.is_system, row.priority, row.pk))
+        spends = DailySpend.objects.filter(project__in=projects, day=timezone.now().date())
+        spent = {(spend.project_id, spend.channel): spend.messages for spend in spends}
+        for row in shown:
+            row.provider_names = [
+                f"{each.name} (system)" if each.is_system else each.name
+                for each in ordered
+                if each.channel == row.type and each.project_id in (None, row.project_id)
+            ]
+            row.spent_today = spent.get((row.project_id, row.type), 0)
+        self.result_list = shown
+
+
+@admin.register(Channel)
+class ChannelAdmin(ScopedAdmin):
+    adders = changers = deleters = Who.MEMBERS
+    form = ChannelForm
+    list_before_template = "admin/verification/channel/what_for.html"
+    fields = ("project", "type", "name", "is_active", "position", "image_url", "link", "daily_budget", "countries")
+    list_display = ("shown", "project", "state", "position", "budget", "served_by")
+    list_filter = (ProjectFilter, "type", "is_active")
+    list_select_related = ("project",)
+    ordering = ("project__name", "position", "id")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("project", "type") if obj else ()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChannelList]:
+        return ChannelList
+
+    @admin.display(description="Channel", ordering="type")
+    def shown(self, channel: Channel) -> str:
+        return format_html(
+            '<span class="ww-channel"><img src="{}" alt="" width="28" height="28">{}</span>',
+            channel_icon(channel.type),
+            channel.display_name,
+        )
+
+    @admin.display(description="State", ordering="is_active")
+    def state(self, channel: Any) -> str:
+        if not channel.is_active:
+            return label("Off")
+        return label("Active", "success") if channel.provider_names else label("No provider", "warning")
+
+    @admin.display(description="Today's budget", ordering="effective_budget")
+    def budget(self, channel: Any) -> str:
+        if channel.effective_budget is None:
+            return "No limit"
+        text = f"{channel.spent_today:,} of {channel.effective_budget:,}"
+        return label(f"{text}: used up", "danger") if channel.spent_today >= channel.effective_budget else text
+
+    @admin.display(description="Served by, in this order")
+    def served_by(self, channel: Any) -> str:
+        return ", ".join(channel.provider_names) or "–"

@@ -1,0 +1,115 @@
+"""The decision log: which rule refused traffic or would have, how often, and by which figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.text import capfirst
+
+from verification.models import ChannelType, Decision, GuardRule, ListSubject
+from verification.panel.frame import display
+from verification.panel.frame.display import time_of
+from verification.panel.frame.scoping import ProjectFilter
+from verification.panel.frame.traffic import SPANS, CreatedFilter, TrafficAdmin
+from verification.services.protection import guard
+from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
+
+COUNTRY_RULES = ("country", *guard.COUNTRY_RULES)  # whose subject is a country
+NAMES = {"entry": "matched by", "retry_after": "seconds left"}
+WORDS = {str(value): str(label) for value, label in (*ChannelType.choices, *ListSubject.choices)}
+
+
+def title_of(rule: str) -> str:
+    return RULES[rule].title if rule in RULES else rule.replace("_", " ").capitalize()
+
+
+class RuleFilter(admin.SimpleListFilter):
+    title = "rule"
+    parameter_name = "rule"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, title_of(name)) for name in RULES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Decision]) -> QuerySet[Decision]:
+        return queryset.filter(rule=self.value()) if self.value() else queryset
+
+
+class LastFilter(CreatedFilter):
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        span = SPANS.get(self.value() or "")
+        return queryset.filter(last_at__gte=timezone.now() - span) if span else queryset
+
+
+@admin.register(Decision)
+class DecisionAdmin(TrafficAdmin):
+    empty_text = "Nothing was refused so far."
+    has_history = False
+    list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
+    list_filter = (ProjectFilter, RuleFilter, LastFilter)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/decision/what_for.html"
+    search_fields = ("subject",)
+    search_help_text = "Subject, such as +4915… or MA"
+    ordering = ("-last_at", "-id")
+    fieldsets = (
+        (None, {"fields": ("rule_title", "meaning", "shown_subject", "project", "times", "all_figures")}),
+        ("When", {"fields": ("first_when", "last_when")}),
+    )
+    readonly_fields = ("rule_title", "meaning", "shown_subject", "times", "all_figures", "first_when", "last_when")
+    first_when = time_of("first_at", "First in this hour")
+    last_when = time_of("last_at", "Last in this hour")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}
+        return rows.filter(subject__in={term[:SUBJECT_MAX_LENGTH], *written})
+
+    @admin.display(description="Rule", ordering="rule")
+    def rule_title(self, decision: Decision) -> str:
+        return title_of(decision.rule)
+
+    @admin.display(description="What it means")
+    def meaning(self, decision: Decision) -> str:
+        return RULES[decision.rule].meaning if decision.rule in RULES else "–"
+
+    @admin.display(description="Subject", ordering="subject")
+    def shown_subject(self, decision: Decision) -> str:
+        if decision.rule in COUNTRY_RULES:
+            return display.country(decision.subject)
+        return display.code(WORDS.get(decision.subject, decision.subject))
+
+    @admin.display(description="How often", ordering="count")
+    def times(self, decision: Decision) -> str:
+        return f"{decision.count:,}"
+
+    @admin.display(description="Figures")
+    def shown_figures(self, decision: Decision) -> str:
+        return display.short(figures_of(decision), 80)
+
+    @admin.display(description="Figures")
+    def all_figures(self, decision: Decision) -> str:
+        return figures_of(decision) or "–"
+
+    @admin.display(description="Last", ordering="last_at")
+    def last(self, decision: Decision) -> str:
+        return display.recent(decision.last_at)
+
+
+def figures_of(decision: Decision) -> str:
+    """A sentence of the guard's, or the figures by their names."""
+    if decision.rule in GuardRule.values:
+        try:
+            return guard.saw(GuardRule(decision.rule), decision.figures)
+        except KeyError:
+            pass  # a line that an earlier version wrote
+    written = (f"{NAMES.get(name, name)}: {_written(value)}" for name, value in decision.figures.items())
+    return capfirst(", ".join(written).replace("_", " "))
+
+
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return " and ".join(map(_written, value))
+    return WORDS.get(str(value), str(value))

@@ -1,0 +1,135 @@
+"""What the traffic guard and the alarms on guessing found, and the button that takes it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from unfold.decorators import action
+
+from verification.models import GuardBlock, GuardRule
+from verification.panel.frame import display
+from verification.panel.frame.display import time_of
+from verification.panel.frame.scoping import ProjectFilter
+from verification.panel.frame.traffic import TrafficAdmin
+from verification.services.protection import guard
+
+
+class RunningFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("running", "Running"), ("over", "Over or lifted")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[GuardBlock]) -> QuerySet[GuardBlock]:
+        running = Q(lifted_at=None, until__gt=timezone.now())
+        return {"running": queryset.filter(running), "over": queryset.exclude(running)}.get(
+            self.value() or "", queryset
+        )
+
+
+@admin.register(GuardBlock)
+class GuardBlockAdmin(TrafficAdmin):
+    empty_text = "Nothing suspicious was found."
+    list_display = ("shown_rule", "subject_shown", "state", "shown_refused", "project", "began")
+    list_filter = (ProjectFilter, RunningFilter, "rule")
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/guardblock/what_for.html"
+    change_form_outer_before_template = "admin/verification/guardblock/lift.html"
+    search_fields = ("subject",)
+    search_help_text = "Prefix, country or client network"
+    ordering = ("-since", "-id")
+    actions: Any = ("lift_selected",)
+    actions_detail = ("lift",)
+    fieldsets = (
+        (None, {"fields": ("shown_rule", "subject_shown", "project", "state", "what", "shown_refused", "level")}),
+        ("Times", {"fields": ("since_when", "until_when", "lifted_when", "lifter")}),
+    )
+    readonly_fields = (
+        "shown_rule",
+        "subject_shown",
+        "state",
+        "what",
+        "shown_refused",
+        "since_when",
+        "until_when",
+        "lifted_when",
+        "lifter",
+    )
+    since_when = time_of("since", "Since")
+    until_when = time_of("until", "Until")
+    lifted_when = time_of("lifted_at", "Lifted")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        return rows.filter(subject__startswith=term.rstrip("…"))
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Its button stands in the notice, where there is one."""
+        return [each for each in super().get_actions_detail(request, object_id) if each.path != "lift"]
+
+    @admin.display(description="Rule", ordering="rule")
+    def shown_rule(self, block: GuardBlock) -> str:
+        return block.get_rule_display()
+
+    @admin.display(description="Subject", ordering="subject")
+    def subject_shown(self, block: GuardBlock) -> str:
+        if block.rule in guard.COUNTRY_RULES and block.subject:
+            return display.country(block.subject)
+        return display.code(guard.subject_of(block))
+
+    @admin.display(description="State", ordering="until")
+    def state(self, block: GuardBlock) -> str:
+        if block.lifted_at:
+            return display.label("Lifted")
+        if not guard.is_running(block):
+            return display.label("Over")
+        if guard.refuses(block):
+            return display.label("Refusing", "danger")
+        return display.label("Observed" if block.rule in guard.REFUSING_SENDS else "Suspicious", "warning")
+
+    @admin.display(description="What was found")
+    def what(self, block: GuardBlock) -> str:
+        if guard.is_running(block):
+            return guard.describe(block)[1]
+        end = "It was lifted." if block.lifted_at else "It is over."
+        return f"{guard.saw(GuardRule(block.rule), block.figures)} {end}"
+
+    @admin.display(description="Lifted by")
+    def lifter(self, block: GuardBlock) -> str:
+        """By name only: accounts are the operator's pages."""
+        return str(block.lifted_by or "–")
+
+    @admin.display(description="Refused", ordering="refused")
+    def shown_refused(self, block: GuardBlock) -> str:
+        if block.rule not in guard.REFUSING_SENDS:
+            return "–"
+        return f"{block.refused:,}" if guard.refuses(block) else f"{block.refused:,} would have been"
+
+    @admin.display(description="Since", ordering="since")
+    def began(self, block: GuardBlock) -> str:
+        return display.recent(block.since)
+
+    @action(description="Lift", permissions=["view"])
+    def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        block: GuardBlock = self.find(request, object_id)
+        if request.method == "POST":
+            self._lift(request, block)
+        return HttpResponseRedirect(reverse("admin:verification_guardblock_change", args=(block.pk,)))
+
+    @admin.action(description="Lift the selected", permissions=["view"])
+    def lift_selected(self, request: HttpRequest, queryset: QuerySet[GuardBlock]) -> None:
+        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
+        for block in queryset:
+            self._lift(request, block)
+
+    def _lift(self, request: HttpRequest, block: GuardBlock) -> None:
+        if not guard.lift(block, by=request.user):  # type: ignore[arg-type]  # a page of the panel has a user
+            self.message_user(request, f"{block} was over.", messages.INFO)
+            return
+        self.log_change(request, block, "Lifted")
+        self.message_user(request, f"Lifted. For {guard.subject_of(block)} counting starts anew.", messages.SUCCESS)

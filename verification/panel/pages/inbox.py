@@ -1,0 +1,85 @@
+"""The inbox: what the providers of the type ``inbox`` have kept instead of sending, for development."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django_redis.exceptions import ConnectionInterrupted
+from redis.exceptions import RedisError
+
+from providers.adapters.inbox import InboxMessage, read
+from verification.models import ChannelType, Message, Provider
+from verification.panel.frame.display import ago, channel_icon
+from verification.panel.frame.scoping import own_projects
+from verification.services.gateways.accounts import is_known
+from verification.services.gateways.store import ProviderMemory
+
+INBOX = "inbox"  # the type
+REFRESH_SECONDS = 5
+MAX_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One message as the page writes it."""
+
+    message: InboxMessage
+    channel: str
+    icon: str
+    ago: str
+
+
+def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    providers = _providers(request)
+    try:
+        kept, is_away = _kept(request, providers), False
+    except (RedisError, ConnectionInterrupted, OSError):
+        kept, is_away = [], True
+    context = model_admin.page_context(
+        request,
+        "Inbox",
+        opts=None,
+        shown=[_shown(message) for message in kept[:MAX_SHOWN]],
+        is_away=is_away,
+        has_provider=bool(providers),
+        is_run=is_known(INBOX),
+        refresh=REFRESH_SECONDS if "live" in request.GET else None,
+    )
+    response = TemplateResponse(request, "admin/verification/inbox.html", context)
+    response["Cache-Control"] = "no-store"  # the page is full of codes
+    return response
+
+
+def _providers(request: HttpRequest) -> list[Provider]:
+    """The user's own, and the system's, which everybody's messages may be in. None where the type is not run."""
+    if not is_known(INBOX):
+        return []
+    mine = Q(project__in=own_projects(request.user)) | Q(project=None)
+    return list(Provider.objects.filter(mine, type=INBOX))
+
+
+def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
+    """The newest first. Of a message in a system inbox the row must be of one of the user's projects."""
+    kept: list[InboxMessage] = []
+    for provider in providers:
+        found = read(ProviderMemory(provider.pk))
+        if provider.is_system and not request.user.is_superuser:
+            theirs = Message.objects.filter(pk__in=[each.id for each in found], project__in=own_projects(request.user))
+            mine = set(theirs.values_list("pk", flat=True))
+            found = [each for each in found if each.id in mine]
+        kept += found
+    return sorted(kept, key=lambda message: message.at, reverse=True)
+
+
+def _shown(message: InboxMessage) -> Shown:
+    return Shown(
+        message,
+        channel=ChannelType(message.channel).label if message.channel in ChannelType.values else message.channel,
+        icon=channel_icon(message.channel if message.channel in ChannelType.values else ChannelType.SMS),
+        ago=ago(datetime.fromisoformat(message.at)),
+    )

@@ -1,0 +1,123 @@
+"""Block lists and safe lists: the members' for their projects, the superusers' for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+
+from verification.addresses import mask
+from verification.errors import Misuse
+from verification.models import ListEntry, ListKind, ListSubject
+from verification.panel.frame.display import code, country, label, recent, when
+from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.services.projects.lists import add_entry, clean_value, search_values
+
+
+class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        labels = {"kind": "List", "subject": "Matches", "expires_at": "Expires"}
+        help_texts = {
+            "kind": "Nothing is sent to whom the block list matches. No limit of sends and no traffic guard stops whom"
+            " the safe list matches; budgets and wrong codes still count. Where both match, the block list wins.",
+            "value": "A phone number or e-mail address, +4915, example.com (and all below it), DE, or 203.0.113.0/24.",
+            "note": "Why, for those who come after you.",
+            "expires_at": "In UTC. Empty means never.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if {"kind", "subject", "value"} <= cleaned.keys():
+            try:
+                cleaned["value"] = clean_value(cleaned["kind"], cleaned["subject"], cleaned["value"])
+            except Misuse as error:
+                self.add_error("value", str(error))
+        return cleaned
+
+
+class LiveFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("live", "Live"), ("expired", "Expired")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        live = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+        chosen = {"live": live, "expired": ~live}.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen)
+
+
+@admin.register(ListEntry)
+class ListEntryAdmin(ScopedAdmin):
+    """What an entry matches is never changed: delete it and add another."""
+
+    adders = changers = deleters = Who.MEMBERS
+    form = ListEntryForm
+    fields = ("project", "kind", "subject", "value", "note", "expires_at")
+    list_display = ("shown_kind", "subject", "shown_value", "note", "shown_project", "state", "added")
+    list_display_links = ("shown_value",)
+    list_filter = (ProjectFilter, "kind", "subject", LiveFilter)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/listentry/what_for.html"
+    search_fields = ("value",)
+    search_help_text = "Whole number, domain, …"
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("shown_project", "kind", "subject", "shown_value") if obj else ()
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("shown_project", "kind", "subject", "shown_value", "note", "expires_at") if obj else self.fields
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        term = search_term.strip()
+        return (queryset.filter(value__in=search_values(term)) if term else queryset), False
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Only superusers may leave the project empty, for an entry of the whole platform."""
+        if request.user.is_superuser:
+            kwargs["help_text"] = "Empty means every project."
+        else:
+            kwargs["required"] = True
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: ListEntry, form: Any, change: bool) -> None:
+        saved = add_entry(
+            project=obj.project,
+            kind=obj.kind,
+            subject=obj.subject,
+            value=obj.value,
+            note=obj.note,
+            expires_at=obj.expires_at,
+        )
+        obj.pk = saved.pk
+
+    @admin.display(description="List", ordering="kind")
+    def shown_kind(self, entry: ListEntry) -> str:
+        return label("Block", "danger") if entry.kind == ListKind.BLOCK else label("Safe", "success")
+
+    @admin.display(description="Value", ordering="value")
+    def shown_value(self, entry: ListEntry) -> str:
+        if entry.subject == ListSubject.COUNTRY:
+            return country(entry.value)
+        return code(mask(entry.value) if entry.subject == ListSubject.RECIPIENT else entry.value)
+
+    @admin.display(description="Project", ordering="project__name")
+    def shown_project(self, entry: ListEntry) -> str:
+        return entry.project.name if entry.project else "Every project"
+
+    @admin.display(description="State", ordering="expires_at")
+    def state(self, entry: ListEntry) -> str:
+        if entry.expires_at is None:
+            return label("Live")
+        if entry.expires_at <= timezone.now():
+            return label("Expired", "warning")
+        return f"Until {when(entry.expires_at)}"
+
+    @admin.display(description="Added", ordering="created_at")
+    def added(self, entry: ListEntry) -> str:
+        return recent(entry.created_at)

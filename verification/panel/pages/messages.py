@@ -1,0 +1,204 @@
+"""Messages: what became of each, and every attempt to hand it to a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.text import capfirst
+
+from verification.codes import is_session_id
+from verification.models import DeliveryAttempt, Message, MessageStatus
+from verification.panel.frame import display
+from verification.panel.frame.display import channel_of, text_of, time_of
+from verification.panel.frame.scoping import ProjectFilter, ScopedInline
+from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.panel.pages.inbox import inbox_view
+from verification.panel.pages.recipients import may_see_addresses
+from verification.services.oversight import figures
+from verification.services.oversight.delivery_state import waiting_messages
+
+OUTCOME_VARIANTS = {
+    "accepted": "success",
+    "temporary": "warning",
+    "rate_limited": "warning",
+    "recipient_limited": "warning",
+    "unknown": "warning",
+    "not_applicable": "neutral",
+    "declined": "neutral",
+}
+
+
+class StatusFilter(admin.SimpleListFilter):
+    """By status, or by what the overview counts together."""
+
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        together = [("lost", "Failed or expired"), ("waiting", "Waiting for over a minute")]
+        return [*((value, str(text)) for value, text in MessageStatus.choices), *together]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
+        match self.value():
+            case "lost":
+                return queryset.filter(status__in=figures.LOST)
+            case "waiting":
+                return waiting_messages(queryset)
+            case value if value in MessageStatus.values:
+                return queryset.filter(status=value)
+        return queryset
+
+
+def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> Any:
+    """Vendors' ids may hold the recipient's number, as WhatsApp's do: they are for who may see it."""
+    sees = message is not None and may_see_addresses(request.user, message.recipient)
+    return fields if sees else tuple(name for name in fields if name != "reference")
+
+
+class AttemptInline(ScopedInline):
+    model = DeliveryAttempt
+    project_path = "message__project"
+    fields = readonly_fields = (
+        "name",
+        "shown_outcome",
+        "answer",
+        "reference",
+        "error",
+        "latency",
+        "created_when",
+    )
+    verbose_name_plural = "delivery attempts"
+    name = text_of("provider_name", "Provider")
+    answer = text_of("provider_status", "Answer")
+    reference = text_of("provider_message_id", "The provider's id")
+    created_when = time_of("created_at", "At")
+    latency = display.latency
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return without_ids(self.fields, request, obj)
+
+    @admin.display(description="Outcome")
+    def shown_outcome(self, attempt: DeliveryAttempt) -> str:
+        words = attempt.outcome.replace("_", " ").capitalize()
+        return display.label(words, OUTCOME_VARIANTS.get(attempt.outcome, "danger"))
+
+
+@admin.register(Message)
+class MessageAdmin(NewestFirstAdmin):
+    empty_text = "They appear once your app asks for a code, or your server sends one."
+    has_history = False
+    list_display = (
+        "short_id",
+        "masked",
+        "shown_channel",
+        "shown_status",
+        "kind",
+        "shown_provider",
+        "shown_error",
+        "project",
+        "created",
+    )
+    list_filter = (ProjectFilter, StatusFilter, "channel", CreatedFilter, TestFilter)
+    list_select_related = ("project", "recipient", "provider")
+    search_fields = ("id",)
+    search_help_text = "Whole address, message or session id"
+    ordering = ("-created_at",)
+    inlines = (AttemptInline,)
+    fieldsets = (
+        (
+            None,
+            {"fields": ("number", "project", "recipient_link", "shown_channel", "language", "kind", "session_link")},
+        ),
+        (
+            "Delivery",
+            {"fields": ("shown_status", "whole_error", "shown_provider", "reference", "pinned", "callback_to")},
+        ),
+        ("Times", {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
+    )
+    readonly_fields = (
+        "recipient_link",
+        "shown_channel",
+        "kind",
+        "session_link",
+        "shown_status",
+        "whole_error",
+        "shown_provider",
+        "number",
+        "reference",
+        "pinned",
+        "callback_to",
+        "created_when",
+        "sent_when",
+        "finished_when",
+        "expires_when",
+        "took",
+    )
+    number = text_of("pk", "Message")
+    reference = text_of("provider_message_id", "The provider's id for it")
+    callback_to = text_of("callback_url", "Callback address")
+    created_when = time_of("created_at", "Created")
+    sent_when = time_of("sent_at", "Sent")
+    finished_when = time_of("finished_at", "Final")
+    expires_when = time_of("expires_at", "Expires")
+    shown_channel = channel_of("channel", "Channel")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [
+            (title, {**options, "fields": without_ids(options["fields"], request, obj)})
+            for title, options in self.fieldsets
+        ]
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (("inbox/", "verification_inbox", inbox_view),)
+
+    def has_index_for(self, used: dict[str, Any]) -> bool:
+        return used.get("status") in (*figures.LOST, "lost", "waiting")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        if term.isascii() and term.isdigit() and len(term) <= 16:
+            return rows.filter(pk=int(term))
+        if is_session_id(term.upper()):
+            return rows.filter(session_id=term.upper())
+        return rows.filter(recipient_id__in=self.recipients(request, term))
+
+    @admin.display(description="Message", ordering="id")
+    def short_id(self, message: Message) -> str:
+        return display.code(message.pk)
+
+    @admin.display(description="Status", ordering="status")
+    def shown_status(self, message: Message) -> str:
+        return display.status(message.status)
+
+    @admin.display(description="Kind")
+    def kind(self, message: Message) -> str:
+        return f"{'Session' if message.session_id else 'Manual send'}{', test login' if message.is_test else ''}"
+
+    @admin.display(description="Provider", ordering="provider__name")
+    def shown_provider(self, message: Message) -> str:
+        """By name only: a system provider's page is not the member's."""
+        return format_html('<span class="ww-nowrap">{}</span>', message.provider.name) if message.provider else "–"
+
+    @admin.display(description="Pinned provider")
+    def pinned(self, message: Message) -> str:
+        return message.pinned_provider.name if message.pinned_provider else "–"
+
+    @admin.display(description="Error")
+    def shown_error(self, message: Message) -> str:
+        return display.short(capfirst(message.error or ""), 40)
+
+    @admin.display(description="Error")
+    def whole_error(self, message: Message) -> str:
+        return capfirst(message.error or "–")
+
+    @admin.display(description="Session")
+    def session_link(self, message: Message) -> str:
+        return display.page_link(display.code(message.session_id), message.session) if message.session else "–"
+
+    @admin.display(description="Accepted by a provider after")
+    def took(self, message: Message) -> str:
+        return display.lasted(message.created_at, message.sent_at)

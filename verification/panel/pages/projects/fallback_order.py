@@ -1,0 +1,51 @@
+"""A project's order of fall-back, on its page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.forms.models import BaseInlineFormSet
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+
+from verification.models import ChannelType, FallbackStep
+from verification.panel.frame.scoping import ScopedInline, Who
+
+WAIT_SECONDS = 5, 150  # as the database holds it
+
+
+class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    channel = forms.ChoiceField(
+        choices=[("", "–"), *ChannelType.phone_choices()],  # an e-mail address has no other way
+        widget=UnfoldAdminSelectWidget,
+    )
+    wait_seconds = forms.IntegerField(
+        label="Wait, in seconds",
+        help_text="How long a receipt is waited for before the code goes out over the next channel.",
+        min_value=WAIT_SECONDS[0],
+        max_value=WAIT_SECONDS[1],
+        initial=30,
+        widget=UnfoldAdminIntegerFieldWidget,
+    )
+
+
+class FallbackFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # as above
+    def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
+        """A new channel comes last."""
+        kwargs: dict[str, Any] = super().get_form_kwargs(index)
+        if index is None or index >= self.initial_form_count():
+            last = max((step.position for step in self.get_queryset()), default=0)
+            kwargs["initial"] = {"position": last + 1}
+        return kwargs
+
+
+class FallbackInline(ScopedInline):
+    model = FallbackStep
+    adders = changers = deleters = Who.MEMBERS
+    form = FallbackForm
+    formset = FallbackFormSet
+    fields = ("position", "channel", "wait_seconds")
+    verbose_name = "channel"
+    verbose_name_plural: Any = "fall-back order"
+    template_before = "admin/verification/project/fallback.html"
+    tab = True

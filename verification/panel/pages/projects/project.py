@@ -1,0 +1,351 @@
+"""Projects: their defaults and limits, and the one place where a key's or webhook secret's text is ever shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
+
+from verification.errors import Misuse
+from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
+from verification.models.channels import DEFAULT_DAILY_BUDGET
+from verification.panel.door import once
+from verification.panel.frame.display import channel as show_channel
+from verification.panel.frame.display import code, flag_of, label, page_link, time_of, when
+from verification.panel.frame.scoping import ScopedInline, Who, own_projects
+from verification.panel.frame.tabs import HEADING
+from verification.panel.pages.keys import COPY_NOW, LIFETIMES
+from verification.panel.pages.projects.deleting import DeletingAdmin
+from verification.panel.pages.projects.fallback_order import FallbackInline
+from verification.panel.pages.projects.form import ProjectForm
+from verification.panel.pages.projects.test_event import TestEventAdmin
+from verification.services.projects.keys import issue_key
+from verification.services.projects.projects import SECRETS, SETTABLE_GROUPS, equip
+from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
+
+SHORT_CODE = 4
+
+
+def _group(name: str, description: str, *more: str, tab: str = "") -> Any:
+    """The settings of one group, each secret as the field that takes a new one, and what else stands with them.
+
+    It has a tab to itself, or stands on ``tab`` with others.
+    """
+    fields = tuple(f"new_{field}" if field in SECRETS else field for field in SETTABLE_GROUPS[name])
+    title = f"{tab}{HEADING}{name}" if tab else name
+    return title, {"fields": (*fields, *more), "description": description, "classes": ["tab"]}
+
+
+class IssueKeyForm(forms.Form):
+    kind = forms.ChoiceField(
+        choices=(
+            (KeyKind.API, "API key, for browsers and apps: the session endpoints"),
+            (KeyKind.SECRET, "Secret key, for your servers only: verify and manual send"),
+        ),
+        initial=KeyKind.API,
+        widget=UnfoldAdminRadioSelectWidget,
+    )
+    lifetime = forms.ChoiceField(choices=LIFETIMES, required=False, label="Valid", widget=UnfoldAdminSelectWidget)
+
+
+class ChannelInline(ScopedInline):
+    model = Channel
+    fields = readonly_fields = ("display_name", "shown_type", "active", "position", "budget")
+    tab = True
+
+    active = flag_of("is_active", "Active")
+
+    @admin.display(description="Daily budget")
+    def budget(self, channel: Channel) -> str:
+        return "No limit" if channel.effective_budget is None else f"{channel.effective_budget:,} messages"
+
+    @admin.display(description="Channel")
+    def shown_type(self, channel: Channel) -> str:
+        return show_channel(channel.type)
+
+    @admin.display(description="Name")
+    def display_name(self, channel: Channel) -> str:
+        return page_link(channel.display_name, channel)
+
+
+class ProviderInline(ScopedInline):
+    model = Provider
+    fields = readonly_fields = ("link", "shown_channel", "type", "enabled", "priority")
+    verbose_name_plural = "own providers"
+    tab = True
+    enabled = flag_of("is_enabled", "Enabled")
+
+    @admin.display(description="Name")
+    def link(self, provider: Provider) -> str:
+        return page_link(provider.name, provider)
+
+    @admin.display(description="Channel")
+    def shown_channel(self, provider: Provider) -> str:
+        return show_channel(provider.channel)
+
+
+class KeyInline(ScopedInline):
+    model = ApiKey
+    fields = readonly_fields = ("prefix_shown", "kind", "created", "expires", "last_used", "revoked")
+    tab = True
+
+    created = time_of("created_at", "Created")
+    expires = time_of("expires_at", "Expires")
+    last_used = time_of("last_used_at", "Last used")
+    revoked = time_of("revoked_at", "Revoked")
+
+    @admin.display(description="Key")
+    def prefix_shown(self, key: ApiKey) -> str:
+        return page_link(code(key), key)
+
+
+class MembershipInline(ScopedInline):
+    """Who runs a project. Members do not see it: they can neither invite nor oust each other."""
+
+    model = Membership
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    verbose_name, verbose_name_plural = "member", "members"
+    tab = True
+
+
+@admin.register(Project)
+class ProjectAdmin(TestEventAdmin, DeletingAdmin):
+    project_path = "pk"
+    adders = deleters = Who.SUPERUSERS
+    changers = Who.MEMBERS
+    form = ProjectForm
+    inlines = (ChannelInline, FallbackInline, ProviderInline, KeyInline, MembershipInline)
+    list_display = ("name", "state", "code", "channel_names", "created")
+    search_fields = ("name",)
+    readonly_fields = ("public_id", "created")
+    actions = None
+    actions_detail = ("issue_key", "webhook_secret", "test_event")
+    change_form_before_template = "admin/verification/project/short_code.html"
+    add_fieldsets = (
+        (
+            None,
+            {
+                "fields": ("name", "site_url", "language"),
+                "description": "Everything else has a sensible default and can be set on the next page.",
+            },
+        ),
+    )
+    fieldsets = (
+        _group(
+            "Basics",
+            "What the project is called, and whether anything of it works.",
+            *("public_id", "created"),
+        ),
+        _group(
+            "Codes & texts",
+            "How a code looks, in which languages it is sent, and how devices fill it in. Your own wording is under"
+            " Message texts.",
+        ),
+        _group(
+            "Channels & countries",
+            "What a code goes out over where the caller names no channel, and which numbers get one.",
+            tab="Sending",
+        ),
+        _group(
+            "Limits",
+            "Requests beyond a limit are refused with 429 and told when to come back.",
+            tab="Sending",
+        ),
+        _group(
+            "Traffic guard",
+            "Refuses SMS and calls that somebody only asks for to earn from them. What it found is under Traffic guard"
+            " in the menu.",
+            tab="Protection",
+        ),
+        _group(
+            "Guessing",
+            "Raises an alarm when many codes are guessed at once, across recipients. The limits on wrong codes of one"
+            " recipient hold besides.",
+            tab="Protection",
+        ),
+        _group(
+            "Challenges",
+            "Callers prove that they are no bots before a session is created or a code is sent. On suspicion only those"
+            " are asked who look like one, such as an address from which very many come.",
+            tab="Protection",
+        ),
+        _group(
+            "Access",
+            "Who may call the API with this project's keys.",
+        ),
+        _group(
+            "Alerts",
+            "Who is told of spent budgets, blocks and the like. They also stand under Alerts in the menu.",
+            tab="Alerts & retention",
+        ),
+        _group(
+            "Retention",
+            "How long what went through is kept.",
+            tab="Alerts & retention",
+        ),
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
+        """A project that the operator has stopped is not for its members to start again."""
+        return self.readonly_fields if request.user.is_superuser else (*self.readonly_fields, "is_enabled")
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.neighbours = own_projects(request.user)
+        return form
+
+    def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
+        return self.inlines if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if obj.code_length == SHORT_CODE and "code_length" in form.changed_data:
+            self.message_user(request, f"{obj} now uses codes of 4: lower security.", messages.WARNING)
+
+    def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
+        """Its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
+        new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
+        self.log_change(request, obj, "Issued the first API key, secret key and webhook secret")
+        text = format_html(
+            'The project {} is there. Next: <a href="{}"><u>a provider</u></a>.'
+            " SMS and voice calls each stop at {} messages a day until you set another budget on the channel's page.",
+            obj,
+            reverse("admin:verification_provider_add", query={"project": obj.pk}),
+            f"{DEFAULT_DAILY_BUDGET:,}",
+        )
+        self.message_user(request, text, messages.SUCCESS)
+        return self.show_secrets(
+            request,
+            obj,
+            title="First keys",
+            warning=COPY_NOW,
+            back=self._page(obj),
+            secrets=[
+                ("API key", new.api_key, "For browsers and apps. Valid until it is revoked."),
+                ("Secret key", new.secret_key, "For your server alone. Valid until it is revoked."),
+                ("Webhook secret", new.webhook_secret, "Callbacks are signed with it."),
+            ],
+        )
+
+    @admin.display(description="State", ordering="is_enabled")
+    def state(self, project: Project) -> str:
+        return label("Enabled", "success") if project.is_enabled else label("Disabled")
+
+    @admin.display(description="Codes")
+    def code(self, project: Project) -> str:
+        kinds = [word for word, is_on in (("digits", project.code_digits), ("letters", project.code_letters)) if is_on]
+        text = f"{project.code_length} {' and '.join(kinds)}"
+        return label(f"{text}: lower security", "warning") if project.code_length == SHORT_CODE else text
+
+    @admin.display(description="Channels")
+    def channel_names(self, project: Project) -> str:
+        return ", ".join(channel.display_name for channel in project.channels.all() if channel.is_active) or "–"
+
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, project: Project) -> str:
+        return when(project.created_at)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).prefetch_related("channels")
+
+    @action(description="Issue a key", icon="key", permissions=["change"], url_path="issue-key")
+    def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The text of the new key is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
+        project: Project = self.find(request, object_id)
+        form = IssueKeyForm(request.POST if request.method == "POST" else None)
+        if request.method != "POST" or not form.is_valid():
+            return TemplateResponse(
+                request,
+                "admin/verification/form_page.html",
+                self.page_context(
+                    request,
+                    "Issue a key",
+                    object=project,
+                    form=form,
+                    intro="The full key is shown once, right after this step. Keep it where your other secrets are.",
+                    submit_text="Issue the key",
+                    back=self._page(project),
+                    once=once.hand_out(request),
+                ),
+            )
+        if fault := once.spend(request):
+            return self._refuse(request, project, f"{fault} No key was issued.")
+        kind, lifetime = KeyKind(form.cleaned_data["kind"]), form.cleaned_data["lifetime"]
+        try:
+            issued = issue_key(
+                project=project, kind=kind, expires_in=int(lifetime) if lifetime else None, created_by=request.user
+            )
+        except Misuse as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(self._page(project))
+        key = ApiKey.objects.get(pk=issued.id)
+        self.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
+        return self.show_secrets(
+            request,
+            project,
+            title=f"New {'API' if kind is KeyKind.API else 'secret'} key",
+            warning=COPY_NOW,
+            back=self._page(project),
+            secrets=[
+                (
+                    f"{KeyKind(kind).label} of {project.name}",
+                    issued.text,
+                    f"Valid until {when(key.expires_at)}." if key.expires_at else "Valid until it is revoked.",
+                )
+            ],
+        )
+
+    @action(description="Webhook secret", icon="webhook", permissions=["change"], url_path="webhook-secret")
+    def webhook_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
+        project: Project = self.find(request, object_id)
+        step = request.POST.get("step") if request.method == "POST" else None
+        if step == "rotate":
+            if fault := once.spend(request):
+                return self._refuse(request, project, f"{fault} The secret was not rotated.")
+            try:
+                rotate_webhook_secret(project)
+            except Misuse as error:
+                self.message_user(request, str(error), messages.ERROR)
+                return HttpResponseRedirect(self._page(project))
+            self.log_change(request, project, "Rotated the webhook secret")
+        elif step == "reveal":
+            self.log_change(request, project, "Looked at the webhook secret")
+        else:
+            return TemplateResponse(
+                request,
+                "admin/verification/project/webhook_secret.html",
+                self.page_context(
+                    request, "Webhook secret", object=project, back=self._page(project), once=once.hand_out(request)
+                ),
+            )
+        live = live_webhook_secrets(project)
+        return self.show_secrets(
+            request,
+            project,
+            title="Webhook secret",
+            back=self._page(project),
+            warning="Whoever has it can sign callbacks in your name. Keep it on your servers.",
+            secrets=[
+                (
+                    "Current secret" if expires_at is None else "Previous secret",
+                    text,
+                    f"Signs until {when(expires_at)}." if expires_at else "Signs every callback.",
+                )
+                for text, expires_at in live
+            ],
+        )
+
+    def _refuse(self, request: HttpRequest, project: Project, text: str) -> HttpResponse:
+        self.message_user(request, text, messages.WARNING)
+        return HttpResponseRedirect(self._page(project))
+
+    def _page(self, project: Project) -> str:
+        return reverse("admin:verification_project_change", args=(project.pk,))

@@ -1,0 +1,78 @@
+"""A test event to the customer's server, from the project's page."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from providers.door.outbound import MAX_URL_LENGTH, judge_url
+from providers.errors import AddressBlocked
+from verification.errors import Misuse
+from verification.models import Callback, Project
+from verification.panel.door.confirmation import without_asking
+from verification.panel.frame.scoping import ScopedAdmin
+from verification.services.notices.callbacks import send_test_event
+
+
+class TestEventForm(forms.Form):
+    __test__ = False  # not a test class, whatever its name says
+
+    url = forms.CharField(
+        label="Address",
+        max_length=MAX_URL_LENGTH,
+        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "https://shop.example/watchword", "inputmode": "url"}),
+    )
+
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"]
+        try:
+            judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
+        except AddressBlocked as error:
+            text = str(error).rstrip(".")
+            raise forms.ValidationError(f"{text[:1].upper()}{text[1:]}.") from None
+        return url
+
+
+class TestEventAdmin(ScopedAdmin):
+    """Adds the action to a page of projects."""
+
+    __test__ = False  # as above
+
+    @without_asking
+    @action(description="Send a test event", icon="send", permissions=["change"], url_path="test-event")
+    def test_event(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        project: Project = self.find(request, object_id)
+        form = TestEventForm(request.POST if request.method == "POST" else None, initial={"url": _last_url(project)})
+        context = self.page_context(
+            request,
+            "Send a test event",
+            object=project,
+            form=form,
+            back=reverse("admin:verification_project_change", args=(project.pk,)),
+            **(self._send(request, project, form) if form.is_valid() else {}),
+        )
+        return TemplateResponse(request, "admin/verification/project/test_event.html", context)
+
+    def _send(self, request: HttpRequest, project: Project, form: TestEventForm) -> dict[str, Any]:
+        url, started_at = form.cleaned_data["url"], time.monotonic()
+        try:
+            tried = send_test_event(project=project, url=url)
+        except Misuse as error:
+            form.add_error(None, str(error))
+            return {}
+        self.log_change(request, project, f"Sent a test event to {urlsplit(url).hostname}")
+        return {"tried": tried, "took": round((time.monotonic() - started_at) * 1000)}
+
+
+def _last_url(project: Project) -> str:
+    last = Callback.objects.filter(project=project).first()
+    return last.url if last else ""

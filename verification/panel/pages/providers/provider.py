@@ -1,0 +1,337 @@
+"""Providers: project, channel and type first, then a form made from what the adapter declares."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from unfold.decorators import action
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminPasswordWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+    UnfoldBooleanWidget,
+)
+
+from providers import registry
+from providers.base import Setting, SettingKind
+from providers.errors import SettingsInvalid
+from verification.crypto import DecryptionFailed
+from verification.errors import Misuse
+from verification.models import ChannelType, Project, Provider
+from verification.panel.door.confirmation import without_asking
+from verification.panel.frame.display import channel as show_channel
+from verification.panel.frame.display import channel_icon, label
+from verification.panel.frame.fields import LinesField, clean_prefix
+from verification.panel.frame.scoping import ProjectFilter, Who, own_projects
+from verification.panel.pages.providers.breaker import state_label
+from verification.panel.pages.providers.connecting import ConnectingAdmin
+from verification.panel.pages.providers.senders import CHANNELS as WITH_SENDERS
+from verification.panel.pages.providers.senders import SenderRuleInline
+from verification.services.delivery.polling import BOT_TYPE
+from verification.services.gateways.accounts import (
+    bring_channel,
+    check_provider,
+    hook_url,
+    is_known,
+    reports_back,
+    require_room,
+    store_settings,
+    stored_secrets,
+)
+
+PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
+FORGET = "forget_"
+UNREADABLE = "The stored secrets cannot be read with the present encryption keys. Enter them again."
+
+
+class BlankTextarea(UnfoldAdminTextareaWidget):
+    """For secrets of several lines: whatever is stored or was just typed, it is not written into the page."""
+
+    def format_value(self, value: Any) -> str:
+        return ""
+
+
+class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    """The row's own fields; :func:`form_for` adds one for each setting of the adapter."""
+
+    only_prefixes = LinesField(
+        label="Only numbers that begin with",
+        help_text="Such as +49, +43. Empty means every number.",
+        clean_item=clean_prefix,
+        rows=2,
+    )
+    except_prefixes = LinesField(
+        label="Never numbers that begin with",
+        help_text="Such as +1900.",
+        clean_item=clean_prefix,
+        rows=2,
+    )
+
+    fixed: dict[str, Any] = {}  # project, channel and type of a provider that is being added
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, value in self.fixed.items():
+            setattr(self.instance, name, value)
+        if self.fixed:
+            self.initial.setdefault("name", registry.adapter_class(self.instance.type).label.partition(" (")[0])
+        for name, value in self.instance.settings.items():
+            if PREFIX + name in self.fields:
+                self.initial.setdefault(PREFIX + name, value)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if not is_known(self.instance.type):
+            return cleaned
+        if self.fixed:
+            try:
+                require_room(self.instance.project, self.instance.channel, self.instance.type)
+            except Misuse as error:
+                self.add_error(None, str(error))
+        try:
+            store_settings(self.instance, self._values(cleaned))
+        except SettingsInvalid as error:
+            for name, text in error.errors.items():
+                field = PREFIX + name
+                if field not in self.errors:
+                    self.add_error(field if field in self.fields else None, f"{text[:1].upper()}{text[1:]}.")
+        except DecryptionFailed:
+            self.add_error(None, UNREADABLE)
+        return cleaned
+
+    def _values(self, cleaned: dict[str, Any]) -> dict[str, object]:
+        """As the service takes them: an empty secret keeps what is stored, None takes it away."""
+        values: dict[str, object] = {}
+        for setting in registry.adapter_class(self.instance.type).declared:
+            value = cleaned.get(PREFIX + setting.name)
+            values[setting.name] = "" if value is None else value
+            if cleaned.get(FORGET + setting.name) and not value:
+                values[setting.name] = None
+        return values
+
+    class Meta:
+        help_texts = {"name": "What you call this account. It is shown in logs and lists."}
+
+
+@admin.register(Provider)
+class ProviderAdmin(ConnectingAdmin):
+    """A system provider is of no project, so the scope alone keeps its settings from members."""
+
+    goes_with_it = ", with its settings and what it knows of started bots; its messages stay"
+    adders = changers = deleters = Who.MEMBERS
+    form = ProviderForm
+    list_display = ("name", "type_shown", "channel_shown", "owner", "state", "priority")
+    list_filter = (ProjectFilter, "channel", "is_enabled")
+    list_select_related = ("project", "breaker")
+    list_before_template = "admin/verification/provider/what_for.html"
+    inlines = (SenderRuleInline,)
+    ordering = ("channel", "priority", "id")
+    actions_detail = ("connect_bot", "check_credentials", "use_again")
+
+    # --- adding: first what it is, then its settings --------------------------------------------------------------
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if self.has_add_permission(request) and self._choice(request) is None:
+            return self._choose(request)
+        response: HttpResponse = super().add_view(request, form_url, extra_context)
+        return response
+
+    def _choice(self, request: HttpRequest) -> dict[str, Any] | None:
+        """Project, channel and type from the address, each judged as if it were typed; None where one is wrong."""
+        channel, _, provider_type = request.GET.get("as", "").partition("/")
+        if channel not in ChannelType.values or not is_known(provider_type):
+            return None
+        if channel not in registry.adapter_class(provider_type).channels:
+            return None
+        project = self._chosen_project(request)
+        if project is None and not (request.user.is_superuser and request.GET.get("project") == "system"):
+            return None
+        return {"project": project, "channel": channel, "type": provider_type}
+
+    def _chosen_project(self, request: HttpRequest) -> Project | None:
+        text = request.GET.get("project", "")
+        if not (text.isascii() and text.isdigit() and len(text) < 19):
+            return None
+        return own_projects(request.user).filter(pk=int(text)).first()
+
+    def _choose(self, request: HttpRequest) -> HttpResponse:
+        kinds: list[dict[str, Any]] = [
+            {
+                "channel": value,
+                "label": text,
+                "icon": channel_icon(value),
+                "types": sorted(((each.type, each.label) for each in registry.for_channel(value)), key=itemgetter(1)),
+            }
+            for value, text in ChannelType.choices
+        ]
+        context = self.page_context(
+            request,
+            "Add a provider",
+            projects=own_projects(request.user),
+            chosen=request.GET.get("project", ""),
+            kinds=kinds,
+        )
+        return TemplateResponse(request, "admin/verification/provider/choose.html", context)
+
+    # --- the form -------------------------------------------------------------------------------------------------
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        kwargs["form"] = form_for(obj) if obj else form_for(None, self._choice(request) or {})
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        provider_type = obj.type if obj else (self._choice(request) or {}).get("type", "")
+        own = ["name", "is_enabled"]
+        order = ("Order", {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
+        if not is_known(provider_type):
+            return (None, {"fields": ["owner", "channel_shown", "type_shown", *own]}), order
+        adapter = registry.adapter_class(provider_type)
+        general = ["owner", "channel_shown", "type_shown", *own] if obj else own
+        if obj and reports_back(adapter):
+            general.append("hook_url")
+        kept = kept_secrets(obj) if obj else set()
+        names = []
+        for setting in adapter.declared:
+            names.append(PREFIX + setting.name)
+            if can_be_forgotten(setting, kept):
+                names.append(FORGET + setting.name)
+        sets: list[Any] = [("General" if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
+        if names:
+            sets.append((f"Settings of {adapter.label}", {"fields": names}))
+        return [*sets, order]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("owner", "channel_shown", "type_shown", "hook_url") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change and (channel := bring_channel(obj)):
+            self.message_user(request, f"The project now has the channel {channel}.", messages.INFO)
+
+    # --- columns and readonly fields ------------------------------------------------------------------------------
+
+    @admin.display(description="Project", ordering="project__name", empty_value="System")
+    def owner(self, provider: Provider) -> Any:
+        return label("System: serves every project", "info") if provider.is_system else provider.project
+
+    @admin.display(description="Channel", ordering="channel")
+    def channel_shown(self, provider: Provider) -> str:
+        return show_channel(provider.channel)
+
+    @admin.display(description="Type", ordering="type")
+    def type_shown(self, provider: Provider) -> str:
+        try:
+            return registry.adapter_class(provider.type).label
+        except registry.AdapterShowsCodes:
+            return label(f"{provider.type}: shows codes, not run here", "danger")
+        except registry.UnknownAdapter:
+            return label(f"{provider.type}: not installed", "danger")
+
+    @admin.display(description="State", ordering="is_enabled")
+    def state(self, provider: Provider) -> str:
+        return state_label(provider)
+
+    def get_inlines(self, request: HttpRequest, obj: Provider | None) -> Any:
+        return self.inlines if obj and obj.channel in WITH_SENDERS else ()
+
+    @admin.display(description="Webhook address")
+    def hook_url(self, provider: Provider) -> str:
+        try:
+            url = hook_url(provider)
+        except DecryptionFailed:
+            return (
+                "It cannot be read with the present encryption keys. Saving makes a new one, to enter at the service."
+            )
+        return format_html(
+            '<code class="ww-code ww-break">{}</code><p class="ww-help">{} Treat it as a secret.</p>',
+            url,
+            "Telegram is told it by Connect the bot."
+            if provider.type == BOT_TYPE
+            else "Enter it at the service, so that it can report what became of a message.",
+        )
+
+    # --- checking -------------------------------------------------------------------------------------------------
+
+    @without_asking
+    @action(description="Check credentials", icon="network_check", permissions=["change"], url_path="check")
+    def check_credentials(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        provider: Provider = self.find(request, object_id)
+        context = self.page_context(
+            request,
+            "Check credentials",
+            object=provider,
+            health=check_provider(provider) if request.method == "POST" else None,
+            back=reverse("admin:verification_provider_change", args=(provider.pk,)),
+        )
+        return TemplateResponse(request, "admin/verification/provider/check.html", context)
+
+
+def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> type[ProviderForm]:
+    """The form of one provider, or of one that is ``fixed`` to be added."""
+    provider_type = provider.type if provider else (fixed or {}).get("type", "")
+    fields: dict[str, Any] = {"fixed": fixed or {}}
+    if is_known(provider_type):
+        kept = kept_secrets(provider) if provider else set()
+        for setting in registry.adapter_class(provider_type).declared:
+            fields[PREFIX + setting.name] = field_for(setting, is_kept=setting.name in kept)
+            if can_be_forgotten(setting, kept):
+                fields[FORGET + setting.name] = forms.BooleanField(
+                    required=False, label=f"Remove: {setting.label}", widget=UnfoldBooleanWidget
+                )
+    return type("ProviderForm", (ProviderForm,), fields)
+
+
+def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
+    """``is_kept`` says that a value of this secret is stored, which leaving the field blank keeps."""
+    is_secret = setting.kind is SettingKind.SECRET
+    common: dict[str, Any] = {
+        "label": setting.label,
+        "help_text": " ".join(
+            part for part in (setting.help, "A value is stored. Leave blank to keep it." if is_kept else "") if part
+        ),
+        "required": setting.required and setting.default == "" and not is_kept,
+        "initial": None if is_secret else setting.default,
+    }
+    if is_secret:
+        hints = {"autocomplete": "new-password", "placeholder": "•••••••• (stored)" if is_kept else ""}
+        if setting.is_multiline:
+            return forms.CharField(widget=BlankTextarea(attrs={"rows": 4, "class": "ww-lines", **hints}), **common)
+        return forms.CharField(widget=UnfoldAdminPasswordWidget(attrs=hints), strip=True, **common)
+    if setting.kind is SettingKind.BOOLEAN:
+        return forms.BooleanField(widget=UnfoldBooleanSwitchWidget, **{**common, "required": False})
+    if setting.kind is SettingKind.NUMBER:
+        return forms.IntegerField(widget=UnfoldAdminIntegerFieldWidget, **common)
+    if setting.kind is SettingKind.CHOICE:
+        choices = setting.choices if setting.default or setting.required else (("", "–"), *setting.choices)
+        return forms.ChoiceField(widget=UnfoldAdminSelectWidget, choices=choices, **common)
+    if setting.kind is SettingKind.MULTILINE:
+        lines = UnfoldAdminTextareaWidget(attrs={"rows": 5, "spellcheck": "false", "class": "ww-lines"})
+        return forms.CharField(widget=lines, **common)
+    return forms.CharField(widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}), **common)
+
+
+def kept_secrets(provider: Provider) -> set[str]:
+    """The names of the secrets that have a value."""
+    try:
+        return {name for name, value in stored_secrets(provider).items() if value}
+    except DecryptionFailed:
+        return set()
+
+
+def can_be_forgotten(setting: Setting, kept: set[str]) -> bool:
+    return setting.name in kept and not setting.required
+
+
+def what_is_added(choice: dict[str, Any]) -> str:
+    owner = choice["project"].name if choice.get("project") else "System"
+    return f"{owner} · {ChannelType(choice['channel']).label} · {registry.adapter_class(choice['type']).label}"

@@ -1,0 +1,50 @@
+"""Another sender for the numbers of a country, on the page of the provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+
+from verification.models import ChannelType, SenderRule
+from verification.models.bounds import MAX_SENDERS
+from verification.panel.frame.fields import clean_prefix, cleaned
+from verification.panel.frame.scoping import ScopedInline, Who
+
+CHANNELS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the sender
+
+
+class SenderRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        labels = {"prefix": "Numbers that begin with"}
+        help_texts = {
+            "prefix": "Such as +91. Where several fit, the longest holds.",
+            "sender": "A number or name that is registered there. Empty means the usual one.",
+            "dlt_entity_id": "Operators in India ask for it.",
+            "dlt_template_id": "Operators in India ask for it.",
+        }
+
+    def clean_prefix(self) -> str:
+        return cleaned(clean_prefix, self.cleaned_data["prefix"])
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        if not any(values.get(name) for name in ("sender", "dlt_entity_id", "dlt_template_id")):
+            self.add_error("sender", "Give a sender or DLT ids, or take the line away.")
+        return values
+
+
+class SenderRuleInline(ScopedInline):
+    model = SenderRule
+    project_path = "provider__project"
+    adders = changers = deleters = Who.MEMBERS
+    form = SenderRuleForm
+    fields = ("prefix", "sender", "dlt_entity_id", "dlt_template_id")
+    max_num = MAX_SENDERS
+    verbose_name = "sender"
+    verbose_name_plural: Any = "senders by country"
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        """More lines than that are refused, and not only not offered."""
+        return super().get_formset(request, obj, validate_max=True, **kwargs)

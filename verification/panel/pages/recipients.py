@@ -1,0 +1,212 @@
+"""Recipients: masked, with who may see, export or forget one."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+
+from verification.addresses import mask
+from verification.errors import Misuse
+from verification.models import Membership, Recipient, Subscription
+from verification.panel.frame import display
+from verification.panel.frame.display import channel_of, flag_of, time_of
+from verification.panel.frame.scoping import ProjectFilter, ScopedInline
+from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin
+from verification.services.protection import recipient_limits
+from verification.services.upkeep import forgetting
+
+
+class SubscriptionInline(ScopedInline):
+    model = Subscription
+    project_path = "recipient__project"
+    fields = readonly_fields = ("provider_name", "active", "bound_when")
+    verbose_name_plural = "started bots"
+    active = flag_of("is_active", "Reachable")
+    bound_when = time_of("bound_at", "Started")
+
+    @admin.display(description="Provider")
+    def provider_name(self, subscription: Subscription) -> str:
+        return subscription.provider.name
+
+
+@admin.register(Recipient)
+class RecipientAdmin(NewestFirstAdmin):
+    empty_text = "They appear once somebody asks for a code."
+    list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
+    list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
+    list_select_related = ("project",)
+    before_template = "admin/verification/recipient/what_for.html"
+    search_fields = ("address",)
+    search_help_text = "Whole phone number or e-mail address"
+    actions_detail = ("show_address", "export", "forget")
+    ordering = ("-id",)
+    inlines = (SubscriptionInline,)
+    fieldsets = (
+        (None, {"fields": ("masked", "project", "language")}),
+        ("Reached", {"fields": ("shown_verified", "verified_when", "shown_reached", "created_when", "traffic")}),
+        ("Limits now", {"fields": ("sends", "wrong_codes", "pause")}),
+    )
+    readonly_fields = (
+        "masked",
+        "shown_verified",
+        "verified_when",
+        "shown_reached",
+        "created_when",
+        "traffic",
+        "sends",
+        "wrong_codes",
+        "pause",
+    )
+    created_when = time_of("created_at", "First seen")
+    verified_when = time_of("verified_at", "Last verified")
+    shown_verified = channel_of("verified_channel", "Last verified over")
+    shown_reached = channel_of("reached_channel", "Last reached over")
+
+    @action(description="Export", icon="download", permissions=["address"])
+    def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """All that is known of them, as a file. It holds the whole address, so taking it is on record."""
+        recipient: Recipient = self.find(request, object_id)
+        if not may_see_addresses(request.user, recipient):
+            raise PermissionDenied
+        if request.method != "POST":
+            return self._ask(
+                request,
+                recipient,
+                title="Export",
+                intro=f"You get a JSON file with everything stored about {mask(recipient.address)}: the whole address,"
+                " sessions, messages with their attempts, started bots. No codes.",
+                submit_text="Export",
+            )
+        try:
+            data = forgetting.export(project=recipient.project, to=recipient.address)
+        except Misuse as error:
+            return self._refuse(request, recipient, error)
+        self.log_change(request, recipient, "Exported")
+        response = JsonResponse(data, json_dumps_params={"indent": 2})
+        response["Content-Disposition"] = f'attachment; filename="recipient-{recipient.pk}.json"'
+        response["Cache-Control"] = "no-store"
+        return response
+
+    @action(description="Forget", icon="person_off", permissions=["view"], variant=ActionVariant.DANGER)
+    def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        recipient: Recipient = self.find(request, object_id)
+        if request.method != "POST":
+            return self._ask(
+                request,
+                recipient,
+                title="Forget",
+                intro=f"Everything stored about {mask(recipient.address)} goes: sessions, messages, started bots. What"
+                " counts in today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be"
+                " undone.",
+                submit_text="Forget",
+                variant="danger",
+            )
+        try:
+            forgetting.forget(project=recipient.project, to=recipient.address)
+        except Misuse as error:
+            return self._refuse(request, recipient, error)
+        self.message_user(request, f"The recipient {mask(recipient.address)} is forgotten.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:verification_recipient_changelist"))
+
+    def _ask(self, request: HttpRequest, recipient: Recipient, *, title: str, **more: Any) -> HttpResponse:
+        back = reverse("admin:verification_recipient_change", args=(recipient.pk,))
+        context = self.page_context(request, title, object=recipient, back=back, **more)
+        return TemplateResponse(request, "admin/verification/form_page.html", context)
+
+    def _refuse(self, request: HttpRequest, recipient: Recipient, error: Misuse) -> HttpResponse:
+        self.message_user(request, str(error), messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:verification_recipient_change", args=(recipient.pk,)))
+
+    def get_inlines(self, request: HttpRequest, obj: Recipient | None) -> Any:
+        return self.inlines if obj and obj.subscriptions.exists() else ()
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        return rows.filter(pk__in=self.recipients(request, term))
+
+    def has_address_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        """Whether the user may see whole addresses: a superuser, or a member whose membership says so."""
+        return may_see_addresses(request.user, self.get_object(request, str(object_id)) if object_id else None)
+
+    @action(description="Show the address", icon="visibility", permissions=["address"], url_path="address")
+    def show_address(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        recipient: Recipient = self.find(request, object_id)
+        if not may_see_addresses(request.user, recipient):
+            raise PermissionDenied
+        back = reverse("admin:verification_recipient_change", args=(recipient.pk,))
+        if request.method == "POST":
+            self.log_change(request, recipient, "Looked at the address")
+            return self.show_secrets(
+                request,
+                recipient,
+                title="Address",
+                warning="It is on record that you looked. Use it for what you looked it up for.",
+                secrets=[(f"Recipient of {recipient.project}", recipient.address, "")],
+                back=back,
+            )
+        context = self.page_context(
+            request,
+            "Show the address",
+            object=recipient,
+            intro=f"{mask(recipient.address)}: the whole address is shown once. The audit log notes that you looked.",
+            submit_text="Show it",
+            back=back,
+        )
+        return TemplateResponse(request, "admin/verification/form_page.html", context)
+
+    @admin.display(description="Recipient")
+    def masked(self, row: Recipient) -> str:
+        return display.code(mask(row.address))
+
+    @admin.display(description="Verified", ordering="verified_at")
+    def verified(self, recipient: Recipient) -> str:
+        return display.recent(recipient.verified_at)
+
+    @admin.display(description="Codes sent")
+    def sends(self, recipient: Recipient) -> str:
+        return _told(recipient, "codes sent")
+
+    @admin.display(description="Wrong codes")
+    def wrong_codes(self, recipient: Recipient) -> str:
+        return _told(recipient, "wrong codes")
+
+    @admin.display(description="60 seconds between two")
+    def pause(self, recipient: Recipient) -> str:
+        blocked = recipient_limits.blocked_channels(recipient)
+        return ", ".join(f"{channel}: the next at {_clock(end)}" for channel, end in blocked) or "None running"
+
+    @admin.display(description="Messages, last 24 hours")
+    def traffic(self, recipient: Recipient) -> int:
+        return recipient.messages.filter(created_at__gte=timezone.now() - timedelta(days=1)).count()
+
+
+def _told(recipient: Recipient, what: str) -> str:
+    """A line for each limit; one that is used up says when the next is allowed."""
+    lines = []
+    for each in recipient_limits.standings(recipient):
+        if each.what == what:
+            used = f"{each.used:,} of {each.limit:,} in {each.window}"
+            text = display.label(f"{used}, free at {_clock(each.free_at)}", "danger") if each.free_at else used
+            lines.append((text,))
+    return format_html_join(SafeString("<br>"), "{}", lines) or "No limit"
+
+
+def _clock(moment: datetime) -> str:
+    return f"{timezone.localtime(moment):%H:%M:%S} UTC"
+
+
+def may_see_addresses(user: Any, recipient: Recipient | None) -> bool:
+    memberships = Membership.objects.filter(user=user, sees_addresses=True)
+    if recipient is not None:
+        memberships = memberships.filter(project=recipient.project_id)
+    return bool(user.is_superuser or memberships.exists())

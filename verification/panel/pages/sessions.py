@@ -1,0 +1,161 @@
+"""Sessions: where each stands, and the messages that its code went out by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import F, Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+
+from verification.codes import is_session_id
+from verification.models import Message, Session
+from verification.panel.frame import display
+from verification.panel.frame.display import channel_of, flag_of, text_of, time_of
+from verification.panel.frame.reasons import SHORT, why_not_sent
+from verification.panel.frame.scoping import ProjectFilter, ScopedInline, own_project_ids
+from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name.capitalize()) for name in ("open", "verified", "locked", "expired", "replaced")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> QuerySet[Session]:
+        unlocked, now = Q(attempts__lt=F("attempts_max")), timezone.now()
+        states = {
+            "verified": Q(verified_at__isnull=False),
+            "locked": Q(~unlocked, verified_at=None),
+            "expired": Q(unlocked, verified_at=None, expires_at__lte=now),
+            "replaced": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=False),
+            "open": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=True),
+        }
+        chosen = states.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen)
+
+
+class SessionMessageInline(ScopedInline):
+    model = Message
+    fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "error", "created_when")
+    verbose_name_plural = "messages"
+    shown_channel = channel_of("channel", "Channel")
+    created_when = time_of("created_at", "Created")
+    ordering = ("created_at",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("provider")
+
+    @admin.display(description="Message")
+    def link(self, message: Message) -> str:
+        return display.page_link(display.code(message.pk), message)
+
+    @admin.display(description="Status")
+    def shown_status(self, message: Message) -> str:
+        return display.status(message.status)
+
+    @admin.display(description="Provider")
+    def provider_name(self, message: Message) -> str:
+        return message.provider.name if message.provider else "–"
+
+
+@admin.register(Session)
+class SessionAdmin(NewestFirstAdmin):
+    empty_text = "They appear once your app asks for a code."
+    has_history = False
+    list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
+    list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, TestFilter)
+    list_select_related = ("project", "recipient")
+    search_fields = ("id",)
+    search_help_text = "Whole address or session id"
+    inlines = (SessionMessageInline,)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "number",
+                    "project",
+                    "recipient_link",
+                    "state",
+                    "shown_channel",
+                    "reason",
+                    "tries",
+                    "language",
+                )
+            },
+        ),
+        ("Code", {"fields": ("alphabet", "challenged", "test")}),
+        ("Times", {"fields": ("created_when", "expires_when", "verified_when")}),
+    )
+    number = text_of("pk", "Session")
+    challenged = flag_of("is_challenged", "Challenge passed")
+    test = flag_of("is_test", "Test login")
+    readonly_fields = (
+        "number",
+        "recipient_link",
+        "state",
+        "shown_channel",
+        "reason",
+        "tries",
+        "alphabet",
+        "challenged",
+        "test",
+        "created_when",
+        "expires_when",
+        "verified_when",
+    )
+    created_when = time_of("created_at", "Created")
+    expires_when = time_of("expires_at", "Expires")
+    verified_when = time_of("verified_at", "Verified")
+    shown_channel = channel_of("channel", "Last sent over")
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """The same order twice, as ULIDs tell the time: by the key's index, or for one project by that project's."""
+        is_members = not request.user.is_superuser and len(own_project_ids(request)) == 1
+        is_one = is_members or request.GET.get(ProjectFilter.parameter_name)
+        return ("-created_at",) if is_one else ("-id",)
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        if is_session_id(term.upper()):
+            return rows.filter(pk=term.upper())
+        return rows.filter(recipient_id__in=self.recipients(request, term))
+
+    @admin.display(description="Session", ordering="id")
+    def short_id(self, session: Session) -> str:
+        return display.code(session.pk)
+
+    @admin.display(description="State")
+    def state(self, session: Session) -> str:
+        if session.verified_at:
+            return display.label("Verified", "success")
+        if session.attempts >= session.attempts_max:
+            return display.label("Locked", "danger")
+        if session.expires_at <= timezone.now():
+            return display.label("Expired", "warning")
+        return display.label("Open", "info") if session.is_open else display.label("Replaced")
+
+    @admin.display(description="Why not sent")
+    def reason(self, session: Session) -> str:
+        return why_not_sent(session) or "–"
+
+    @admin.display(description="Why not sent")
+    def short_reason(self, session: Session) -> str:
+        """In few words where a code is missing; the page has the sentences."""
+        if session.channel or session.verified_at:
+            return "–"
+        short = SHORT.get(session.refusal) or ("Bot not started" if session.awaited_channel else "Not asked to send")
+        return format_html('<span class="ww-nowrap" title="{}">{}</span>', why_not_sent(session), short)
+
+    @admin.display(description="Wrong codes")
+    def tries(self, session: Session) -> str:
+        return f"{max(0, session.attempts - bool(session.verified_at))} of {session.attempts_max}"
+
+    @admin.display(description="Kind")
+    def alphabet(self, session: Session) -> str:
+        kinds = [word for word, is_on in (("digits", session.code_digits), ("letters", session.code_letters)) if is_on]
+        return f"{session.code_length} {' and '.join(kinds)}"

@@ -1,0 +1,115 @@
+"""Recipients to whom nothing more goes over a channel, until the owner lifts it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.decorators import action
+
+from verification.addresses import mask
+from verification.models import ChannelType, Suppression
+from verification.panel.frame import display
+from verification.panel.frame.display import channel_of, time_of
+from verification.panel.frame.scoping import ProjectFilter
+from verification.panel.frame.traffic import CreatedFilter, TrafficAdmin
+from verification.services.protection.suppressions import lift
+
+
+class LiveFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("live", "Live"), ("lifted", "Lifted")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Suppression]) -> QuerySet[Suppression]:
+        if self.value() not in ("live", "lifted"):
+            return queryset
+        return queryset.filter(lifted_at__isnull=self.value() == "live")
+
+
+@admin.register(Suppression)
+class SuppressionAdmin(TrafficAdmin):
+    empty_text = "Nobody has bounced, complained or opted out."
+    list_display = ("masked", "shown_channel", "shown_reason", "state", "project", "created")
+    list_filter = (ProjectFilter, LiveFilter, "channel", CreatedFilter)
+    list_select_related = ("project", "recipient")
+    list_before_template = "admin/verification/suppression/what_for.html"
+    search_fields = ("recipient",)
+    search_help_text = "Whole phone number or e-mail address"
+    ordering = ("-created_at", "-id")
+    actions: Any = ("lift_selected",)
+    actions_detail = ("lift",)
+    fieldsets = (
+        (None, {"fields": ("recipient_link", "shown_channel", "project", "reason", "state")}),
+        ("Times", {"fields": ("created_when", "lifted_when")}),
+    )
+    readonly_fields = ("recipient_link", "shown_channel", "state", "created_when", "lifted_when")
+    created_when = time_of("created_at", "Since")
+    lifted_when = time_of("lifted_at", "Lifted")
+    shown_channel = channel_of("channel", "Channel", is_sorted_by=True)
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        return rows.filter(recipient_id__in=self.recipients(request, term))
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        row = self.get_object(request, str(object_id))
+        return super().get_actions_detail(request, object_id) if row and row.lifted_at is None else []
+
+    @admin.display(description="Reason")
+    def shown_reason(self, row: Suppression) -> str:
+        return display.short(row.reason)
+
+    @admin.display(description="State", ordering="lifted_at")
+    def state(self, row: Suppression) -> str:
+        return display.label("Lifted") if row.lifted_at else display.label("Live", "danger")
+
+    @action(description="Lift", icon="undo", permissions=["view"])
+    def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        row: Suppression = self.find(request, object_id)
+        page = reverse("admin:verification_suppression_change", args=(row.pk,))
+        if row.lifted_at is None and request.method != "POST":
+            return self._confirm(request, [row], back=page)
+        if request.method == "POST":
+            self._lift(request, [row])
+        return HttpResponseRedirect(page)
+
+    @admin.action(description="Lift the selected", permissions=["view"])
+    def lift_selected(self, request: HttpRequest, queryset: QuerySet[Suppression]) -> HttpResponse | None:
+        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
+        rows = list(queryset.filter(lifted_at=None))
+        if not rows:
+            self.message_user(request, "None of these is live.", messages.WARNING)
+            return None
+        if request.POST.get("confirmed"):
+            self._lift(request, rows)
+            return None
+        hidden = [("action", "lift_selected")] + [(ACTION_CHECKBOX_NAME, str(row.pk)) for row in rows]
+        return self._confirm(request, rows, back=reverse("admin:verification_suppression_changelist"), hidden=hidden)
+
+    def _lift(self, request: HttpRequest, rows: list[Suppression]) -> None:
+        for row in rows:
+            if lift(row):
+                self.log_change(request, row, "Lifted")
+                self.message_user(request, f"Messages go to {_who(row)} again.", messages.SUCCESS)
+
+    def _confirm(self, request: HttpRequest, rows: list[Suppression], **more: Any) -> HttpResponse:
+        context = self.page_context(
+            request,
+            "Lift the suppression" if len(rows) == 1 else "Lift the suppressions",
+            intro=f"{', '.join(map(_who, rows))}: messages go there again. Do so only if the recipient wants them or"
+            " their mailbox is in order again: providers count bounces and complaints against the sender.",
+            submit_text="Lift",
+            **more,
+        )
+        return TemplateResponse(request, "admin/verification/form_page.html", context)
+
+
+def _who(row: Suppression) -> str:
+    return f"{mask(row.recipient.address)} over {ChannelType(row.channel).label}"

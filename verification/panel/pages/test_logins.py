@@ -1,0 +1,96 @@
+"""Test logins: recipients with a fixed code, for app reviewers and automated tests."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from verification.addresses import AddressInvalid, parse_test_address
+from verification.crypto import DecryptionFailed
+from verification.errors import Misuse
+from verification.models import TestLogin
+from verification.panel.frame.display import code, label, when
+from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.services.projects.test_logins import add_test_login, clean_test_code, code_of
+
+CODE_HELP = "4 or 6 letters and digits. Whoever knows it can log in as this recipient."
+
+
+class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    code = forms.CharField(
+        max_length=6,
+        help_text=CODE_HELP,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+    )
+
+    class Meta:
+        labels = {"to": "Recipient", "expires_at": "Expires"}
+        help_texts = {
+            "to": "A phone number such as +4915112345678 (it need not exist) or an e-mail address.",
+            "expires_at": "In UTC. Empty means never.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            with contextlib.suppress(DecryptionFailed):  # then there is none to keep
+                code_of(self.instance)
+                self.fields["code"].required = False
+                self.fields["code"].help_text = "Empty keeps the code as it is. " + CODE_HELP
+
+    def clean_to(self) -> str:
+        try:
+            return parse_test_address(self.cleaned_data["to"]).text
+        except AddressInvalid as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean_code(self) -> str:
+        given = self.cleaned_data["code"]
+        try:
+            return clean_test_code(given) if given else code_of(self.instance)
+        except Misuse as error:
+            raise forms.ValidationError(str(error)) from None
+
+
+@admin.register(TestLogin)
+class TestLoginAdmin(ScopedAdmin):
+    adders = changers = deleters = Who.MEMBERS
+    form = TestLoginForm
+    fields = ("project", "to", "code", "expires_at")
+    list_display = ("recipient", "project", "hidden_code", "expires", "state")
+    list_filter = (ProjectFilter,)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/testlogin/what_for.html"
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("project", "to") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: TestLogin, form: Any, change: bool) -> None:
+        given = form.cleaned_data
+        obj.pk = add_test_login(project=obj.project, to=obj.to, code=given["code"], expires_at=obj.expires_at).pk
+
+    @admin.display(description="Recipient", ordering="to")
+    def recipient(self, login: TestLogin) -> str:
+        return code(login.to)
+
+    @admin.display(description="Code")
+    def hidden_code(self, login: TestLogin) -> str:
+        return "••••••"
+
+    @admin.display(description="Expires", ordering="expires_at")
+    def expires(self, login: TestLogin) -> str:
+        return when(login.expires_at) if login.expires_at else "Never"
+
+    @admin.display(description="State")
+    def state(self, login: TestLogin) -> str:
+        if not login.project.test_logins_enabled:
+            return label("Switched off in the project")
+        if login.expires_at and login.expires_at <= timezone.now():
+            return label("Expired", "warning")
+        return label("Works", "success")

@@ -1,0 +1,107 @@
+"""Accounts of the panel, for superusers only. What a member may do follows from their projects, so Django's groups and
+permissions are left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.forms import UserChangeForm
+from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from unfold.forms import AdminPasswordChangeForm, UserCreationForm
+
+from verification.panel.frame.display import label, recent, time_of
+from verification.panel.frame.scoping import ScopedAdmin, Who
+from verification.panel.pages.projects.project import MembershipInline
+from verification.services.users import second_factor
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+LABELS = {"is_staff": "May log in", "is_superuser": "Superuser"}
+HELP_TEXTS = {
+    "username": "Letters, digits and @ . + - _ only.",
+    "email": "Alerts of their projects are mailed there.",
+    "is_active": "Off ends their sessions and keeps them out. What they did stays in the audit log under their name.",
+    "is_staff": "To this panel. They see the projects that are theirs, and nothing else.",
+    "is_superuser": "Sees and changes every project, the kill switches, the ceilings and these accounts.",
+}
+
+
+class ProjectInline(MembershipInline):
+    verbose_name_plural = "projects"
+
+
+class AccountForm(UserChangeForm):  # type: ignore[type-arg]  # not generic at run time
+    password = None  # type: ignore[assignment]  # Django's would show the hash, if only its beginning
+
+    class Meta(UserChangeForm.Meta):
+        labels = LABELS
+        help_texts = HELP_TEXTS
+
+
+class NewAccountForm(UserCreationForm):
+    class Meta(UserCreationForm.Meta):
+        labels = LABELS
+        help_texts = HELP_TEXTS
+
+
+@admin.register(User)
+class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  # not generic at run time
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    form = AccountForm
+    add_form = NewAccountForm
+    change_password_form = AdminPasswordChangeForm
+    inlines = (ProjectInline,)
+    list_display = ("username", "email", "role", "state", "seen")
+    list_filter = ("is_active", "is_superuser")
+    filter_horizontal = ()
+    search_fields = ("username", "email")
+    fieldsets = (
+        (None, {"fields": ("username", "first_name", "last_name", "email")}),
+        ("Access", {"fields": ("is_active", "is_staff", "is_superuser")}),
+        ("Login", {"fields": ("password_state", "factor_state", "logged_in", "joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
+    readonly_fields = ("password_state", "factor_state", "logged_in", "joined")
+    logged_in = time_of("last_login", "Last login")
+    joined = time_of("date_joined", "Added")
+
+    @admin.display(description="Role", ordering="is_superuser")
+    def role(self, user: User) -> str:
+        return "Superuser" if user.is_superuser else "Owner" if user.is_staff else "No access"
+
+    @admin.display(description="State", ordering="is_active")
+    def state(self, user: User) -> str:
+        return label("Active", "success") if user.is_active else label("Disabled", "warning")
+
+    @admin.display(description="Last login", ordering="last_login")
+    def seen(self, user: User) -> str:
+        return recent(user.last_login) if user.last_login else "Never"
+
+    @admin.display(description="Password")
+    def password_state(self, user: User) -> str:
+        is_set = user.has_usable_password()
+        return format_html(
+            '{} <a class="ww-link" href="{}">{}</a>',
+            "Set." if is_set else "Not set.",
+            reverse("admin:auth_user_password_change", args=(user.pk,)),
+            "Change it" if is_set else "Set one",
+        )
+
+    @admin.display(description="Second factor")
+    def factor_state(self, user: User) -> str:
+        if second_factor.factor_of(user) is None:
+            return "Not set up"
+        return format_html(
+            'Set up. <span class="ww-muted">If the phone is lost: <span class="ww-code">{}</span></span>',
+            f"manage.py resetfactor {user.get_username()}",
+        )
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"is_staff": True}  # an account is made so that somebody can enter

@@ -1,0 +1,1 @@
+"""The way of a message from its row to a provider and back by receipt."""

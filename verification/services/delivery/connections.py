@@ -1,0 +1,95 @@
+"""Providers that send over a long-lived connection: which of them this process holds, and what comes in over them.
+
+Only a connections worker (``manage.py worker --connections``) holds any. An ordinary worker hands messages for them
+over by the message's row; see :mod:`verification.services.delivery.dispatch`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from django.db.models import Q
+
+from providers import registry
+from providers.base import Adapter, Connection, Value
+from providers.errors import SettingsInvalid
+from verification.crypto import DecryptionFailed
+from verification.models import Provider
+from verification.services.delivery import receipts
+from verification.services.gateways.accounts import LiveProvider, adapter_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    connection: Connection
+    settings: Mapping[str, Value]
+
+
+_held: dict[int, _Held] = {}
+_changing = threading.Lock()
+
+
+def sender_of(provider: LiveProvider) -> Adapter | Connection | None:
+    """What sends for it in this process; None for a connection that is not held here."""
+    if not provider.adapter.is_connected:
+        return provider.adapter
+    held = _held.get(provider.id)
+    return held.connection if held else None
+
+
+def keep() -> None:
+    """Open, replace and close connections until they are those of the configuration. A replaced one is closed first:
+    accounts allow only so many."""
+    wanted = {row.pk: (row, adapter) for row in _enabled() if (adapter := _adapter(row)) is not None}
+    with _changing:
+        for provider_id, held in list(_held.items()):
+            if provider_id not in wanted or wanted[provider_id][1].settings != held.settings:
+                _close(provider_id)
+        for provider_id, (row, adapter) in wanted.items():
+            if provider_id not in _held:
+                _open(row, adapter)
+
+
+def close_all() -> None:
+    """Part from all services at the same time."""
+    with _changing:
+        closing = [threading.Thread(target=_close, args=(provider_id,)) for provider_id in list(_held)]
+        for thread in closing:
+            thread.start()
+        for thread in closing:
+            thread.join()
+
+
+def _enabled() -> list[Provider]:
+    return list(
+        Provider.objects.filter(
+            Q(project=None) | Q(project__is_enabled=True), type__in=registry.connected_types(), is_enabled=True
+        )
+    )
+
+
+def _adapter(row: Provider) -> Adapter | None:
+    """None for a row that cannot be read, which must not take the others with it."""
+    try:
+        return adapter_of(row)
+    except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
+        log.error("provider %s is not connected: its settings cannot be read (%s)", row.pk, type(error).__name__)
+        return None
+
+
+def _open(row: Provider, adapter: Adapter) -> None:
+    log.info("Connecting %s.", row.name)
+    try:
+        _held[row.pk] = _Held(adapter.connect(partial(receipts.act_on_once, row), name=row.name), adapter.settings)
+    except Exception as error:  # a fault of the adapter's own, which must not take the others with it
+        log.error("provider %s is not connected: its adapter failed with %s", row.pk, type(error).__name__)
+
+
+def _close(provider_id: int) -> None:
+    _held.pop(provider_id).connection.close()

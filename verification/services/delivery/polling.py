@@ -1,0 +1,79 @@
+"""Connecting a bot to us: by a webhook, or by polling where we have no public address."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, close_old_connections
+
+from providers.errors import ProviderError
+from verification.errors import Misuse, Refusal
+from verification.models import Provider
+from verification.outside import Busy, outside
+from verification.services.delivery.receipts import act_on_once
+from verification.services.gateways.accounts import adapter_of, hook_url
+
+log = logging.getLogger(__name__)
+
+BOT_TYPE = "telegram_bot"
+POLL_SECONDS = 25  # how long one call waits for something to happen
+PAUSE_SECONDS = 3.0  # after a call that failed
+
+
+def find_bot(provider_id: int | None) -> Provider:
+    """The bot with this id, or the only one there is. Raises :class:`Misuse`."""
+    bots = Provider.objects.filter(type=BOT_TYPE, is_enabled=True)
+    found = list(bots.filter(pk=provider_id) if provider_id is not None else bots[:2])
+    if len(found) == 1:
+        return found[0]
+    if provider_id is not None:
+        raise Misuse(f"There is no enabled Telegram bot with the id {provider_id}.")
+    raise Misuse("There is no Telegram bot yet; add one with addprovider." if not found else "Say which bot: its id.")
+
+
+def set_webhook(bot: Provider) -> str:
+    """Have Telegram call us. Returns the address without its secret. Raises :class:`Misuse`, ``ProviderError``."""
+    if not settings.BASE_URL.startswith("https://"):
+        raise Misuse("Telegram calls https addresses only and BASE_URL is none. Set it, or poll with --poll.")
+    adapter, url = _bot(bot), hook_url(bot)
+    try:
+        with outside(bot.project_id):
+            adapter.set_hook(url)
+    except Busy as busy:
+        raise Misuse(f"Telegram was not told. {busy.detail}") from None
+    return f"{settings.BASE_URL}/hooks/{bot.uuid}/…"
+
+
+def remove_webhook(bot: Provider) -> None:
+    _bot(bot).delete_hook()
+
+
+def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
+    """Ask for what users do, until told to stop. It is kept as if the webhook had brought it; a worker acts on it."""
+    adapter, offset = _bot(bot), 0
+    while not is_stopped():
+        try:
+            replies, following = adapter.poll(offset, POLL_SECONDS)
+            close_old_connections()  # the database may have restarted during the wait
+            for reply in replies:
+                act_on_once(bot, reply)
+        except ProviderError as error:
+            log.warning("%s: %s", bot.name, error)
+            time.sleep(max(PAUSE_SECONDS, error.retry_after or 0))
+        except Refusal as refusal:  # too many updates wait; those that were kept already count once
+            log.warning("%s: %s", bot.name, refusal.detail)
+            time.sleep(PAUSE_SECONDS)
+        except (OperationalError, InterfaceError) as error:
+            log.warning("%s: the database is away (%s); its updates wait.", bot.name, type(error).__name__)
+            time.sleep(PAUSE_SECONDS)
+        else:
+            offset = following  # which confirms them
+
+
+def _bot(bot: Provider) -> Any:
+    """The bot's adapter, which can more than every adapter must: ``set_hook``, ``delete_hook`` and ``poll``."""
+    return adapter_of(bot)

@@ -1,0 +1,45 @@
+"""What has to happen whether or not anybody wakes us: expire, wipe, and deliver what was forgotten."""
+
+from __future__ import annotations
+
+from verification import sql
+from verification.services.delivery import dispatch
+from verification.services.protection import guard
+from verification.services.sessions import bot_updates
+
+BATCH = 2_000  # rows of one statement; a backlog is worked off in several
+
+
+def sweep_once(*, limit: int) -> dict[str, int]:
+    """One whole round by hand: at most ``limit`` messages are delivered, one after the other."""
+    guard.sweep()
+    counts = {"expired": expire_messages(), "wiped": wipe_codes(), "updates": bot_updates.act_on_all(), "delivered": 0}
+    while counts["delivered"] < limit and (claimed := dispatch.claim_due(limit=1, idle_seconds=0)):
+        dispatch.deliver_claimed(claimed[0])
+        counts["delivered"] += 1
+    return counts
+
+
+def expire_messages() -> int:
+    """Close every message whose time is over, without asking a provider. Returns their number."""
+    return _in_batches("expire_messages")
+
+
+def raise_budget_alerts() -> int:
+    """Alert the owners whose budgets of the day are running out. Returns the number of new alerts."""
+    raised: int = sql.call("raise_budget_alerts").raise_budget_alerts
+    return raised
+
+
+def wipe_codes() -> int:
+    """Forget the codes of sessions that are over. Returns the number of sessions."""
+    return _in_batches("wipe_codes")
+
+
+def _in_batches(function: str) -> int:
+    total = 0
+    while True:
+        done: int = sql.call(function, limit=BATCH)[0]
+        total += done
+        if done < BATCH:
+            return total

@@ -1,0 +1,331 @@
+"""The accounts that messages go out over: their configuration, and the live adapters made from it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.text import capfirst
+
+from providers import registry
+from providers.base import Adapter, Health, SettingKind
+from providers.door.http import HttpAnswer, HttpDoor
+from providers.errors import ProviderError, SettingsInvalid
+from verification import places, sql
+from verification.codes import generate_hook_secret
+from verification.crypto import DecryptionFailed, decrypt, encrypt
+from verification.errors import Misuse
+from verification.fresh import Remembered
+from verification.models import Channel, ChannelType, Project, Provider, SenderRule, bounds
+from verification.models.channels import DEFAULT_PRIORITY
+from verification.outside import Busy, outside
+from verification.services.gateways.paces import Pace, paces_of
+from verification.services.gateways.store import ProviderMemory
+from verification.services.projects.ceilings import require_budget_below_ceiling
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveProvider:
+    """An enabled provider with its adapter, ready to send, and what decides its turn.
+
+    ``open_until`` is the end of its time aside, by our own clock, while its circuit breaker is open; past it, one
+    probe is let through. ``pace`` is how quickly it answered of late.
+    """
+
+    id: int
+    name: str
+    adapter: Adapter
+    hook_url: str
+    is_system: bool
+    priority: int
+    weight: int
+    only_prefixes: tuple[str, ...]
+    except_prefixes: tuple[str, ...]
+    senders: dict[str, SenderRule]
+    open_until: datetime | None
+    pace: Pace
+
+    def serves(self, address: str) -> bool:
+        """Whether its prefixes let it serve this number. E-mail addresses have none."""
+        if self.only_prefixes and not address.startswith(self.only_prefixes):
+            return False
+        return not address.startswith(self.except_prefixes)
+
+    def sender_for(self, address: str) -> SenderRule | None:
+        """The rule of the longest prefix that the number begins with."""
+        matching = [prefix for prefix in self.senders if address.startswith(prefix)]
+        return self.senders[max(matching, key=len)] if matching else None
+
+
+def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
+    """Who serves this channel of this project, in the order of trial: its own by priority, then the system's.
+
+    Fresh to within a second.
+    """
+    return _live.get((project_id, channel), lambda: _load_live(project_id, channel))
+
+
+def forget_providers() -> None:
+    """Read every list anew at its next use."""
+    _live.clear()
+
+
+def reports_back(adapter: type[Adapter]) -> bool:
+    """True where the service calls us, and so has to be told the provider's :func:`hook_url`."""
+    return adapter.parse_hook is not Adapter.parse_hook
+
+
+def is_known(provider_type: str) -> bool:
+    """Whether this installation runs the adapter; a provider of one that it has not, or not any more, is left alone."""
+    try:
+        registry.adapter_class(provider_type)
+    except registry.UnknownAdapter:
+        return False
+    return True
+
+
+def add_provider(
+    *,
+    project: Project | None,
+    channel: str,
+    provider_type: str,
+    name: str,
+    values: Mapping[str, object],
+    priority: int = DEFAULT_PRIORITY,
+    daily_budget: int | None = None,
+) -> Provider:
+    """Connect an account: a project's, whose channel is made if it lacks it, or the system's. ``daily_budget`` becomes
+    that of the channel, which otherwise keeps its own.
+
+    Raises :class:`Misuse` with one sentence, :class:`providers.errors.SettingsInvalid` by setting.
+    """
+    if channel not in ChannelType.values:
+        raise Misuse(f"There is no channel {channel!r}. Channels: {', '.join(ChannelType.values)}.")
+    try:
+        adapter = registry.adapter_class(provider_type)
+    except registry.AdapterShowsCodes as error:
+        raise Misuse(str(error)) from None
+    except registry.UnknownAdapter:
+        types = ", ".join(registry.all_types())
+        raise Misuse(f"There is no provider type {provider_type!r}. Types: {types}.") from None
+    if channel not in adapter.channels:
+        raise Misuse(f"A provider of type {provider_type} does not serve the channel {channel}.")
+    provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
+    most = Provider._meta.get_field("name").max_length or 0
+    if not 1 <= len(name.strip()) <= most:
+        raise Misuse(f"A provider's name has 1 to {most} characters.")
+    store_settings(provider, values)
+    with transaction.atomic():
+        require_room(project, channel, provider_type)
+        provider.save()
+        bring_channel(provider)
+        if project is not None and daily_budget is not None:
+            require_budget_below_ceiling(daily_budget)
+            Channel.objects.filter(project=project, type=channel).update(daily_budget=daily_budget)
+    return provider
+
+
+def bring_channel(provider: Provider) -> Channel | None:
+    """Make the channel that a project's new provider serves. None where the project has it, and for the system's."""
+    if provider.project is None:
+        return None
+    channel, is_new = Channel.objects.get_or_create(project=provider.project, type=provider.channel)
+    return channel if is_new else None
+
+
+def require_room(project: Project | None, channel: str, provider_type: str) -> None:
+    """Raises :class:`Misuse` where the project has as many providers of the kind as it may; the system may have any."""
+    if project is None:
+        return
+    own = Provider.objects.filter(project=project)
+    most = bounds.MAX_PROVIDERS
+    refusal = f"A channel has at most {most} providers of a project. Delete one that is not used any more."
+    bounds.require_room(project, own.filter(channel=channel), most, refusal)
+    if provider_type in registry.connected_types():
+        most = bounds.MAX_CONNECTED
+        refusal = f"A project has at most {most} providers with connections of their own. Delete one of them first."
+        bounds.require_room(project, own.filter(type__in=registry.connected_types()), most, refusal)
+
+
+def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
+    """Check the settings and put them on the (unsaved) row, the secret ones encrypted.
+
+    A secret that is left empty keeps its stored value, but not for another server: whoever may change the address would
+    else have the secret sent to one of their own. Secrets that no key opens are replaced by those that are given, and
+    stay while none is. A row whose hook has no secret, or an unreadable one, gets a new one.
+
+    Raises :class:`providers.errors.SettingsInvalid` and :class:`verification.crypto.DecryptionFailed`.
+    """
+    stored = _secrets_before(provider, values)
+    given = {name: value for name, value in values.items() if not (value == "" and name in stored)}
+    cleaned = registry.clean_settings(provider.type, {**stored, **given}, settings.OUTBOUND_ALLOWED_NETWORKS)
+    plain, secret = registry.split_secrets(provider.type, cleaned)
+    kept = [name for name, value in stored.items() if value and name not in given]
+    if kept and _servers(provider.type, plain) != _servers(provider.type, provider.settings):
+        raise SettingsInvalid(dict.fromkeys(kept, "enter it again, as it would go to another server"))
+    provider.settings = plain
+    if secret != stored or not provider.secrets:  # each encryption is another text, and the audit log notes a change
+        provider.secrets = encrypt(json.dumps(secret), place=places.provider_secrets(provider.uuid)) if secret else None
+    if not _has_hook_secret(provider):
+        provider.hook_secret = encrypt(generate_hook_secret(), place=places.provider_hook(provider.uuid))
+
+
+def _secrets_before(provider: Provider, values: Mapping[str, object]) -> dict[str, Any]:
+    """Those that are stored; none where they cannot be read and others are given in their place."""
+    declared = registry.adapter_class(provider.type).declared
+    try:
+        return stored_secrets(provider)
+    except DecryptionFailed:
+        if not any(values.get(setting.name) for setting in declared if setting.kind is SettingKind.SECRET):
+            raise
+        return {}
+
+
+def _servers(provider_type: str, values: Mapping[str, Any]) -> list[str]:
+    """Where an account's secrets go."""
+    servers = []
+    for setting in registry.adapter_class(provider_type).declared:
+        value = str(values.get(setting.name, setting.default))
+        if setting.kind is SettingKind.URL:
+            parts = urlsplit(value)
+            servers.append(f"{parts.scheme}://{parts.netloc}".lower())
+        elif setting.kind is SettingKind.HOST:
+            servers.append(value.lower())
+    return servers
+
+
+def stored_secrets(provider: Provider) -> dict[str, Any]:
+    if not provider.secrets:
+        return {}
+    stored: dict[str, Any] = json.loads(decrypt(bytes(provider.secrets), place=places.provider_secrets(provider.uuid)))
+    return stored
+
+
+def hook_url(provider: Provider) -> str:
+    """Where the provider may report back. The path holds a secret, as not every service signs its calls.
+
+    Raises :class:`verification.crypto.DecryptionFailed`.
+    """
+    return f"{settings.BASE_URL}/hooks/{provider.uuid}/{hook_secret_of(provider)}"
+
+
+def _has_hook_secret(provider: Provider) -> bool:
+    try:
+        return bool(hook_secret_of(provider))
+    except DecryptionFailed:
+        return False
+
+
+def hook_secret_of(provider: Provider) -> str:
+    """Raises :class:`verification.crypto.DecryptionFailed`."""
+    return decrypt(bytes(provider.hook_secret), place=places.provider_hook(provider.uuid))
+
+
+def check_provider(provider: Provider) -> Health:
+    """Ask the provider whether its settings work; nothing is sent. Never raises."""
+    try:
+        adapter = adapter_of(provider)
+        with outside(provider.project_id):
+            return adapter.check()
+    except Busy as busy:
+        return Health(False, f"It was not asked. {busy.detail}")
+    except (ProviderError, SettingsInvalid) as error:
+        return Health(False, f"{capfirst(str(error)).rstrip('.')}.")
+    except registry.AdapterShowsCodes as error:
+        return Health(False, str(error))
+    except registry.UnknownAdapter:
+        return Health(False, f"This installation has no adapter {provider.type!r}.")
+    except DecryptionFailed:
+        return Health(False, "Its secrets cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+
+
+def reset_breaker(provider: Provider) -> bool:
+    """End a provider's time aside before its time. False if it was not set aside."""
+    is_closed: bool = sql.call("note_provider_success", provider=provider.pk).note_provider_success
+    return is_closed
+
+
+class Door(HttpDoor):
+    """The door, which no request of a web process goes through without leaving its place to others.
+
+    Who asks on behalf of a project says so by :func:`outside`; this is for what is asked without.
+    """
+
+    def request(self, *arguments: Any, **options: Any) -> HttpAnswer:
+        with outside(None):
+            return super().request(*arguments, **options)
+
+    def touch(self, *arguments: Any, **options: Any) -> None:
+        with outside(None):
+            super().touch(*arguments, **options)
+
+
+@lru_cache(maxsize=1)
+def http_door() -> HttpDoor:
+    return Door(settings.OUTBOUND_ALLOWED_NETWORKS)
+
+
+_live: Remembered[tuple[int, str], list[LiveProvider]] = Remembered()
+
+
+def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
+    rows = list(
+        Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
+        .annotate(asked_at=Now())
+        .select_related("breaker")
+        .prefetch_related("sender_rules")
+        .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
+    )
+    paces = paces_of([row.pk for row in rows])
+    live = (
+        _live_provider(row, timezone.now() - row.asked_at, paces.get(row.pk, Pace()))
+        for row in rows
+        if is_known(row.type)
+    )
+    return [provider for provider in live if provider is not None]
+
+
+def _live_provider(row: Provider, ahead: timedelta, pace: Pace) -> LiveProvider | None:
+    """None for a row that cannot be read, which must not take the others of its channel with it.
+
+    ``ahead`` is by how much our clock is ahead of the database's.
+    """
+    try:
+        adapter, url = adapter_of(row), hook_url(row)
+    except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
+        log.error("provider %s is left out: its settings cannot be read (%s)", row.pk, type(error).__name__)
+        return None
+    open_until = row.breaker.open_until if hasattr(row, "breaker") else None
+    return LiveProvider(
+        id=row.pk,
+        name=row.name,
+        adapter=adapter,
+        hook_url=url,
+        is_system=row.is_system,
+        priority=row.priority,
+        weight=row.weight,
+        only_prefixes=tuple(row.only_prefixes),
+        except_prefixes=tuple(row.except_prefixes),
+        senders={rule.prefix: rule for rule in row.sender_rules.all()},
+        open_until=open_until and open_until + ahead,
+        pace=pace,
+    )
+
+
+def adapter_of(row: Provider) -> Adapter:
+    return registry.build(
+        row.type, {**row.settings, **stored_secrets(row)}, http=http_door(), memory=ProviderMemory(row.pk)
+    )

@@ -1,0 +1,1 @@
+"""Messages that a customer's server sends by itself."""

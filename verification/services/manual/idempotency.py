@@ -1,0 +1,102 @@
+"""``Idempotency-Key``: the same request twice has one effect and one answer.
+
+The row is written in the transaction of the effect itself. A second request with the same key waits at the unique
+constraint for the first one's commit, and then finds its answer; if the first one fails, the second one executes.
+
+An answer holds the envelope of a code, so it is kept encrypted. What is kept of a body is a keyed digest, as codes can
+be guessed; after a change of ``SECRET_KEY`` the fallbacks tell an earlier body again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from verification import places
+from verification.crypto import DecryptionFailed, body_digests, decrypt, encrypt
+from verification.errors import FieldError, FieldsInvalid, Refusal
+from verification.models import IdempotentRequest
+from verification.services.projects.callers import Caller
+
+KEPT = timedelta(hours=24)
+WAIT_MILLISECONDS = 5_000  # how long a parallel request waits for the answer of the first
+MAX_LENGTH = 255
+LOCK_NOT_AVAILABLE = "55P03"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is answered, and whether it is an earlier request's answer that is given again."""
+
+    body: dict[str, Any]
+    is_replayed: bool
+
+
+def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]) -> Answer:
+    """The stored answer to this key, or that of ``execute``, which is then stored. Refusals are not stored.
+
+    Raises ``idempotency_conflict`` where the key came with another body or another secret key, and where the first
+    request is still at work.
+    """
+    if not (1 <= len(key) <= MAX_LENGTH and all("!" <= character <= "~" for character in key)):
+        raise FieldsInvalid(FieldError("Idempotency-Key", "invalid", "Give 1 to 255 visible ASCII characters."))
+    digests = body_digests(json.dumps(body, sort_keys=True))
+    with transaction.atomic():
+        answer = _answer(caller, key, digests, execute)
+    if isinstance(answer, Refusal):
+        raise answer
+    return answer
+
+
+def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | Refusal:
+    """A refusal by ``execute`` is returned, as what it leaves must not be undone: the traffic guard may have found
+    something."""
+    stored = _claim(caller, key, digests[0])
+    place = places.idempotent_answer(caller.project.id, key)
+    if stored.answer_encrypted is None:  # ours: a row that others can see has its answer
+        own = IdempotentRequest.objects.filter(pk=stored.pk)
+        try:
+            answer = execute()
+        except Refusal as refusal:
+            own.delete()
+            return refusal
+        own.update(answer_encrypted=encrypt(json.dumps(answer), place=place), message=answer["message_id"])
+        return Answer(answer, is_replayed=False)
+    if bytes(stored.body_digest) not in digests or stored.api_key_id != caller.key_id:
+        raise Refusal(
+            "idempotency_conflict",
+            "This Idempotency-Key was used with another body or secret key. Take a new one for a new message.",
+        )
+    try:
+        answer = dict(json.loads(decrypt(bytes(stored.answer_encrypted), place=place)))
+    except DecryptionFailed:
+        raise Refusal(
+            "idempotency_conflict",
+            "The message of this key was accepted, but its answer can no longer be read. Do not send it again.",
+        ) from None
+    return Answer(answer, is_replayed=True)
+
+
+def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
+    """The row of this key, made unless it is there. Waits for the first request's commit, and only so long."""
+    requests = IdempotentRequest.objects.filter(project_id=caller.project.id, key=key)
+    request = IdempotentRequest(project_id=caller.project.id, key=key, api_key_id=caller.key_id, body_digest=digest)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = {WAIT_MILLISECONDS}")
+            requests.filter(created_at__lt=timezone.now() - KEPT).delete()
+            IdempotentRequest.objects.bulk_create([request], ignore_conflicts=True)
+            cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
+            raise Refusal(
+                "idempotency_conflict", "The first request with this key is still at work. Repeat it in a moment."
+            ) from None
+        raise
+    return requests.get()

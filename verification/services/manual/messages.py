@@ -1,0 +1,128 @@
+"""Manual sends: a customer's server sends a message of its own and reads what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError
+
+from verification import codes, places, pseudonyms, sql, wake
+from verification.addresses import Address
+from verification.crypto import encrypt
+from verification.errors import FieldError, FieldsInvalid, Refusal
+from verification.models import Message, Provider
+from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
+from verification.services.protection import guard, limits
+from verification.services.protection.admission import refused, require_sending
+from verification.services.sessions.channels import bot_link, usable_channels
+
+MANUAL_SECONDS = 600  # the time to live of a manual send
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """``code`` is the plain code, for the envelope of the answer; it is kept encrypted and only until it is sent."""
+
+    message_id: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    id: int
+    channel: str
+    status: str
+    error: str | None
+
+
+def send_message(
+    *,
+    project: ProjectConfig,
+    address: Address,
+    channel_type: str,
+    provider_id: int | None,
+    code: str | None,
+    callback_url: str,
+) -> SentMessage:
+    """Queue a message with the customer's code, or one we draw: digits, in the project's length.
+
+    Raises :class:`FieldsInvalid` for a provider that is not theirs to use, ``channel_not_available``,
+    ``channel_not_active``, ``recipient_not_allowed``, ``too_many_sends`` and ``rate_limited``.
+    """
+    limits.count_request(project)
+    is_test = address.text in project.test_logins
+    channel = usable_channels(project, address, channel_type, is_test=is_test)[0]
+    if not is_test:
+        require_sending(project)
+    _require_provider(channel, provider_id)
+    code = code or codes.generate_code(project.code_length)
+    message_id = codes.generate_message_id()
+    row = _queue(
+        provider_id,
+        message=message_id,
+        project=project.id,
+        address=address.text,
+        forgotten=pseudonyms.forgotten(project.id, address.text),
+        channel=channel.type,
+        messengers=sql.json(_messenger(channel, provider_id)),
+        language=project.language,
+        code_encrypted=encrypt(code, place=places.message_code(message_id)),
+        callback_url=callback_url,
+        lives_seconds=MANUAL_SECONDS,
+        is_test=is_test,
+        limits=project.send_limits_for(address.text),
+        budget=channel.daily_budget,
+        guard=guard.case_of(project, address.text, address.country, is_manual=True),
+    )
+    if row.outcome == "channel_not_active":
+        raise Refusal(
+            "channel_not_active",
+            "The user has not started this messenger's bot. The link of a session leads there.",
+            link=bot_link(channel, "", provider_id=provider_id) or channel.link,
+        )
+    if row.outcome != "queued":
+        raise refused(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
+    if not is_test:
+        wake.wake(message_id)
+    return SentMessage(message_id, code)
+
+
+def read_message(*, project: ProjectConfig, message_id: int) -> MessageView:
+    """The project's manual send with this id. Raises ``message_not_found``, also for a session's message."""
+    message = (
+        Message.objects.filter(pk=message_id, project_id=project.id, session=None)
+        .values_list("pk", "channel", "status", "error")
+        .first()
+    )
+    if message is None:
+        raise Refusal("message_not_found", "There is no message with this id.")
+    return MessageView(*message)
+
+
+def _require_provider(channel: ChannelConfig, provider_id: int | None) -> None:
+    if provider_id is not None and all(provider.id != provider_id for provider in channel.providers):
+        raise _unknown_provider()
+
+
+def _queue(provider_id: int | None, **arguments: Any) -> Any:
+    """Write the message. A provider that was deleted since the configuration was read is a wrong field."""
+    try:
+        return sql.call("queue_manual_message", provider=provider_id, **arguments)
+    except IntegrityError:
+        if provider_id is None or Provider.objects.filter(pk=provider_id).exists():
+            raise
+        raise _unknown_provider() from None
+
+
+def _unknown_provider() -> FieldsInvalid:
+    return FieldsInvalid(FieldError("provider_id", "unknown", "The channel has no enabled provider with this id."))
+
+
+def _messenger(channel: ChannelConfig, provider_id: int | None) -> dict[str, dict[str, list[int]]]:
+    """What has to reach the recipient: for a messenger its providers, or the one asked for; else nothing."""
+    if not channel.is_messenger:
+        return {}
+    if provider_id is None:
+        return {channel.type: channel.reach}
+    return {channel.type: {kind: [provider_id] if provider_id in ids else [] for kind, ids in channel.reach.items()}}

@@ -1,0 +1,119 @@
+"""Telling a project's owner of an event: on a page of the panel, by mail, and by a signed call of their server.
+
+The rows are the queue. Workers send them in threads of their own, never a request.
+"""
+
+from __future__ import annotations
+
+import logging
+import smtplib
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db import transaction
+from django.db.models import F
+from django.urls import reverse
+from django.utils import timezone
+
+from verification import moments, sql
+from verification.models import Alert, Project
+from verification.services.notices import callbacks
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=60)  # longer than a mail and a call may take
+ERROR_MAX_LENGTH = 200
+
+
+def raise_alert(*, project_id: int, kind: str, key: str, title: str, detail: str) -> None:
+    """Note an event for the project's owner, who is told within seconds; the same kind and key alert once.
+
+    ``key`` names the one event: its day, or the start of a block. ``title`` is one line without secrets or whole
+    addresses; ``detail`` says what happened and what to do, in sentences.
+    """
+    sql.call("raise_alert", project=project_id, kind=kind, key=key, title=" ".join(title.split()), detail=detail)
+
+
+def unread_count(projects: Any) -> int:
+    return Alert.objects.filter(project__in=projects, read_at=None).count()
+
+
+def mark_read(alerts: Any) -> int:
+    """``alerts`` is a queryset. Returns how many were unread."""
+    return int(alerts.filter(read_at=None).update(read_at=timezone.now()))
+
+
+# --- telling -----------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def claim_due(*, limit: int) -> list[tuple[int]]:
+    """Take alerts that are due, by a lease."""
+    now = sql.now()
+    due = Alert.objects.select_for_update(skip_locked=True, no_key=True).filter(due_at__lte=now).order_by("due_at")
+    ids = [alert.pk for alert in due.only("pk")[:limit]]
+    Alert.objects.filter(pk__in=ids).update(due_at=now + LEASE, tries=F("tries") + 1)
+    return [(pk,) for pk in ids]
+
+
+def deliver(row: tuple[int]) -> None:
+    """Tell the owner of a claimed alert by every way that has not worked yet, and note what became of it."""
+    alert = Alert.objects.select_related("project").get(pk=row[0])
+    errors = list(filter(None, (_mail(alert), _post(alert))))
+    alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
+    alert.due_at = callbacks.next_try(alert.tries, callbacks.Try(None)) if errors else None
+    alert.save(update_fields=["error", "due_at", "mailed_at", "posted_at"])
+    if errors and alert.due_at is None:
+        log.warning("Alert %s of project %s was given up: %s", alert.pk, alert.project_id, alert.error)
+
+
+def mail_addresses(project: Project) -> list[str]:
+    """Those the owner named, else the members' own."""
+    if project.alert_emails:
+        return list(project.alert_emails)
+    members = project.members.filter(is_active=True).exclude(email="").order_by("pk")
+    return list(members.values_list("email", flat=True))
+
+
+def _mail(alert: Alert) -> str:
+    """Why it failed, or nothing."""
+    addresses = mail_addresses(alert.project)
+    if alert.mailed_at or not addresses:
+        return ""
+    page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
+    at = moments.iso(alert.created_at, "seconds")
+    message = EmailMessage(
+        subject=f"[{alert.project.name}] {alert.title}",
+        body=f"{alert.detail}\n\nProject: {alert.project.name}\nAt: {at}\n{page}\n",
+        to=addresses,
+        headers={"Auto-Submitted": "auto-generated"},  # RFC 3834, so that no vacation notice answers
+    )
+    try:
+        message.send()
+    except (smtplib.SMTPException, OSError, ValueError) as error:  # the last for what no header can hold
+        return f"mail: {type(error).__name__}"
+    alert.mailed_at = sql.now()
+    return ""
+
+
+def _post(alert: Alert) -> str:
+    """Why it failed, or nothing."""
+    url = alert.project.alert_url
+    if alert.posted_at or not url:
+        return ""
+    body = {
+        "type": "alert",
+        "id": alert.pk,
+        "project": alert.project.name,
+        "kind": alert.kind,
+        "title": alert.title,
+        "detail": alert.detail,
+        "created_at": moments.iso(alert.created_at, "seconds"),
+    }
+    tried = callbacks.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
+    if not tried.is_delivered:
+        return f"{tried.error}, from the alert address"
+    alert.posted_at = sql.now()
+    return ""

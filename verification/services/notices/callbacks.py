@@ -1,0 +1,153 @@
+"""Telling the customer's server how a manual send ended, signed by Standard Webhooks.
+
+The rows are the queue, and threads of their own work on it, so that a slow customer slows down no message.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from standardwebhooks import Webhook
+
+from providers.door.http import HttpAnswer, Timeouts, retry_after_seconds
+from providers.errors import ProviderError
+from verification import moments, sql
+from verification.crypto import DecryptionFailed
+from verification.errors import Misuse
+from verification.models import Callback, CallbackAttempt, MessageStatus, Project
+from verification.outside import Busy, outside
+from verification.services.gateways.accounts import http_door
+from verification.services.projects.webhook_secrets import live_webhook_secrets
+
+log = logging.getLogger(__name__)
+
+TIMEOUTS = Timeouts(connect=3.0, total=10.0)
+LEASE_SECONDS = 30  # longer than a call may take
+PER_PROJECT = 2  # calls of one project at a time, in each worker
+RETRY_SECONDS = (5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200)
+JITTER = 0.2  # of the wait, either way, so that retries do not come in waves
+MAX_RETRY_AFTER_SECONDS = 86_400
+GONE = 410  # the customer does not want it any more
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """How one call ended: its HTTP status, or None and why. ``retry_after`` is what the server asked for."""
+
+    status: int | None
+    error: str = ""
+    retry_after: float | None = None
+
+    @property
+    def is_delivered(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+
+def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[Any]:
+    """Take callbacks that are due, of each project as many as it has places. ``busy`` are the projects of those that
+    this process has under way, each as often as it is one's."""
+    return sql.call_many(
+        "claim_callbacks", limit=limit, per_project=PER_PROJECT, busy=list(busy), lease_seconds=LEASE_SECONDS
+    )
+
+
+def deliver(row: Any) -> None:
+    """Make one call for a claimed callback (a row of ``claim_callbacks``) and note what became of it."""
+    started_at = time.monotonic()
+    tried = call(
+        project=Project.objects.get(pk=row.project_id),
+        url=row.url,
+        event_id=f"msg_{row.message_id}",
+        body={
+            "id": row.message_id,
+            "channel": row.channel,
+            "status": row.status,
+            "error": row.error,
+            "finished_at": moments.iso(row.finished_at),
+        },
+    )
+    CallbackAttempt.objects.create(
+        callback_id=row.message_id,
+        status=tried.status,
+        error=tried.error[:200],
+        latency_ms=round((time.monotonic() - started_at) * 1000),
+    )
+    delivered_at = sql.now() if tried.is_delivered else None
+    due_at = None if tried.is_delivered else next_try(row.tries, tried)
+    Callback.objects.filter(pk=row.message_id, tries=row.tries).update(due_at=due_at, delivered_at=delivered_at)
+    if not tried.is_delivered and due_at is None:
+        log.warning("The callback of message %s was given up after %s tries.", row.message_id, row.tries)
+
+
+def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> Try:
+    """POST one signed event. Every live secret of the project signs; the bytes that are signed are those sent."""
+    try:
+        secrets = [secret for secret, _ in live_webhook_secrets(project)]
+    except DecryptionFailed:
+        return Try(None, error="The webhook secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    now = sql.now()
+    signatures = [Webhook(secret).sign(event_id, now, text) for secret in secrets]
+    headers = {
+        "content-type": "application/json",
+        "webhook-id": event_id,
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": " ".join(signatures),
+        "user-agent": "Watchword",
+    }
+    try:
+        with outside(project.pk):
+            answer = http_door().request(
+                "POST", url, headers=headers, content=text.encode(), timeout=TIMEOUTS, wants_body=False
+            )
+    except ProviderError as error:
+        return Try(None, error=str(error))
+    return Try(answer.status, error="" if answer.status < 300 else _reason(answer), retry_after=_asked_for(answer))
+
+
+def next_try(tries: int, tried: Try) -> datetime | None:
+    """When to call again after ``tries`` calls, or None to give up."""
+    if tried.status == GONE or tries > len(RETRY_SECONDS):
+        return None
+    wait = RETRY_SECONDS[tries - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  (nothing to be guessed)
+    return sql.now() + timedelta(seconds=max(wait, tried.retry_after or 0))
+
+
+def send_again(callback: Callback) -> None:
+    """Start the schedule over, for an owner who has mended their server."""
+    Callback.objects.filter(pk=callback.pk).update(due_at=sql.now(), delivered_at=None, tries=0)
+
+
+def send_test_event(*, project: Project, url: str) -> Try:
+    """Call ``url`` once with a made-up message, so that an owner sees their receiver work.
+
+    Raises :class:`Misuse` for a project without a webhook secret, and where too many requests wait outside already.
+    """
+    if not live_webhook_secrets(project):
+        raise Misuse("The project has no webhook secret to sign with.")
+    body = {
+        "id": 0,
+        "channel": "sms",
+        "status": MessageStatus.SUCCESS.value,
+        "error": None,
+        "finished_at": moments.iso(sql.now()),
+    }
+    try:
+        return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body)
+    except Busy as busy:
+        raise Misuse(f"It was not sent. {busy.detail}") from None
+
+
+def _reason(answer: HttpAnswer) -> str:
+    return "redirects are not followed" if 300 <= answer.status < 400 else f"HTTP {answer.status}"
+
+
+def _asked_for(answer: HttpAnswer) -> float | None:
+    return retry_after_seconds(answer, most=MAX_RETRY_AFTER_SECONDS)

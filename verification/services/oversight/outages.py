@@ -1,0 +1,81 @@
+"""Channels over which nothing gets out: their owners are alerted once, and again when it works."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Max, QuerySet
+from django.utils import timezone
+
+from verification.models import Alert, ChannelType, Message
+from verification.models.oversight import OUTAGE
+from verification.services.notices import alerts
+from verification.services.oversight.delivery_state import accepted_messages, lost_messages
+
+OVER = "channel_up"
+WINDOW = timedelta(minutes=3)  # without one message accepted: the life of a code
+LOST_TO_TELL = 3  # messages of the window that no provider took: fewer may be a matter of the recipients
+REMIND_AFTER = timedelta(days=1)
+
+
+def watch() -> None:
+    """Tell the owners whose channels stopped working, and those whose channels work again."""
+    known = set()
+    for alert in Alert.objects.filter(kind=OUTAGE, ended_at=None).order_by("pk"):
+        if not _is_ended(alert):
+            known.add((alert.project_id, alert.key))
+    since = timezone.now() - WINDOW
+    for row in _losing(since):
+        channel = row["project_id"], row["channel"]
+        if channel not in known and not _accepted(*channel, since).exists():
+            _tell(**row)
+
+
+def _losing(since: datetime) -> Any:
+    """The channels that lost messages since then. Whether one was accepted is asked of these few alone."""
+    rows = lost_messages(since).values("project_id", "channel")
+    return rows.annotate(number=Count("pk"), latest=Max("finished_at")).filter(number__gte=LOST_TO_TELL)
+
+
+def _accepted(project: int, channel: str, since: datetime) -> QuerySet[Message]:
+    return accepted_messages(since).filter(project=project, channel=channel)
+
+
+def _tell(*, project_id: int, channel: str, number: int, latest: datetime) -> None:
+    last = Message.objects.filter(project=project_id, channel=channel, finished_at=latest).first()
+    reason = f" The last reason: {last.error}" if last and last.error else ""
+    alerts.raise_alert(
+        project_id=project_id,
+        kind=OUTAGE,
+        key=channel,
+        title=f"{ChannelType(channel).label}: nothing gets out",
+        detail=f"{number:,} messages were lost within {WINDOW.seconds // 60} minutes, and none was accepted.{reason}"
+        " Look at the channel's providers in the panel: mend the one that fails, or add a second one."
+        " You are told when it works again.",
+    )
+
+
+def _is_ended(alert: Alert) -> bool:
+    """End an outage once a message was accepted. One that lasts ends after a day too, and is then told anew."""
+    now = timezone.now()
+    is_over = _accepted(alert.project_id, alert.key, max(alert.created_at, now - WINDOW)).exists()
+    if not is_over and now - alert.created_at < REMIND_AFTER:
+        return False
+    key = f"{alert.key} until {now:%Y-%m-%dT%H:%M:%S}"
+    ended = Alert.objects.filter(pk=alert.pk, ended_at=None).update(ended_at=now, key=key)
+    if ended and is_over:  # else another worker saw it as well
+        _tell_end(alert, key, now)
+    return True
+
+
+def _tell_end(alert: Alert, key: str, now: datetime) -> None:
+    minutes = max(1, round((now - alert.created_at).total_seconds() / 60))
+    alerts.raise_alert(
+        project_id=alert.project_id,
+        kind=OVER,
+        key=key,
+        title=f"{ChannelType(alert.key).label} works again",
+        detail=f"A message was accepted, {minutes:,} minute{'' if minutes == 1 else 's'} after you were told that"
+        " nothing gets out.",
+    )

@@ -1,0 +1,168 @@
+"""API and secret keys: issuing, revoking, and finding out who calls.
+
+A key reads ``ww_api_`` or ``ww_secret_``, then 32 random base62 characters, then six of CRC-32, as GitHub's tokens do:
+a mistyped key is refused without a query, and scanners for leaked secrets know one when they see it.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import string
+import zlib
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from verification.crypto import stored_digest
+from verification.errors import Misuse, Refusal
+from verification.fresh import Remembered
+from verification.models import ApiKey, KeyKind, Project, bounds
+from verification.networks import contain
+from verification.services.projects.callers import Caller, Callers
+from verification.services.records import decisions
+
+log = logging.getLogger(__name__)
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+RANDOM_CHARACTERS = 32  # 190 bits
+CHECKSUM_CHARACTERS = 6
+PREFIXES = {KeyKind.API: "ww_api_", KeyKind.SECRET: "ww_secret_"}
+SHOWN_CHARACTERS = 4  # of the random part, to know a key by
+MAX_LISTED_KEYS = 20_000  # of all projects; beyond it a list of them takes longer to read than it spares
+
+_callers = Callers()
+_live_keys: Remembered[str, frozenset[bytes] | None] = Remembered()
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A new key. ``text`` exists only here: it is shown once and never again."""
+
+    id: int
+    kind: KeyKind
+    text: str
+
+
+@transaction.atomic
+def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
+    """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`Misuse`."""
+    if expires_in is not None and expires_in <= 0:
+        raise Misuse("A key must live for at least a second.")
+    bounds.require_room(
+        project,
+        ApiKey.objects.live().filter(project=project),
+        bounds.MAX_LIVE_KEYS,
+        f"A project has at most {bounds.MAX_LIVE_KEYS} live keys. Revoke one that is not used any more.",
+    )
+    random = "".join(secrets.choice(BASE62) for _ in range(RANDOM_CHARACTERS))
+    text = PREFIXES[kind] + random + _checksum(random)
+    key = ApiKey.objects.create(
+        project=project,
+        kind=kind,
+        prefix=PREFIXES[kind] + random[:SHOWN_CHARACTERS],
+        digest=digest_of(text),
+        created_by=created_by,
+        expires_at=timezone.now() + timedelta(seconds=expires_in) if expires_in else None,
+    )
+    return IssuedKey(key.pk, kind, text)
+
+
+def revoke_key(key_id: int) -> bool:
+    """Revoke a key; every process refuses it within a second. False if it was revoked before or never was."""
+    return bool(ApiKey.objects.filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now()))
+
+
+@transaction.atomic
+def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
+    """A new key of the same kind; the old one goes on for ``overlap``, or to its own end if that comes first.
+
+    Raises :class:`Misuse` for a key that is over, and where the project has too many.
+    """
+    old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
+    now = timezone.now()
+    if old.revoked_at or (old.expires_at and old.expires_at <= now):
+        raise Misuse("This key is over. Issue a new one instead.")
+    new = issue_key(project=old.project, kind=KeyKind(old.kind), expires_in=expires_in, created_by=created_by)
+    end = now + overlap
+    if old.expires_at is None or old.expires_at > end:
+        ApiKey.objects.filter(pk=key_id).update(expires_at=end)
+    return new
+
+
+def authenticate(text: str, *, client_address: str = "", is_held_off: bool = False) -> Caller:
+    """Who holds this key.
+
+    The database is not asked for every unknown key of a caller who ``is_held_off`` for having sent too many: theirs are
+    looked for in a list of all live keys, which is read once in a second at most.
+
+    Raises ``invalid_api_key``: one answer for unknown, expired and revoked keys, and for a secret key from outside its
+    project's networks, so that nobody learns from another place that a stolen key is a good one.
+    """
+    digest = digest_of(text)
+    caller = _callers.remembered(digest)
+    if caller is None:
+        if not is_well_formed(text) or (is_held_off and not _may_be_live(digest)):
+            raise _refusal()
+        caller = _callers.read(digest)
+    if caller is None or (caller.expires_at and caller.expires_at <= timezone.now()):
+        raise _refusal()
+    networks = caller.project.secret_key_networks
+    if caller.kind == KeyKind.SECRET and networks and not contain(networks, client_address):
+        _note_stranger(caller, client_address or "an unknown address")
+        raise _refusal()
+    return caller
+
+
+def digest_of(text: str) -> bytes:
+    """The stored form of a key."""
+    return stored_digest(text, kind="key")
+
+
+def is_well_formed(text: str) -> bool:
+    """Whether prefix, alphabet, length and checksum are those of a key."""
+    for prefix in PREFIXES.values():
+        if text.startswith(prefix):
+            body = text.removeprefix(prefix)
+            random, checksum = body[:RANDOM_CHARACTERS], body[RANDOM_CHARACTERS:]
+            return len(body) == RANDOM_CHARACTERS + CHECKSUM_CHARACTERS and checksum == _checksum(random)
+    return False
+
+
+def _may_be_live(digest: bytes) -> bool:
+    listed = _live_keys.get("all", _list_live_keys)
+    return listed is None or digest in listed
+
+
+def _list_live_keys() -> frozenset[bytes] | None:
+    """The digests of all live keys, or None where they are too many."""
+    digests = ApiKey.objects.live().order_by().values_list("digest", flat=True)[: MAX_LISTED_KEYS + 1]
+    listed = frozenset(bytes(digest) for digest in digests)
+    return listed if len(listed) <= MAX_LISTED_KEYS else None
+
+
+def _note_stranger(caller: Caller, client_address: str) -> None:
+    log.warning(
+        "Secret key %s of project %s was refused: %s is outside of the project's networks.",
+        caller.key_id,
+        caller.project.id,
+        client_address,
+    )
+    figures = {"key": caller.key_id, "networks": " ".join(map(str, caller.project.secret_key_networks))}
+    decisions.note(project_id=caller.project.id, rule="secret_key_network", subject=client_address, figures=figures)
+
+
+def _refusal() -> Refusal:
+    return Refusal("invalid_api_key", "The key is unknown, expired or revoked.")
+
+
+def _checksum(random: str) -> str:
+    number = zlib.crc32(random.encode())
+    digits = ""
+    for _ in range(CHECKSUM_CHARACTERS):
+        number, digit = divmod(number, 62)
+        digits = BASE62[digit] + digits
+    return digits

@@ -1,0 +1,194 @@
+"""Block lists and safe lists. They travel with a project's configuration, so that a look-up asks no database."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import phonenumbers
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.utils import timezone
+
+from verification.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
+from verification.errors import Misuse
+from verification.models import ListEntry, ListKind, ListSubject, Project
+from verification.networks import clean_network, read_address
+
+MAX_ENTRIES = 1_000  # live ones of a project: every process reads them all every second
+SAFE_SUBJECTS = (ListSubject.RECIPIENT, ListSubject.PREFIX, ListSubject.DOMAIN)  # never all of a country or network
+MIN_PREFIX_DIGITS = 1
+MAX_PREFIX_DIGITS = 15  # of E.164
+
+
+class Lists:
+    """A project's live entries and the platform's. ``rows`` are ``[list, subject, value]``."""
+
+    def __init__(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        self.is_empty = True
+        self._block, self._safe = _Matcher(), _Matcher()
+        for kind, subject, value in rows:
+            self.is_empty = False
+            (self._block if kind == ListKind.BLOCK else self._safe).add(subject, value)
+
+    def blocked_by(self, address: Address, client_address: str) -> str | None:
+        """The subject of an entry that blocks this recipient or caller. An entry here wins over any safe one."""
+        return self._block.match(address, client_address)
+
+    def is_safe(self, to: str) -> bool:
+        """Whether neither the traffic guard nor a limit of sends stops this recipient. Wrong codes still count."""
+        return self._safe.match_recipient(to) is not None
+
+
+class _Matcher:
+    """Entries of one list. Prefixes and networks are looked up once for each length that occurs."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, set[str]] = {subject: set() for subject in ListSubject.values}
+        self._prefix_lengths: set[int] = set()
+        self._network_lengths: dict[int, set[int]] = {4: set(), 6: set()}
+
+    def add(self, subject: str, value: str) -> None:
+        self._values[subject].add(value)
+        if subject == ListSubject.PREFIX:
+            self._prefix_lengths.add(len(value))
+        elif subject == ListSubject.CLIENT:
+            network = ipaddress.ip_network(value)
+            self._network_lengths[network.version].add(network.prefixlen)
+
+    def match(self, address: Address, client_address: str) -> str | None:
+        """The subject of an entry that matches, or None."""
+        if found := self.match_recipient(address.text):
+            return found
+        if address.country in self._values[ListSubject.COUNTRY]:
+            return ListSubject.COUNTRY
+        return ListSubject.CLIENT if self._has_client(client_address) else None
+
+    def match_recipient(self, to: str) -> str | None:
+        """The same, of the entries that a canonical address is matched with by itself."""
+        if to in self._values[ListSubject.RECIPIENT]:
+            return ListSubject.RECIPIENT
+        if kind_of(to) is AddressKind.EMAIL:
+            return ListSubject.DOMAIN if self._has_domain(to.rpartition("@")[2]) else None
+        is_listed = any(to[:length] in self._values[ListSubject.PREFIX] for length in self._prefix_lengths)
+        return ListSubject.PREFIX if is_listed else None
+
+    def _has_domain(self, domain: str) -> bool:
+        """A domain's entry holds for what is below it too."""
+        listed = self._values[ListSubject.DOMAIN]
+        if not listed:
+            return False
+        labels = domain.split(".")
+        return any(".".join(labels[start:]) in listed for start in range(len(labels)))
+
+    def _has_client(self, client_address: str) -> bool:
+        listed = self._values[ListSubject.CLIENT]
+        if not listed:
+            return False
+        address = read_address(client_address)
+        if address is None:
+            return False
+        lengths = self._network_lengths[address.version]
+        return any(str(ipaddress.ip_network((address, length), strict=False)) in listed for length in lengths)
+
+
+# --- entries -----------------------------------------------------------------------------------------------------
+
+
+def clean_country(text: str) -> str:
+    """An ISO 3166 region that has phone numbers. Raises :class:`Misuse`."""
+    country = text.strip().upper()
+    if country not in phonenumbers.SUPPORTED_REGIONS:
+        raise Misuse(f"{text!r} is not a country. Write two letters, such as DE.")
+    return country
+
+
+def clean_value(kind: str, subject: str, text: str) -> str:
+    """The one writing in which a value is matched. Raises :class:`Misuse`."""
+    if kind not in ListKind.values:
+        raise Misuse(f"There is no list {kind!r}. Lists: {', '.join(ListKind.values)}.")
+    subjects = ListSubject.values if kind == ListKind.BLOCK else SAFE_SUBJECTS
+    if subject not in subjects:
+        raise Misuse(f"A {kind} list has no entries of the kind {subject!r}, but of {', '.join(subjects)}.")
+    return _CLEANERS[subject](text.strip())
+
+
+def add_entry(
+    *,
+    project: Project | None,
+    kind: str,
+    subject: str,
+    value: str,
+    note: str = "",
+    expires_at: datetime | None = None,
+) -> ListEntry:
+    """Put one entry on a list; without a project, on the platform's. The same entry again is replaced.
+
+    Raises :class:`Misuse`.
+    """
+    value = clean_value(kind, subject, value)
+    if expires_at is not None and expires_at <= timezone.now():
+        raise Misuse("The entry would have expired already.")
+    entry = ListEntry(project=project, kind=kind, subject=subject, value=value, note=note, expires_at=expires_at)
+    with transaction.atomic():
+        if project is not None:
+            Project.objects.select_for_update(no_key=True).get(
+                pk=project.pk
+            )  # so that two do not both take the last place
+        live = ListEntry.objects.filter(models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now()))
+        others = live.filter(project=project).exclude(kind=kind, subject=subject, value=value)
+        if others.count() >= MAX_ENTRIES:
+            raise Misuse(f"The lists of a project hold at most {MAX_ENTRIES:,} entries.")
+        try:
+            entry.full_clean(validate_constraints=False)
+        except ValidationError as error:
+            raise Misuse("; ".join(error.messages)) from None
+        found, _ = ListEntry.objects.update_or_create(
+            project=project,
+            kind=kind,
+            subject=subject,
+            value=value,
+            defaults={"note": note, "expires_at": expires_at},
+        )
+    return found
+
+
+def search_values(term: str) -> set[str]:
+    """The writings in which entries may hold what somebody looks for."""
+    found = {term}
+    for clean in _CLEANERS.values():
+        with contextlib.suppress(Misuse):
+            found.add(clean(term))
+    return found
+
+
+def _clean_recipient(text: str) -> str:
+    try:
+        return parse_test_address(text).text
+    except AddressInvalid as error:
+        raise Misuse(str(error)) from None
+
+
+def _clean_prefix(text: str) -> str:
+    digits = text.removeprefix("+")
+    if not (digits.isascii() and digits.isdigit() and MIN_PREFIX_DIGITS <= len(digits) <= MAX_PREFIX_DIGITS):
+        raise Misuse(f"{text!r} does not begin a phone number. Write it as +4915.")
+    return f"+{digits}"
+
+
+def _clean_domain(text: str) -> str:
+    try:
+        return parse_test_address(f"anybody@{text.removeprefix('@')}").text.rpartition("@")[2]
+    except AddressInvalid:
+        raise Misuse(f"{text!r} is not a mail domain. Write it as example.com.") from None
+
+
+_CLEANERS: dict[str, Callable[[str], str]] = {
+    ListSubject.RECIPIENT: _clean_recipient,
+    ListSubject.PREFIX: _clean_prefix,
+    ListSubject.DOMAIN: _clean_domain,
+    ListSubject.COUNTRY: clean_country,
+    ListSubject.CLIENT: clean_network,
+}

@@ -1,0 +1,259 @@
+"""A project's configuration as the hot path reads it: one snapshot, fresh to within a second in every process."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.templatetags.static import static
+
+from providers import registry
+from verification import sql
+from verification.addresses import AddressKind
+from verification.models import ChallengeMode, ChallengeProvider, ChannelType
+from verification.services.projects.ceilings import NO_CEILINGS, bounded
+from verification.services.projects.lists import Lists
+
+MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
+PUZZLE_PATH = "/session/challenge"
+CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    id: int
+    type: str
+    name: str
+    is_system: bool
+    settings: Mapping[str, Any]  # those that are not secret, of a messenger's; of others none
+
+    @property
+    def is_bot(self) -> bool:
+        return registry.adapter_class(self.type).needs_start
+
+    def link(self, payload: str) -> str:
+        """The deep link that starts this bot. It needs no secret, so an account that cannot be read has one too."""
+        return registry.adapter_class(self.type).link(self.settings, payload)
+
+
+@dataclass(frozen=True)
+class ChannelConfig:
+    """A live channel of a project. ``providers`` are the enabled ones, the project's own before the system's."""
+
+    type: str
+    name: str
+    image_url: str
+    link: str
+    daily_budget: int | None
+    countries: frozenset[str]
+    providers: tuple[ProviderConfig, ...]
+
+    @cached_property
+    def bots(self) -> list[int]:
+        """The ids of its providers that reach only users who have started them."""
+        return [provider.id for provider in self.providers if provider.is_bot]
+
+    @cached_property
+    def is_bot(self) -> bool:
+        """Whether nobody is reached over it without having started a bot."""
+        return len(self.bots) == len(self.providers)
+
+    @cached_property
+    def is_messenger(self) -> bool:
+        """Whether the recipient may have no account there, or have to start a bot first."""
+        return self.type in MESSENGERS
+
+    @cached_property
+    def reach(self) -> dict[str, list[int]]:
+        """Its providers, as the SQL functions ask for those of a messenger."""
+        direct = [provider.id for provider in self.providers if not provider.is_bot]
+        return {"bots": self.bots, "direct": direct}
+
+
+@dataclass(frozen=True, slots=True)
+class GuardConfig:
+    """What the traffic guard compares a send with."""
+
+    mode: str
+    enforces_manual: bool
+    prefix_numbers: int
+    prefix_seconds: int
+    block_seconds: int
+    block_max_seconds: int
+    quiet_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class TestLoginConfig:
+    """A live test login. A session is good for as long as the row has the revision that it was opened by."""
+
+    __test__ = False  # not a test class, whatever its name says
+
+    revision: str
+    sealed_code: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class ChallengeConfig:
+    """How a project asks its callers to prove that they are no bots. ``api_key`` is public."""
+
+    is_always: bool
+    provider: str
+    api_key: str
+    hosts: frozenset[str]
+    min_score: float
+    fails_open: bool
+    sealed_secret: bytes | None = field(repr=False)
+
+
+class ProjectConfig:
+    """One project's row, its usable channels and its live test logins.
+
+    A channel without an enabled provider can send nothing and is not listed.
+    """
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        platform: dict[str, int] = row["platform"] or NO_CEILINGS
+        self.id: int = row["id"]
+        self.is_stopped: bool = row["is_stopped"]  # whether the operator has stopped all sending
+        self.public_id: str = row["public_id"]
+        self.name: str = row["name"]
+        self.site_url: str = row["site_url"]
+        self.origins = frozenset(row["origins"])
+        self.languages: tuple[str, ...] = tuple(row["languages"])
+        self.language: str = row["language"]
+        self.code_length: int = row["code_length"]
+        self.code_digits: bool = row["code_digits"]
+        self.code_letters: bool = row["code_letters"]
+        self.new_code_on_send: bool = row["new_code_on_send"]
+        self.allow_voip: bool = row["allow_voip"]
+        self.send_limits: list[int] = [
+            row["sends_per_10_minutes"],
+            row["sends_per_hour"],
+            bounded(row["sends_per_day"], platform["max_sends_per_day"]),
+        ]
+        # Safe lists are the owner's, the ceiling is not.
+        self._safe_send_limits = [0, 0, platform["max_sends_per_day"]]
+        self.wrong_limits: list[int] = [row["wrong_codes_per_15_minutes"], row["wrong_codes_per_day"]]
+        self.stranger_limits: list[int] = [
+            row["guess_assumed"],
+            row["guess_heavy"],
+            row["guess_subnet_day"],
+            row["guess_subnet_tries"],
+        ]
+        self.creates_per_address = bounded(row["creates_per_address"], platform["max_creates_per_address"])
+        self.requests_per_second = bounded(row["requests_per_second"], platform["max_requests_per_second"])
+        self.server_addresses = frozenset(row["server_addresses"])
+        self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
+        self.countries = frozenset(row["countries"])
+        self.lists = Lists(row["lists"])
+        self.test_logins = {
+            to: TestLoginConfig(revision, _bytes(sealed)) for to, (revision, sealed) in row["test_logins"].items()
+        }
+        self.guard = GuardConfig(
+            mode=row["traffic_guard"],
+            enforces_manual=row["traffic_guard_manual"],
+            prefix_numbers=row["guard_prefix_numbers"],
+            prefix_seconds=row["guard_prefix_minutes"] * 60,
+            block_seconds=row["guard_block_minutes"] * 60,
+            block_max_seconds=row["guard_block_max_minutes"] * 60,
+            quiet_seconds=row["guard_quiet_hours"] * 3600,
+        )
+        self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
+        # The alarms on guessing that run, as {(rule, subject): the moment of their end by the monotonic clock}. The
+        # database says how long they last; this machine's clock may tell another time.
+        loaded_at = time.monotonic()
+        self.alarms: dict[tuple[str, str], float] = {
+            (rule, subject): loaded_at + left for rule, subject, left in row["alarms"]
+        }
+        self.challenge = self._challenge(row)  # None where challenges are off
+        self._default_channels = {
+            AddressKind.PHONE: row["default_phone_channel"],
+            AddressKind.EMAIL: row["default_email_channel"],
+        }
+        self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not
+        self._budget_ceiling = platform["max_daily_budget"]
+        self.channels = {
+            channel.type: channel for channel in (self._channel(item) for item in row["channels"]) if channel.providers
+        }
+        self.budgets = {
+            channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
+        }
+
+    def send_limits_for(self, to: str) -> list[int]:
+        """For those on a safe list only the operator's ceiling."""
+        return self._safe_send_limits if self.lists.is_safe(to) else self.send_limits
+
+    def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:
+        """The channels for this kind of recipient in the project's order."""
+        is_email = kind is AddressKind.EMAIL
+        return [channel for channel in self.channels.values() if (channel.type == ChannelType.EMAIL) == is_email]
+
+    def preferred_channels(self, kind: AddressKind) -> list[ChannelConfig]:
+        """The same, with the project's default for that kind first."""
+        default = self._default_channels[kind]
+        return sorted(self.channels_for(kind), key=lambda channel: channel.type != default)
+
+    def messengers_for(self, kind: AddressKind) -> dict[str, dict[str, list[int]]]:
+        """The messengers for this kind of recipient with their providers, as the SQL functions ask for them."""
+        return {channel.type: channel.reach for channel in self.channels_for(kind) if channel.is_messenger}
+
+    def _challenge(self, row: dict[str, Any]) -> ChallengeConfig | None:
+        mode, provider, secret = row["challenge_mode"], row["challenge_provider"], row["challenge_secret"]
+        if mode == ChallengeMode.OFF:
+            return None
+        puzzles = f"{settings.BASE_URL}{PUZZLE_PATH}?project={self.public_id}"
+        return ChallengeConfig(
+            is_always=mode == ChallengeMode.ALWAYS,
+            provider=provider,
+            api_key=puzzles if provider == ChallengeProvider.ALTCHA else row["challenge_site_key"],
+            hosts=frozenset(row["challenge_hosts"] or (urlsplit(origin).hostname or "" for origin in row["origins"])),
+            min_score=row["challenge_min_score"],
+            fails_open=row["challenge_fails_open"],
+            sealed_secret=secret and _bytes(secret),
+        )
+
+    def _budget(self, own: int | None) -> int | None:
+        """A channel's own budget, or the platform's ceiling where that is lower."""
+        if not self._budget_ceiling:
+            return own
+        return self._budget_ceiling if own is None else min(own, self._budget_ceiling)
+
+    def _channel(self, row: dict[str, Any]) -> ChannelConfig:
+        channel_type = row["type"]
+        return ChannelConfig(
+            type=channel_type,
+            name=row["name"] or str(ChannelType(channel_type).label),
+            image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
+            link=row["link"] or self.site_url or settings.BASE_URL,
+            daily_budget=self._budget(row["effective_budget"]),
+            countries=frozenset(row["countries"]),
+            providers=tuple(
+                ProviderConfig(item["id"], item["type"], item["name"], item["is_system"], item["settings"])
+                for item in row["providers"]
+                if item["type"] in registry.all_types()
+            ),
+        )
+
+
+def _bytes(text: str) -> bytes:
+    """A ``bytea`` as PostgreSQL's JSON has it."""
+    return bytes.fromhex(text.removeprefix("\\x"))
+
+
+def load_project(project_id: int) -> ProjectConfig | None:
+    """An enabled project's configuration as it stands now."""
+    row = sql.call("load_project", project=project_id)
+    return ProjectConfig(row.project) if row else None
+
+
+def load_public_project(public_id: str) -> ProjectConfig | None:
+    """The same, by the id that pages may know."""
+    row = sql.call("load_public_project", public_id=public_id)
+    return ProjectConfig(row.project) if row else None

@@ -1,0 +1,100 @@
+"""Who may be sent to, by what is known before the database is asked: lists, countries, types of number.
+
+Callers hear one answer whichever rule it was; the owner's log says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from verification.addresses import Address, NumberType, country_of, is_reachable, kind_of, mask
+from verification.errors import Refusal, refusal
+from verification.models import ListSubject
+from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
+from verification.services.protection.limits import network_of
+
+STOPPED_RETRY_SECONDS = 60
+RECIPIENT_LIMITS = ("too_many_sends", "session_sends", "too_many_attempts", "channel_timeout", "suppressed")
+NOWHERE = "no country"  # satellite and other networks that belong to none
+
+
+def admitted(
+    project: ProjectConfig, address: Address, channels: list[ChannelConfig], *, client_address: str = ""
+) -> list[ChannelConfig]:
+    """Those of ``channels`` over which this recipient may be sent to, in their order.
+
+    Raises ``recipient_not_allowed``.
+    """
+    if subject := project.lists.blocked_by(address, client_address):
+        raise _not_allowed(project, "block_list", _named(subject, address, client_address), {"entry": subject})
+    reaching = [channel for channel in channels if is_reachable(address, channel.type, allow_voip=project.allow_voip)]
+    if not reaching:
+        figures = {"type": address.number_type.value, "country": address.country or NOWHERE}
+        raise _not_allowed(project, "number_type", mask(address.text), figures)
+    if address.is_phone:
+        reaching = [channel for channel in reaching if _serves_country(project, channel, address.country)]
+        if not reaching:
+            raise _not_allowed(
+                project, "country", address.country or NOWHERE, {"channels": [channel.type for channel in channels]}
+            )
+    return reaching
+
+
+def require_sending(project: ProjectConfig) -> None:
+    """Raises ``service_unavailable`` while the operator has stopped all sending."""
+    if project.is_stopped:
+        found = Refusal("service_unavailable", "Sending is stopped for now.", retry_after=STOPPED_RETRY_SECONDS)
+        found.decision = _decision(project, "kill_switch", "all sending", {})
+        raise found
+
+
+def refused(project: ProjectConfig, outcome: str, retry_after: int | None, *, to: str, channel: str | None) -> Refusal:
+    """The refusal of a send by an SQL function, with what the owner's log gets of it."""
+    found = refusal(outcome, retry_after)
+    if outcome == "over_budget":
+        budget = project.budgets.get(channel or "")
+        found.decision = _decision(project, "daily_budget", channel or "", {"budget": budget})
+    elif outcome == "over_platform_limit":
+        found.decision = _decision(project, "platform_recipient_limit", mask(to), {"retry_after": retry_after})
+    elif outcome in RECIPIENT_LIMITS:
+        found.decision = _decision(project, outcome, mask(to), {"retry_after": retry_after} if retry_after else {})
+    return found
+
+
+def stop_reason(project: ProjectConfig, channel: str, to: str) -> str:
+    """Why a message that is queued must not be sent any more, for its ``error``; empty if it may."""
+    if project.is_stopped:
+        return "Sending is stopped for now."
+    if channel not in project.active_channels:
+        return "The channel is switched off."
+    if project.lists.is_empty and not project.countries:
+        return ""
+    address = Address(to, kind_of(to), country_of(to), NumberType.NONE)
+    is_served = not address.is_phone or not project.countries or address.country in project.countries
+    return "" if is_served and not project.lists.blocked_by(address, "") else "Nothing can be sent to this recipient."
+
+
+def _serves_country(project: ProjectConfig, channel: ChannelConfig, country: str) -> bool:
+    """An empty list allows every country; once there is one, a number of no known country is refused."""
+    return all(not allowed or country in allowed for allowed in (project.countries, channel.countries))
+
+
+def _named(subject: str, address: Address, client_address: str) -> str:
+    match subject:
+        case ListSubject.CLIENT:
+            return network_of(client_address)
+        case ListSubject.COUNTRY:
+            return address.country
+        case _:
+            return mask(address.text)
+
+
+def _not_allowed(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> Refusal:
+    found = Refusal("recipient_not_allowed", "Nothing can be sent to this recipient.")
+    found.decision = _decision(project, rule, subject, figures)
+    return found
+
+
+def _decision(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> dict[str, Any]:
+    return {"project_id": project.id, "rule": rule, "subject": subject, "figures": figures}

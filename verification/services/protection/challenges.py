@@ -1,0 +1,153 @@
+"""Bot protection: who is asked for a challenge, and what their answer is worth.
+
+An answer is judged here, before anything is written or sent, and used up by ``open_session`` and ``send_code`` in the
+transaction that it pays for: so it works once under any parallelism, and a fault of ours before that leaves it good.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, NoReturn
+
+from django.conf import settings
+
+from providers.challenges import altcha
+from providers.challenges.base import Judgement, Site, Verdict
+from providers.challenges.vendors import VENDORS, is_dummy_secret
+from verification import places
+from verification.addresses import Address
+from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
+from verification.errors import Refusal
+from verification.models import ChallengeProvider
+from verification.outside import CHALLENGE_VENDOR, Busy, outside
+from verification.services.gateways.accounts import http_door
+from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
+from verification.services.protection import limits
+from verification.services.protection.suspicion import is_suspected
+
+log = logging.getLogger(__name__)
+
+FAILURES_IN_A_ROW = 3  # of a vendor, after which it is taken to be away; one alone may be a hiccup
+AWAY_SECONDS = 5.0  # for which it is then not asked: each question would hold a thread of ours for three
+
+ANSWER = "challenge answer"  # what the digest of one is labelled with
+
+_failures: dict[tuple[int, str], tuple[int, float]] = {}  # by project and vendor: in a row, and not to be asked until
+
+
+def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
+    """Whether this caller needs a challenge. Counts nothing; ``address`` is None where none is known yet."""
+    challenge = project.challenge
+    return challenge is not None and (challenge.is_always or is_suspected(project, address, client_address))
+
+
+def ask(project: ProjectConfig) -> None:
+    """Raise ``challenge_required`` with what a widget needs, unless the project has challenges off."""
+    if project.challenge is not None:
+        _require(project.challenge)
+
+
+def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_address: str = "") -> bytes | None:
+    """The digest by which a right answer is to be used up; None where none was needed or none could be judged.
+
+    A token that was not asked for is judged too: it frees the session from what others' wrong codes impose. Raises
+    ``challenge_required``, ``challenge_failed``, ``challenge_unavailable`` and, for an address whose answers were wrong
+    too often for a vendor to be asked, ``rate_limited``.
+    """
+    challenge = project.challenge
+    if challenge is None:
+        return None
+    if token is None:
+        if is_asked:
+            _require(challenge)
+        return None
+    if challenge.provider == ChallengeProvider.ALTCHA:
+        solved = altcha.read_answer(token, project=project.public_id, key=puzzle_key())
+        if solved is None:
+            _fail(project, "the answer is wrong, too old or not for this project")
+        return stored_digest(solved.puzzle, kind=ANSWER)
+    limits.require_honest_challenges(project, client_address)
+    judgement = _ask_vendor(project, challenge, token)
+    match judgement.verdict:
+        case Verdict.PASSED:
+            return stored_digest(token, kind=ANSWER)
+        case Verdict.FAILED:
+            limits.count_failed_challenge(project, client_address)
+            _fail(project, judgement.reason)
+    is_let_in = challenge.fails_open or not is_asked
+    level = logging.ERROR if judgement.verdict is Verdict.MISCONFIGURED else logging.WARNING
+    log.log(
+        level,
+        "project %s: %s is %s: %s; the caller is %s.",
+        project.id,
+        challenge.provider,
+        judgement.verdict.value,
+        judgement.reason,
+        "let in unchallenged" if is_let_in else "refused",
+    )
+    if not is_let_in:
+        raise Refusal("challenge_unavailable", "The challenge provider does not answer.")
+    return None
+
+
+def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any], frozenset[str]]:
+    """A puzzle of our own challenge, and the origins that may read it.
+
+    Raises ``rate_limited``, and ``not_found`` where no enabled project with this challenge has the id.
+    """
+    limits.count_puzzle(client_address)
+    project = load_public_project(public_id)
+    if project is None or project.challenge is None or project.challenge.provider != ChallengeProvider.ALTCHA:
+        raise Refusal("not_found", "No project with this id hands out puzzles.")
+    puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_key())
+    return puzzle, project.origins
+
+
+def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) -> Judgement:
+    if challenge.sealed_secret is None:
+        return Judgement(Verdict.MISCONFIGURED, "there is no secret")
+    try:
+        secret = decrypt(challenge.sealed_secret, place=places.challenge_secret(project.public_id))
+    except DecryptionFailed:
+        return Judgement(Verdict.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+    if not settings.IS_EMBEDDED and is_dummy_secret(challenge.provider, secret):
+        return Judgement(Verdict.MISCONFIGURED, "its secret is one for tests, which lets everybody pass")
+    site = Site(challenge.api_key, secret, challenge.hosts, challenge.min_score)
+    return _ask_unless_away((project.id, challenge.provider), site, token)
+
+
+def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgement:
+    """A vendor that is away is asked by one caller at a time, every few seconds, and for the others counts as away."""
+    failures, until = _failures.get(vendor, (0, 0.0))
+    now = time.monotonic()
+    if failures >= FAILURES_IN_A_ROW:
+        if now < until:
+            return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
+        _failures[vendor] = failures, now + AWAY_SECONDS
+    project_id, provider = vendor
+    url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
+    try:
+        with outside(project_id, CHALLENGE_VENDOR):
+            judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
+    except Busy:  # which says nothing of the vendor
+        return Judgement(Verdict.UNAVAILABLE, "too many requests are waiting for an answer already")
+    if judgement.verdict is Verdict.UNAVAILABLE:
+        _failures[vendor] = failures + 1, time.monotonic() + AWAY_SECONDS
+    else:
+        _failures.pop(vendor, None)
+    return judgement
+
+
+def _require(challenge: ChallengeConfig) -> NoReturn:
+    raise Refusal(
+        "challenge_required",
+        "Solve the challenge and send its answer as challenge_token.",
+        provider=challenge.provider,
+        api_key=challenge.api_key,
+    )
+
+
+def _fail(project: ProjectConfig, reason: str) -> NoReturn:
+    log.info("project %s: a challenge was not passed: %s", project.id, reason)
+    raise Refusal("challenge_failed", "The challenge was not passed. Solve a new one.")

@@ -1,0 +1,33 @@
+"""Signs that a secret key is where it must not be."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from django.utils import timezone
+
+from verification.services.notices import alerts
+from verification.services.projects.callers import Caller
+
+ORIGIN_SHOWN_CHARACTERS = 100
+
+_told_of: dict[
+    int, date
+] = {}  # which key on which day, by this process, to spare the database; the alert itself is told once
+
+
+def note_browser(caller: Caller, origin: str) -> None:
+    """Tell the owner, once a day, that a secret key came with an origin: browsers send one, so it is in a page."""
+    today = timezone.now().date()
+    if _told_of.get(caller.key_id) == today:
+        return
+    alerts.raise_alert(
+        project_id=caller.project.id,
+        kind="secret_key_in_browser",
+        key=f"{caller.key_id} {today}",
+        title="A secret key is used in a browser",
+        detail=f"The secret key with the id {caller.key_id} came with the origin {origin[:ORIGIN_SHOWN_CHARACTERS]!r}, "
+        "as browsers send it. Whoever opens that page can read the key. Take it out of the page, where an API key is "
+        "enough, and rotate it. If it is your server that passes the header on, let it leave that out.",
+    )
+    _told_of[caller.key_id] = today

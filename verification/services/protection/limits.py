@@ -1,0 +1,246 @@
+"""The limits per second and per client address: counted in the cache, in each process alone while it is away.
+
+What guards an account or money is not here: that is counted from rows, under the recipient's lock.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import math
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.conf import settings
+from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
+from limits.storage import MemoryStorage, RedisStorage, Storage
+from limits.strategies import FixedWindowRateLimiter
+from redis.exceptions import RedisError
+
+from verification.errors import Refusal
+from verification.networks import read_address
+from verification.services.projects.snapshot import ProjectConfig
+
+log = logging.getLogger(__name__)
+
+ADDRESS_WINDOW_MINUTES = 10
+UNKNOWN_KEYS_PER_MINUTE = 30
+PUZZLES_PER_MINUTE = 300  # ten times the creates an address has before it is asked; thousands may share one
+FAILED_CHALLENGES_PER_MINUTE = 60  # a person fails a few; each costs a call to the vendor, for which a thread waits
+IPV6_SITE_PREFIX = 64  # one subscriber's network
+IPV4_SUBNET_PREFIX = 24  # the least that is routed between providers, and so had by the hundred addresses at once
+IPV6_SUBNET_PREFIX = 48  # what one subscriber may be given (RFC 6177): 65,536 networks for nothing
+WHOLE_PROJECT = "whole project"
+UNKNOWN_NETWORK = "unknown"  # of a caller without an IP address, as behind a Unix socket
+NAMESPACE = "watchword"
+MAX_REMEMBERED = 10_000  # callers that a process keeps in mind as refused
+AWAY_SECONDS = 1.0  # how long the cache is left alone after it did not answer
+
+T = TypeVar("T")
+
+
+def count_request(project: ProjectConfig) -> None:
+    """One session create or manual send of the project. Raises ``rate_limited``."""
+    if project.requests_per_second:
+        item = RateLimitItemPerSecond(project.requests_per_second)
+        detail = "The project's limit of requests in a second is reached."
+        _hit(item, f"project:{project.id}", detail, _limit(project, "requests_per_second", WHOLE_PROJECT))
+
+
+def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
+    """One session create from this address, and one request of the project. Raises ``rate_limited``.
+
+    Over the address's limit, a project with challenges asks for one first: then that refusal is returned instead.
+    """
+    too_many = None
+    if item := _creates(project, client_address):
+        try:
+            _hit(
+                item,
+                _creator(project, client_address),
+                "Too many sessions were created from this client address. If it is your own server's, list it among "
+                "the project's server addresses.",
+                _limit(project, "client_address", network_of(client_address)),
+            )
+        except Refusal as refusal:
+            if project.challenge is None:
+                raise
+            too_many = refusal
+    count_request(project)
+    return too_many
+
+
+def is_over_creates(project: ProjectConfig, client_address: str) -> bool:
+    """Whether the next session create from this address would be one too many. Counts nothing."""
+    item = _creates(project, client_address)
+    return item is not None and _is_used_up(item, _creator(project, client_address))
+
+
+def count_unknown_key(client_address: str) -> None:
+    """One request with an unknown key from this address. Raises ``rate_limited``."""
+    _hit(*_unknown_keys(client_address), "Too many unknown keys came from this client address.")
+
+
+def has_sent_unknown_keys(client_address: str) -> bool:
+    """Whether this process knows the address to be over the limit of unknown keys. Asks nobody."""
+    return bool(_full) and _full.get(_unknown_keys(client_address), 0.0) > time.monotonic()
+
+
+def stranger(project: ProjectConfig, client_address: str) -> str:
+    """The caller's network as in :func:`network_of`; empty where it tells nobody apart."""
+    return "" if _is_exempt(project, client_address) else network_of(client_address)
+
+
+def subnet_of(project: ProjectConfig, client_address: str) -> str:
+    """The caller's surroundings, that guessing is counted by: the /24, for IPv6 the /48; empty as :func:`stranger`."""
+    if _is_exempt(project, client_address):
+        return ""
+    address = read_address(client_address)
+    if address is None:
+        return UNKNOWN_NETWORK
+    prefix = IPV4_SUBNET_PREFIX if address.version == 4 else IPV6_SUBNET_PREFIX
+    return str(ipaddress.ip_network((address, prefix), strict=False))
+
+
+def count_puzzle(client_address: str) -> None:
+    """One puzzle handed out to this address. Raises ``rate_limited``."""
+    if not _is_neighbour(client_address):
+        item = RateLimitItemPerMinute(PUZZLES_PER_MINUTE)
+        _hit(item, f"puzzle:{network_of(client_address)}", "Too many puzzles were asked for from this client address.")
+
+
+def require_honest_challenges(project: ProjectConfig, client_address: str) -> None:
+    """Raises ``rate_limited`` for an address that failed too many challenges. Counts nothing."""
+    if _is_exempt(project, client_address):
+        return
+    item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
+    window = _ask(lambda limiter: limiter.get_window_stats(item, NAMESPACE, _failer(client_address)))
+    if not window.remaining:
+        raise Refusal(
+            "rate_limited",
+            "Too many challenges were failed from this client address.",
+            retry_after=_seconds_until(window.reset_time),
+        )
+
+
+def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
+    if not _is_exempt(project, client_address):
+        item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
+        _ask(lambda limiter: limiter.hit(item, NAMESPACE, _failer(client_address)))
+
+
+def network_of(client_address: str) -> str:
+    """What one caller is counted by: the address, for IPv6 its /64."""
+    address = read_address(client_address)
+    if address is None:
+        return UNKNOWN_NETWORK
+    if address.version == 4:
+        return str(address)
+    return str(ipaddress.ip_network((address, IPV6_SITE_PREFIX), strict=False))
+
+
+def _unknown_keys(client_address: str) -> tuple[RateLimitItem, str]:
+    return RateLimitItemPerMinute(UNKNOWN_KEYS_PER_MINUTE), f"key:{network_of(client_address)}"
+
+
+def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | None:
+    """The limit of session creates that holds for this address, if any."""
+    if not project.creates_per_address or _is_exempt(project, client_address):
+        return None
+    return RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
+
+
+def _creator(project: ProjectConfig, client_address: str) -> str:
+    return f"create:{project.id}:{network_of(client_address)}"
+
+
+def _failer(client_address: str) -> str:
+    return f"challenge:{network_of(client_address)}"
+
+
+def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
+    return str(read_address(client_address)) in project.server_addresses or _is_neighbour(client_address)
+
+
+def _is_neighbour(client_address: str) -> bool:
+    """Loopback and private addresses are a proxy or a neighbour, not a stranger on the internet."""
+    address = read_address(client_address)
+    return address is not None and (address.is_loopback or address.is_private)
+
+
+class _Counter:
+    """One way of counting. ``away_until`` is a moment of the monotonic clock."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.limiter = FixedWindowRateLimiter(storage)
+        self.away_until = 0.0
+
+
+_shared: _Counter | None = None
+_own = _Counter(MemoryStorage())
+
+
+_full: dict[tuple[RateLimitItem, str], float] = {}  # whose window is used up, until when by the monotonic clock
+
+
+def _limit(project: ProjectConfig, rule: str, subject: str) -> dict[str, Any]:
+    """What the owner's log gets of a refusal."""
+    return {"project_id": project.id, "rule": rule, "subject": subject, "figures": {}}
+
+
+def _hit(item: RateLimitItem, who: str, detail: str, decision: dict[str, Any] | None = None) -> None:
+    """Count one. Who has used a window up is refused from memory, so that their flood costs the cache nothing."""
+    now = time.monotonic()
+    left = _full.get((item, who), now) - now
+    if left > 1:
+        wait = math.ceil(left)
+    else:  # waits are rounded up, so in its last second the window may be over
+        wait = _ask(lambda limiter: _wait(limiter, item, who))
+        if wait > 1:
+            if len(_full) >= MAX_REMEMBERED:
+                _full.clear()
+            _full[item, who] = now + wait
+    if wait:
+        found = Refusal("rate_limited", detail, retry_after=wait)
+        found.decision = decision
+        raise found
+
+
+def _is_used_up(item: RateLimitItem, who: str) -> bool:
+    return _ask(lambda limiter: not limiter.test(item, NAMESPACE, who))
+
+
+def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
+    """Ask the shared counter or, while the cache is away, this process's own."""
+    shared = _shared_counter()
+    if time.monotonic() >= shared.away_until:
+        try:
+            return question(shared.limiter)
+        except RedisError:
+            shared.away_until = time.monotonic() + AWAY_SECONDS
+            log.warning("The cache is away; limits per second and address are counted in each process alone.")
+    return question(_own.limiter)
+
+
+def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int:
+    """Count once; 0, or the seconds until the window is over."""
+    if limiter.hit(item, NAMESPACE, who):
+        return 0
+    return _seconds_until(limiter.get_window_stats(item, NAMESPACE, who).reset_time)
+
+
+def _seconds_until(moment: float) -> int:
+    return max(1, math.ceil(moment - time.time()))
+
+
+def _shared_counter() -> _Counter:
+    global _shared
+    if _shared is None:
+        storage = RedisStorage(
+            settings.BROKER_URL,
+            socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
+            socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
+        )
+        _shared = _Counter(storage)
+    return _shared

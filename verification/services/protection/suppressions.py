@@ -1,0 +1,74 @@
+"""Recipients to whom nothing more goes over a channel. What providers tell puts them here; owners take them out."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from providers.base import Consent
+from verification import pseudonyms, sql
+from verification.addresses import AddressInvalid, parse_address
+from verification.models import Message, Provider, Suppression
+
+log = logging.getLogger(__name__)
+
+REASON_MAX_LENGTH = 200
+OPTED_OUT = "The recipient wrote the keyword that ends messages, such as STOP."
+NO_REASON = "The provider reports that nothing more may be sent there."
+
+
+def suppress(*, project_id: int, recipient_id: int, channel: str, reason: str = "") -> None:
+    """Nothing more goes to the recipient over the channel, until the owner lifts it."""
+    Suppression.objects.get_or_create(
+        recipient_id=recipient_id,
+        channel=channel,
+        lifted_at=None,
+        defaults={"project_id": project_id, "reason": (reason or NO_REASON)[:REASON_MAX_LENGTH]},
+    )
+
+
+def lift(suppression: Suppression) -> bool:
+    """Let messages go there again. False if it was lifted before."""
+    return bool(Suppression.objects.filter(pk=suppression.pk, lifted_at=None).update(lifted_at=Now()))
+
+
+def heed(provider: Provider, consent: Consent) -> None:
+    """End or resume messages to who wrote a keyword to the provider's sender, over the provider's channel.
+
+    A provider of a project speaks for that project, and the number is suppressed though it was never sent to. A system
+    provider's sender is shared, and nobody can tell whose messages are meant: all projects are, of those that have sent
+    to the number over it.
+    """
+    try:
+        phone = parse_address(consent.phone).text
+    except AddressInvalid:
+        return
+    projects = [provider.project_id] if provider.project_id is not None else _senders(provider, phone)
+    for project_id in projects:
+        if consent.is_given:
+            _lift_all(project_id, phone, provider.channel)
+        else:
+            _suppress_number(project_id, phone, provider.channel)
+    word = "resumed" if consent.is_given else "ended"
+    log.info("A user %s messages of %s by a keyword, for %s projects.", word, provider.name, len(projects))
+
+
+def _senders(provider: Provider, phone: str) -> list[int]:
+    sent = Message.objects.filter(recipient__address=phone, attempts__provider=provider)
+    return sorted(set(sent.values_list("project_id", flat=True)))
+
+
+@transaction.atomic
+def _suppress_number(project_id: int, phone: str, channel: str) -> None:
+    forgotten = pseudonyms.forgotten(project_id, phone)
+    recipient = sql.call("lock_recipient", project=project_id, address=phone, forgotten=forgotten)
+    suppress(project_id=project_id, recipient_id=recipient.id, channel=channel, reason=OPTED_OUT)
+
+
+def _lift_all(project_id: int, phone: str, channel: str) -> None:
+    """Whatever put the number there: who writes from it has it, and wants messages."""
+    names = (phone, pseudonyms.forgotten(project_id, phone))
+    live = Suppression.objects.filter(recipient__project_id=project_id, channel=channel, lifted_at=None)
+    live.filter(recipient__address__in=names).update(lifted_at=Now())

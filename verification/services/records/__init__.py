@@ -1,0 +1,1 @@
+"""Records of what happened: refusals for owners, changes by people, and the workers that are alive."""

@@ -1,0 +1,85 @@
+"""What users do in bots, from the messenger's call until a worker has acted on it.
+
+The call is answered once the row is written; whatever has to be said in a chat is said by a worker, in threads of its
+own. So a messenger that does not answer holds no request. A worker marks a row when it has acted on it, not before: one
+that dies in between has its rows acted on again, which changes nothing that was done.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from providers.base import BotEvent, BotMessage, BotReachability, BotStarted, ContactShared
+from verification import sql, wake
+from verification.errors import Refusal
+from verification.models import BotUpdate, Provider
+from verification.services.sessions import subscriptions
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 30  # longer than three answers in chats may take; no update is given more
+PER_PROJECT = 2  # updates of one project's bots at a time, in each worker
+MAX_TRIES = 5  # after which an update whose handling fails is given up
+MAX_WAITING = 300  # updates of one bot; its messenger keeps what is refused beyond, and repeats it
+RETRY_SECONDS = 1  # after which it may
+
+_EVENTS = {event.__name__: event for event in (BotMessage, BotReachability, BotStarted, ContactShared)}
+
+
+def store(provider: Provider, events: Sequence[BotEvent], *, key: str) -> None:
+    """Keep what a verified call told of users, and wake a worker. What was told before is not kept again.
+
+    ``key`` is the messenger's own for the call, empty where it has none. Raises ``service_unavailable`` where too many
+    of the bot's updates wait.
+    """
+    key = key[:180] or uuid.uuid4().hex
+    kept = sql.call(
+        "store_updates",
+        provider=provider.pk,
+        max=MAX_WAITING,
+        keys=[f"{key} {number}" if number else key for number in range(len(events))],
+        accounts=[event.account_id for event in events],
+        events=sql.json([{"type": type(event).__name__, **asdict(event)} for event in events]),
+    )
+    if not kept.is_kept:
+        raise Refusal("service_unavailable", "Too many updates of this bot wait.", retry_after=RETRY_SECONDS)
+    wake.wake_bots()
+
+
+def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[Any]:
+    """Take updates that are due, of each project as many as it has places. ``busy`` are the projects of those that
+    this process has under way, each as often as it is one's; 0 stands for the system's bots."""
+    return sql.call_many(
+        "claim_updates", limit=limit, per_project=PER_PROJECT, busy=list(busy), lease_seconds=LEASE_SECONDS
+    )
+
+
+def act(row: Any) -> None:
+    """Act on a claimed update (a row of ``claim_updates``), and mark it. If that fails, it is claimed again later."""
+    claimed = BotUpdate.objects.filter(pk=row.update_id, tries=row.tries, due_at__isnull=False)
+    update = claimed.select_related("provider__project").first()
+    if update is None:
+        return
+    if row.tries > MAX_TRIES:
+        log.error("An update of %s was given up after %s tries.", update.provider.name, MAX_TRIES)
+    else:
+        subscriptions.act_on(update.provider, _read(update.event))
+    claimed.update(due_at=None, event=None, account_id="")
+
+
+def act_on_all() -> int:
+    """Act on everything that is due, one after the other. Returns the number of updates."""
+    acted = 0
+    while claimed := claim_due(limit=1):
+        act(claimed[0])
+        acted += 1
+    return acted
+
+
+def _read(event: Any) -> BotEvent:
+    fields = dict(event)
+    return _EVENTS[fields.pop("type")](**fields)

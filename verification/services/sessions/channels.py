@@ -1,0 +1,90 @@
+"""What a caller is told of a project's channels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from verification.addresses import Address
+from verification.errors import Refusal
+from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
+from verification.services.protection.admission import admitted
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChannel:
+    """A channel as one session sees it. ``timeout`` is the rest of its 60-second block in whole seconds."""
+
+    name: str
+    type: str
+    is_active: bool
+    timeout: int
+    image_url: str
+    link: str
+
+
+def session_channel(
+    channel: ChannelConfig, *, blocks: Mapping[str, int], active: Collection[str], link_payload: str
+) -> SessionChannel:
+    """``blocks`` are the seconds left by channel; ``active`` the messengers that reach the recipient now."""
+    return SessionChannel(
+        name=channel.name,
+        type=channel.type,
+        is_active=not channel.is_messenger or channel.type in active,
+        timeout=blocks.get(channel.type, 0),
+        image_url=channel.image_url,
+        link=bot_link(channel, link_payload) or channel.link,
+    )
+
+
+def session_channels(
+    channels: Iterable[ChannelConfig],
+    *,
+    blocks: Mapping[str, int],
+    active: Collection[str],
+    link_payload: str,
+) -> list[SessionChannel]:
+    return [session_channel(channel, blocks=blocks, active=active, link_payload=link_payload) for channel in channels]
+
+
+def project_channels(project: ProjectConfig) -> list[SessionChannel]:
+    """The project's channels with no session in sight: ``is_active`` says whether one needs no start."""
+    without_start = [channel.type for channel in project.channels.values() if not channel.is_bot]
+    return session_channels(project.channels.values(), blocks={}, active=without_start, link_payload="")
+
+
+def usable_channels(
+    project: ProjectConfig, address: Address, channel_type: str | None, *, is_test: bool, client_address: str = ""
+) -> list[ChannelConfig]:
+    """The channels a code could go to this recipient over, the preferred first; with ``channel_type`` that one alone.
+
+    Raises ``channel_not_available`` where the project has none for this kind of recipient, and
+    ``recipient_not_allowed`` where a list, its country or the type of the number rules them all out.
+    """
+    available = project.preferred_channels(address.kind)
+    if channel_type is not None:
+        available = [channel for channel in available if channel.type == channel_type]
+    if not available:
+        raise _not_available(address, channel_type)
+    if is_test:
+        return available
+    return admitted(project, address, available, client_address=client_address)
+
+
+def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | None = None) -> str:
+    """The deep link that starts a bot of the channel with this payload: that of ``provider_id``, else the first.
+
+    Empty for a channel without a bot.
+    """
+    bots = [provider for provider in channel.providers if provider.is_bot]
+    asked_for = [bot for bot in bots if bot.id == provider_id]
+    return (asked_for or bots)[0].link(link_payload) if bots else ""
+
+
+def _not_available(address: Address, channel_type: str | None) -> Refusal:
+    recipients = "phone numbers" if address.is_phone else "e-mail addresses"
+    if channel_type is None:
+        detail = f"The project has no active channel for {recipients}. Its owner sets one up in the panel."
+    else:
+        detail = f"The project has no active channel {channel_type} for {recipients}. See session/channels."
+    return Refusal("channel_not_available", detail)

@@ -1,0 +1,82 @@
+"""From a right code to a verify token, and from the token to the address it proves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from verification import codes, sql
+from verification.addresses import AddressKind, kind_of
+from verification.crypto import code_digest, guess_digest, stored_digest
+from verification.errors import Refusal, refusal
+from verification.services.projects.snapshot import ProjectConfig
+from verification.services.protection import guard, limits
+
+VERIFY_TOKEN_SECONDS = 60
+
+_CODE = re.compile(r"[0-9A-Za-z]{1,32}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCode:
+    """``verify_token`` is the token's text, of which only a digest is kept."""
+
+    verify_token: str
+    is_test: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedAddress:
+    text: str
+    kind: AddressKind
+    is_test: bool
+
+
+def check_code(*, project: ProjectConfig, session_id: str, code: str, client_address: str) -> CheckedCode:
+    """Spend one attempt and compare. The count is committed before this returns or raises.
+
+    Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, what a session that is not open raises, and
+    ``rate_limited`` for a client network that seems to guess; that spends no attempt.
+    """
+    network = limits.stranger(project, client_address)
+    subnet = limits.subnet_of(project, client_address)
+    guard.require_no_guesser(project, network)
+    token = codes.generate_verify_token()
+    row = sql.call(
+        "spend_attempt",
+        project=project.id,
+        session=session_id,
+        code_digest=_digest_of_guess(code, session_id),
+        token_digest=_digest(token),
+        token_seconds=VERIFY_TOKEN_SECONDS,
+        wrong_limits=project.wrong_limits,
+        stranger_limits=project.stranger_limits,
+        network=network,
+        subnet=subnet,
+        guess=guess_digest(code.strip(" ").upper(), project_id=project.id),
+    )
+    if row.outcome == "verified":
+        return CheckedCode(token, row.is_test)
+    if row.outcome == "invalid_code":
+        raise Refusal("invalid_code", "The code is wrong.", attempts_left=row.attempts_left)
+    if row.outcome == "stranger_refused":
+        raise guard.stranger_refused(project, subnet, row.retry_after, row.figures)
+    raise refusal(row.outcome, row.retry_after)
+
+
+def redeem_verify_token(*, project: ProjectConfig, token: str) -> VerifiedAddress:
+    """Use a token up. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
+    row = sql.call("redeem_token", project=project.id, digest=_digest(token))
+    if row.outcome != "redeemed":
+        raise refusal(row.outcome)
+    return VerifiedAddress(row.address, kind_of(row.address), row.is_test)
+
+
+def _digest(token: str) -> bytes:
+    return stored_digest(token, kind="verify token")
+
+
+def _digest_of_guess(code: str, session_id: str) -> bytes | None:
+    """What to compare, or None for what cannot be a code: only ASCII letters and digits can match."""
+    guess = code.strip(" ")
+    return code_digest(guess.upper(), session_id=session_id) if _CODE.fullmatch(guess) else None

@@ -1,0 +1,63 @@
+"""The code of a session: what it is made of, and drawing one, sealed for the session that it is for."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+
+from verification import codes, places
+from verification.addresses import Address
+from verification.crypto import code_digest, decrypt, encrypt
+from verification.services.projects.snapshot import ProjectConfig
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSettings:
+    length: int
+    digits: bool
+    letters: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCode:
+    """A code bound to the session it was drawn for, as it is stored."""
+
+    session_id: str
+    digest: bytes
+    encrypted: bytes
+    settings: CodeSettings
+    test_login: str | None  # the revision of the test login that it is of
+
+
+def draw_code(project: ProjectConfig, address: Address) -> DrawnCode:
+    session_id = codes.generate_session_id()
+    login = project.test_logins.get(address.text)
+    if login is not None:
+        fixed = decrypt(login.sealed_code, place=places.test_login(project.public_id, address.text))
+        settings = CodeSettings(
+            len(fixed),
+            any(c in string.digits for c in fixed),
+            any(c in string.ascii_uppercase for c in fixed),
+        )
+        return _seal(fixed, session_id, settings, test_login=login.revision)
+    settings = CodeSettings(project.code_length, project.code_digits, project.code_letters)
+    return _seal(_generate(settings), session_id, settings)
+
+
+def draw_again(session_id: str, settings: CodeSettings) -> DrawnCode:
+    """Another code for a session that has one, of the same length and kind."""
+    return _seal(_generate(settings), session_id, settings)
+
+
+def _generate(settings: CodeSettings) -> str:
+    return codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)
+
+
+def _seal(code: str, session_id: str, settings: CodeSettings, *, test_login: str | None = None) -> DrawnCode:
+    return DrawnCode(
+        session_id=session_id,
+        digest=code_digest(code, session_id=session_id),
+        encrypted=encrypt(code, place=places.session_code(session_id)),
+        settings=settings,
+        test_login=test_login,
+    )

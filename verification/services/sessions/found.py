@@ -1,0 +1,65 @@
+"""Sessions that are there, found by their id among those of the caller's project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verification import sql
+from verification.addresses import Address, AddressKind, kind_of, parse_address
+from verification.errors import refusal
+from verification.models import Session
+from verification.services.projects.snapshot import ProjectConfig
+from verification.services.sessions.code import CodeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSession:
+    """A session of the project as it was read. ``state`` is ``open`` or the reason why it is not."""
+
+    id: str
+    recipient_id: int
+    address: str
+    state: str
+    language: str
+    code: CodeSettings
+    is_test: bool
+    link_payload: str
+
+    @property
+    def kind(self) -> AddressKind:
+        return kind_of(self.address)
+
+    @property
+    def to(self) -> Address:
+        """An address that was accepted once is read again, whatever a newer numbering plan says of it."""
+        return parse_address(self.address, test_addresses=(self.address,))
+
+
+def _find(project: ProjectConfig, session_id: str) -> FoundSession:
+    row = sql.call("find_session", project=project.id, session=session_id)
+    if row is None:
+        raise refusal("session_not_found")
+    code = CodeSettings(row.code_length, row.code_digits, row.code_letters)
+    return FoundSession(
+        row.id, row.recipient_id, row.address, row.state, row.language, code, row.is_test, row.link_payload
+    )
+
+
+def find_open(project: ProjectConfig, session_id: str) -> FoundSession:
+    session = _find(project, session_id)
+    if session.state != "open":
+        raise refusal(session.state)
+    return session
+
+
+def find_live(project: ProjectConfig, session_id: str) -> FoundSession:
+    """A session that can be described: open, or locked by wrong codes but not over."""
+    session = _find(project, session_id)
+    if session.state not in ("open", "session_locked"):
+        raise refusal(session.state)
+    return session
+
+
+def note_session_refusal(session_id: str, rule: str) -> None:
+    """Note on a session by which rule its code did not go out. The same rule again writes nothing."""
+    Session.objects.filter(pk=session_id).exclude(refusal=rule).update(refusal=rule)

@@ -1,0 +1,286 @@
+"""Sessions: opening one, sending its code again, describing where it stands. Codes are checked in tokens.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from verification import codes, pseudonyms, sql, wake
+from verification.addresses import Address
+from verification.errors import Refusal
+from verification.services.projects.snapshot import ChallengeConfig, ChannelConfig, ProjectConfig
+from verification.services.protection import challenges, guard, limits
+from verification.services.protection.admission import refused, require_sending
+from verification.services.sessions.channels import (
+    SessionChannel,
+    bot_link,
+    session_channel,
+    session_channels,
+    usable_channels,
+)
+from verification.services.sessions.code import CodeSettings, draw_again, draw_code
+from verification.services.sessions.found import FoundSession, find_live, find_open, note_session_refusal
+from verification.services.texts.rendering import best_language
+
+SESSION_SECONDS = 180
+ATTEMPTS = {4: 3, 6: 5}  # wrong codes that lock a session, by the code's length
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """A session as create tells it. ``sent_to`` is None until the code went somewhere."""
+
+    session_id: str
+    expires_at: datetime
+    sent_to: str | None
+    channels: list[SessionChannel]
+
+
+@dataclass(frozen=True, slots=True)
+class SentCode:
+    session_id: str
+    expires_at: datetime
+    channel: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    language: str
+    project_name: str
+    code: CodeSettings
+    challenge: ChallengeConfig | None
+
+
+def create_session(
+    *,
+    project: ProjectConfig,
+    address: Address,
+    channel_type: str | None,
+    send: bool,
+    accept_language: str,
+    challenge_token: str | None,
+    client_address: str,
+) -> OpenedSession:
+    """The recipient's live session, or a new one; with ``send`` its code goes out unless the block still runs.
+
+    ``challenge_token`` is the caller's answer to a challenge, which works once; test logins are never asked for one.
+
+    Raises ``challenge_required``, ``challenge_failed``, ``challenge_unavailable``, ``channel_not_available``,
+    ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and, for a channel whose budget of the day is
+    spent, ``rate_limited``.
+    """
+    is_test = address.text in project.test_logins
+    is_asked = not is_test and challenges.is_asked(project, address, client_address)
+    too_many = limits.count_create(project, client_address)
+    channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address)
+    if send and not is_test:
+        require_sending(project)
+    passed = None
+    if not is_test:
+        passed = challenges.verify(
+            project, challenge_token, is_asked=is_asked or too_many is not None, client_address=client_address
+        )
+    if too_many and passed is None:
+        raise too_many
+    row = _open(project, address, channel_type, channels, passed, send=send, accept_language=accept_language)
+    if row.outcome == "renew":
+        _renew(project, row)
+        row = _open(project, address, channel_type, channels, None, send=False, accept_language=accept_language)
+    if row.outcome == "too_many_attempts" and not is_test and challenge_token is None:
+        challenges.ask(project)
+    if row.outcome != "opened":
+        raise refused(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
+    if row.message_id is not None:
+        wake.wake(row.message_id)
+    return OpenedSession(
+        session_id=row.session_id,
+        expires_at=row.expires_at,
+        sent_to=row.sent_to,
+        channels=session_channels(
+            project.channels_for(address.kind),
+            blocks=row.blocks,
+            active=row.active,
+            link_payload=row.link_payload,
+        ),
+    )
+
+
+def _open(
+    project: ProjectConfig,
+    address: Address,
+    channel_type: str | None,
+    channels: list[ChannelConfig],
+    passed: bytes | None,
+    *,
+    send: bool,
+    accept_language: str,
+) -> Any:
+    new = draw_code(project, address)
+    return sql.call(
+        "open_session",
+        project=project.id,
+        address=address.text,
+        forgotten=pseudonyms.forgotten(project.id, address.text),
+        session=new.session_id,
+        code_digest=new.digest,
+        code_encrypted=new.encrypted,
+        code_length=new.settings.length,
+        code_digits=new.settings.digits,
+        code_letters=new.settings.letters,
+        attempts_max=ATTEMPTS[new.settings.length],
+        link_payload=codes.generate_link_payload(),
+        lives_seconds=SESSION_SECONDS,
+        language=best_language(accept_language, project.languages),
+        default_language=project.language,
+        test_login=new.test_login,
+        challenge=passed,
+        send=send,
+        type=channel_type,
+        channels=[channel.type for channel in channels],
+        messengers=sql.json(project.messengers_for(address.kind)),
+        message=codes.generate_message_id(),
+        draws_new_code=project.new_code_on_send,
+        send_limits=project.send_limits_for(address.text),
+        wrong_limits=project.wrong_limits,
+        budgets=sql.json(project.budgets),
+        waits=sql.json(project.fallback),
+        guard=guard.case_of(project, address.text, address.country),
+    )
+
+
+def _renew(project: ProjectConfig, row: Any) -> None:
+    """Send a new code of the session, unless another caller did so since."""
+    try:
+        _send(project, find_open(project, row.session_id), project.channels[row.sent_to])
+    except Refusal as refusal:
+        if refusal.problem_code != "channel_timeout":
+            raise
+
+
+def resend_code(
+    *, project: ProjectConfig, session_id: str, channel_type: str, challenge_token: str | None, client_address: str
+) -> SentCode:
+    """Send the session's code over the channel asked for. ``challenge_token`` is as in :func:`create_session`.
+
+    Raises what a session that is not open raises, ``challenge_required``, ``challenge_failed``,
+    ``challenge_unavailable``, ``channel_not_available``, ``recipient_not_allowed``, ``channel_not_active`` (with
+    ``link``), ``too_many_attempts``, ``channel_timeout`` and ``too_many_sends``.
+    """
+    session = find_open(project, session_id)
+    channel = _channel_for(session, project, channel_type, client_address)
+    passed = None
+    if not session.is_test:
+        is_asked = challenges.is_asked(project, session.to, client_address)
+        passed = challenges.verify(project, challenge_token, is_asked=is_asked, client_address=client_address)
+    row = _send(project, session, channel, passed=passed, may_ask=not session.is_test and challenge_token is None)
+    return SentCode(
+        session_id=session.id,
+        expires_at=row.expires_at,
+        channel=session_channel(channel, blocks=row.blocks, active=row.active, link_payload=session.link_payload),
+    )
+
+
+def send_unasked(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
+    """As :func:`resend_code`, of our own accord: there is no caller to be asked for a challenge."""
+    session = find_open(project, session_id)
+    _send(project, session, _channel_for(session, project, channel_type))
+
+
+def _channel_for(
+    session: FoundSession, project: ProjectConfig, channel_type: str, client_address: str = ""
+) -> ChannelConfig:
+    try:
+        usable = usable_channels(
+            project, session.to, channel_type, is_test=session.is_test, client_address=client_address
+        )
+        if not session.is_test:
+            require_sending(project)
+    except Refusal as refusal:
+        if refusal.decision is not None:
+            note_session_refusal(session.id, refusal.decision["rule"])
+        raise
+    return usable[0]
+
+
+def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
+    """The channels as this session sees them. A locked session is described too."""
+    session = find_live(project, session_id)
+    channels = project.channels_for(session.kind)
+    view = sql.call(
+        "view_channels",
+        recipient=session.recipient_id,
+        messengers=sql.json(project.messengers_for(session.kind)),
+    )
+    return session_channels(channels, blocks=view.blocks, active=view.active, link_payload=session.link_payload)
+
+
+def describe_settings(
+    *, project: ProjectConfig, session_id: str | None, accept_language: str, client_address: str
+) -> SessionSettings:
+    """The project's settings, or the actual ones of a session. A locked session is described too.
+
+    A challenge is part of them only where this caller would be asked for one.
+    """
+    if session_id is None:
+        is_asked = challenges.is_asked(project, None, client_address)
+        return SessionSettings(
+            language=best_language(accept_language, project.languages) or project.language,
+            project_name=project.name,
+            code=CodeSettings(project.code_length, project.code_digits, project.code_letters),
+            challenge=project.challenge if is_asked else None,
+        )
+    session = find_live(project, session_id)
+    is_asked = not session.is_test and challenges.is_asked(project, session.to, client_address)
+    return SessionSettings(
+        language=session.language,
+        project_name=project.name,
+        code=session.code,
+        challenge=project.challenge if is_asked else None,
+    )
+
+
+def _send(
+    project: ProjectConfig,
+    session: FoundSession,
+    channel: ChannelConfig,
+    *,
+    passed: bytes | None = None,
+    may_ask: bool = False,
+) -> Any:
+    """Queue the code over ``channel`` and wake a worker, or raise the refusal.
+
+    ``may_ask``: after too many wrong codes the caller is asked for a challenge, which they have not tried to pass.
+    """
+    new = None
+    if project.new_code_on_send and not session.is_test:
+        new = draw_again(session.id, session.code)
+    row = sql.call(
+        "send_code",
+        project=project.id,
+        session=session.id,
+        channel=channel.type,
+        messengers=sql.json(project.messengers_for(session.kind)),
+        message=codes.generate_message_id(),
+        code_digest=new and new.digest,
+        code_encrypted=new and new.encrypted,
+        challenge=passed,
+        send_limits=project.send_limits_for(session.address),
+        wrong_limits=project.wrong_limits,
+        budget=channel.daily_budget,
+        waits=sql.json(project.fallback),
+        guard=guard.case_of(project, session.address),
+    )
+    if row.outcome == "channel_not_active":
+        raise Refusal(
+            "channel_not_active",
+            "The user has to start this messenger's bot first; the code goes out as soon as they do.",
+            link=bot_link(channel, session.link_payload) or channel.link,
+        )
+    if row.outcome == "too_many_attempts" and may_ask:
+        challenges.ask(project)
+    if row.outcome != "queued":
+        raise refused(project, row.outcome, row.retry_after, to=session.address, channel=channel.type)
+    if row.message_id is not None:
+        wake.wake(row.message_id)
+    return row

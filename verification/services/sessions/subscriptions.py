@@ -1,0 +1,183 @@
+"""Who is behind a bot's chat: bound by proof only, never by a link alone.
+
+A user opens the deep link of a session, which carries a one-time payload. That tells us which session they come from,
+not who they are. They prove their number by sharing their own contact, for which the messenger vouches; only then is
+the chat bound to the recipient, and the waiting code goes out.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+from django.utils import timezone
+
+from providers.base import BotEvent, BotMessage, BotReachability, BotStarted, ContactShared
+from providers.errors import ProviderError
+from verification.addresses import AddressInvalid, parse_address
+from verification.errors import Refusal
+from verification.models import ALL_SENDING, BotChat, KillSwitch, Provider, Recipient, Session, Subscription
+from verification.services.gateways.accounts import adapter_of
+from verification.services.projects.snapshot import load_project
+from verification.services.records.decisions import note_refusal
+from verification.services.sessions import sessions
+from verification.services.sessions.bot_texts import bot_text
+
+log = logging.getLogger(__name__)
+
+
+def act_on(provider: Provider, event: BotEvent) -> None:
+    """Act on what a bot's user did. The same event twice does nothing the second time but to repeat what was said.
+
+    Where the bot, its project or its channel is switched off, nothing is bound, sent or said. Who has blocked the bot
+    is noted all the same: the messenger does not tell it again.
+    """
+    if isinstance(event, BotReachability):
+        note_reachability(provider, event)
+        return
+    if _is_stopped(provider):
+        log.info("%s is switched off: what a user did there is left alone.", provider.name)
+        return
+    match event:
+        case BotStarted():
+            start(provider, event)
+        case ContactShared():
+            share_contact(provider, event)
+        case BotMessage():
+            _say(provider, event.account_id, "help", event.language)
+
+
+def note_reachability(provider: Provider, event: BotReachability) -> None:
+    Subscription.objects.filter(provider=provider, account_id=event.account_id).update(is_active=event.is_active)
+
+
+def start(provider: Provider, event: BotStarted) -> None:
+    """The user pressed Start. Someone bound before gets the waiting code at once; others are asked for their number."""
+    session = _session_of_link(provider, event.payload)
+    BotChat.objects.update_or_create(
+        provider=provider,
+        account_id=event.account_id,
+        defaults={"session": session, "language": event.language, "started_at": timezone.now()},
+    )
+    if session is None:
+        _say(provider, event.account_id, "stale" if event.payload else "help", event.language)
+        return
+    bound = Subscription.objects.filter(
+        provider=provider, account_id=event.account_id, recipient_id=session.recipient_id
+    )
+    if bound.update(is_active=True):
+        _send_waiting_code(provider, session)
+    else:
+        _ask_for_contact(provider, event.account_id, event.language)
+
+
+def share_contact(provider: Provider, event: ContactShared) -> None:
+    """The user shared a contact. It binds only when it is their own number and the session's."""
+    chats = BotChat.objects.filter(provider=provider, account_id=event.account_id)
+    chat = chats.select_related("session__project", "session__recipient").first()
+    language = event.language or (chat.language if chat else "")
+    if not event.is_own:
+        _ask_for_contact(provider, event.account_id, language, text="not_own")
+        return
+    session = chat.session if chat else None
+    if session is None or not _is_open(session):
+        _say(provider, event.account_id, "stale", language)
+        return
+    if _canonical(event.phone) != session.recipient.address:
+        _say(provider, event.account_id, "other_number", language)
+        return
+    replaced = bind(provider, session, event.account_id, language)
+    if replaced is None:
+        _say(provider, event.account_id, "stale", language)
+        return
+    for account_id in replaced:
+        _say(provider, account_id, "moved", language)
+    _say(provider, event.account_id, "bound", language)
+    _send_waiting_code(provider, session)
+
+
+@transaction.atomic
+def bind(provider: Provider, session: Session, account_id: str, language: str) -> list[str] | None:
+    """Bind a proved account to the session's recipient. In each project an account has one recipient and a recipient
+    one account; a bot of all projects keeps a number's bindings to one account, so a proof counts for all of them.
+    Returns the accounts that lost the number, who are to be told; None where somebody else was bound by the session's
+    link before."""
+    recipient = Recipient.objects.select_for_update(no_key=True).get(pk=session.recipient_id)
+    bound = Subscription.objects.filter(provider=provider)
+    own = bound.filter(recipient=recipient, account_id=account_id, is_active=True)
+    if not Session.objects.filter(pk=session.pk, is_link_used=False).update(is_link_used=True):
+        return [] if own.exists() else None
+    # One after the other for an account, which may be proving itself for another recipient at the same moment.
+    BotChat.objects.select_for_update(no_key=True).filter(provider=provider, account_id=account_id).first()
+    others = bound.filter(recipient__address=recipient.address).exclude(account_id=account_id)
+    replaced = sorted(set(others.filter(is_active=True).values_list("account_id", flat=True)))
+    # They are no longer of any use: whoever has the old number now is somebody else.
+    others.exclude(recipient=recipient).delete()
+    bound.filter(account_id=account_id).exclude(recipient__address=recipient.address).delete()
+    Subscription.objects.update_or_create(
+        provider=provider,
+        recipient=recipient,
+        defaults={"account_id": account_id, "is_active": True, "bound_at": timezone.now()},
+    )
+    if language and not recipient.language:
+        Recipient.objects.filter(pk=recipient.pk, language="").update(language=language)
+    return replaced
+
+
+def _session_of_link(provider: Provider, payload: str) -> Session | None:
+    """The open session whose link carries this payload, in a project that this provider serves."""
+    if not payload:
+        return None
+    live = Session.objects.filter(link_payload=payload, is_open=True, expires_at__gt=timezone.now())
+    # In no order, for which PostgreSQL would read all sessions of the project; the payload is of one alone.
+    session = next(iter(live.select_related("recipient", "project").order_by()[:1]), None)
+    if session is None or provider.project_id not in (None, session.project_id):
+        return None
+    return session if _is_open(session) else None
+
+
+def _is_open(session: Session) -> bool:
+    """Whether its code may still be used; a system bot also serves projects that are switched off."""
+    is_live = session.is_open and session.expires_at > timezone.now() and session.attempts < session.attempts_max
+    return is_live and session.project.is_enabled
+
+
+def _is_stopped(provider: Provider) -> bool:
+    is_enabled = provider.is_enabled and (provider.project is None or provider.project.is_enabled)
+    return not is_enabled or KillSwitch.objects.filter(subject__in=(ALL_SENDING, provider.channel)).exists()
+
+
+def _canonical(phone: str) -> str:
+    try:
+        return parse_address(phone).text
+    except AddressInvalid:
+        return ""
+
+
+def _send_waiting_code(provider: Provider, session: Session) -> None:
+    """Send the code if it waits for this messenger. Limits hold: then the user is told nothing and asks again."""
+    project = load_project(session.project_id)
+    if project is None or provider.channel not in project.channels:
+        return
+    session.refresh_from_db(fields=("awaited_channel",))
+    if session.awaited_channel != provider.channel:
+        return
+    try:
+        sessions.send_unasked(project=project, session_id=session.pk, channel_type=provider.channel)
+    except Refusal as refusal:
+        note_refusal(refusal)
+        log.info("session of project %s: the waiting code was not sent: %s", project.id, refusal.problem_code)
+
+
+def _ask_for_contact(provider: Provider, account_id: str, language: str, *, text: str = "share") -> None:
+    _say(provider, account_id, text, language, button=bot_text("button", language))
+
+
+def _say(provider: Provider, account_id: str, text: str, language: str, *, button: str = "") -> None:
+    """Say one of our texts in the chat. What cannot be said is logged and no reason to fail."""
+    try:
+        adapter_of(provider).prompt(account_id, bot_text(text, language), contact_button=button)
+    except ProviderError as error:
+        log.warning("%s could not answer in a chat: %s", provider.name, error)
+    except Exception as error:  # unreadable settings, or a fault of the adapter's own, whose text may hold anything
+        log.error("%s could not answer in a chat: %s", provider.name, type(error).__name__)

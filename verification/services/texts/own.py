@@ -1,0 +1,154 @@
+"""Owners' own texts, judged before they are saved: a text that cannot arrive as meant is refused with the reason."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from urllib.parse import urlsplit
+
+from providers.reading import gsm
+from verification.errors import Misuse
+from verification.models import ChannelType, Project, bounds
+from verification.services.texts.rendering import (
+    ANDROID_MAX_BYTES,
+    OwnText,
+    Rendered,
+    Style,
+    fill,
+    for_autofill,
+    render_text,
+)
+
+MAX_CHARACTERS = 480
+MAX_SEGMENTS = 2  # SMS that one message may cost
+VENDOR_WORDED = frozenset({ChannelType.MESSENGER_B})  # the wording there is the platform's, not ours
+PLACEHOLDERS = frozenset({"code", "project", "minutes"})
+SAMPLE_CODES = {(True, False): "471836", (False, True): "KTRMWH", (True, True): "K7R3WH"}  # by digits, letters
+SAMPLE_MINUTES = 3
+
+_ANY_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # as browsers name them, by BCP 47
+_WITH_SCHEME = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*:[/\\]|(?:mailto|tel|sms|data|javascript|intent):(?=\S))\S*", re.IGNORECASE
+)
+# Phones make links of bare names too. There is no list of top-level domains here: two letters after a dot are one.
+_WITHOUT_SCHEME = re.compile(
+    r"(?:\S*@)?((?:[\w-]+[.\uff0e])+(?:xn--[\w-]+|[^\W\d_]{2,})|\d{1,3}(?:\.\d{1,3}){3})(?![\w-])(?::\d+)?(?:[/?#\\@]\S*)?"
+)
+_WRITE = "Put a space after the dot if none is meant, or set the project's site to where it leads."
+_ENDS_A_SENTENCE = ".,;:!?…)]}>\"'»”’"
+_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
+
+
+def clean_language(text: str) -> str:
+    """Raises :class:`Misuse` for what is no name of a language."""
+    if not _LANGUAGE.fullmatch(text):
+        raise Misuse(f"{text!r} is not a language. Write it as en, de or pt-BR.")
+    return text
+
+
+def faults(*, project: Project, channel: str, text: str, subject: str = "") -> list[str]:
+    """One sentence for each thing that is wrong; empty for a text that can be saved."""
+    found = []
+    if channel in VENDOR_WORDED:
+        found.append("This messenger fixes the wording itself; a text of your own is never sent there.")
+    if "{code}" not in text:
+        found.append("The placeholder {code} is missing.")
+    unknown = sorted({name for name in _ANY_PLACEHOLDER.findall(text + subject) if name not in PLACEHOLDERS})
+    if unknown:
+        found.append(f"Unknown placeholders: {', '.join(f'{{{name}}}' for name in unknown)}.")
+    if any(_is_control(character) for character in text + subject):
+        found.append("There are control characters in it.")
+    if "\n" in subject:
+        found.append("A subject is one line.")
+    if len(text) > MAX_CHARACTERS:
+        found.append(f"It has {len(text)} characters; {MAX_CHARACTERS} is the most.")
+    for link in _foreign_links(project, f"{fill(text, _sample(project))}\n{fill(subject, _sample(project))}"):
+        found.append(f"{link} reads as a link, and not as one to the project's site. {_WRITE}")
+    if channel == ChannelType.SMS:
+        found += _sms_faults(project, text)
+    return found
+
+
+def require_room(project: Project) -> None:
+    """Raises :class:`Misuse` where the project has as many texts as it may."""
+    most = bounds.MAX_TEXTS
+    bounds.require_room(
+        project, project.templates.all(), most, f"A project has at most {most} texts. Delete one first."
+    )
+
+
+def judge_name(project: Project) -> None:
+    """Raises :class:`Misuse` for a name that phones would make a link of, as messages carry it."""
+    if links := _foreign_links(project, project.name):
+        raise Misuse(f"{links[0]} reads as a link, and not as one to the project's site. {_WRITE}")
+
+
+def sms_segments(project: Project, text: str) -> int:
+    """In how many SMS the text travels with a typical code and the project's name, its autofill lines included."""
+    return gsm.segments(_typical(project, text))
+
+
+def preview(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> Rendered:
+    """What would arrive, with a sample code. An empty text is answered with ours."""
+    code = SAMPLE_CODES[project.code_digits, project.code_letters][: project.code_length]
+    return render_text(
+        OwnText(subject, text) if text else None,
+        channel=channel,
+        language=language,
+        code=code,
+        project=_style(project),
+        minutes=SAMPLE_MINUTES,
+    )
+
+
+def _sms_faults(project: Project, text: str) -> list[str]:
+    found = []
+    typical = _typical(project, text)
+    segments = gsm.segments(typical)
+    if segments > MAX_SEGMENTS:
+        alphabet = "GSM-7" if gsm.is_gsm7(typical) else "UCS-2, as some character is not in GSM-7"
+        found.append(f"It travels as {segments} SMS ({alphabet}); {MAX_SEGMENTS} is the most.")
+    size = gsm.octets(typical)
+    if project.android_hash and size > ANDROID_MAX_BYTES:
+        found.append(f"With the app's hash it has {size} bytes; Android reads {ANDROID_MAX_BYTES}.")
+    return found
+
+
+def _typical(project: Project, text: str) -> str:
+    values = _sample(project)
+    return for_autofill(fill(text, values), values["code"], _style(project))
+
+
+def _sample(project: Project) -> dict[str, str]:
+    return {"code": "0" * project.code_length, "project": project.name, "minutes": str(SAMPLE_MINUTES)}
+
+
+def _style(project: Project) -> Style:
+    return Style(project.name, project.code_in_subject, project.web_otp_domain, project.android_hash)
+
+
+def _foreign_links(project: Project, text: str) -> list[str]:
+    """What phones and browsers would make a link of, and that may lead elsewhere than to the project's own hosts."""
+    own = {host for host in (_host_of(project.site_url), project.web_otp_domain) if host}
+    links = [(link, _host_of(link)) for link in map(_trimmed, _WITH_SCHEME.findall(text))]
+    bare = _WITHOUT_SCHEME.finditer(_WITH_SCHEME.sub(" ", text))
+    links += [(_trimmed(found.group()), found.group(1).lower()) for found in bare]
+    return [link for link, host in links if host not in own or "@" in link or "\\" in link]
+
+
+def _trimmed(link: str) -> str:
+    return link.rstrip(_ENDS_A_SENTENCE)
+
+
+def _host_of(url: str) -> str:
+    """Empty where a browser might read another one than we do."""
+    try:
+        parts = urlsplit(url)
+        return parts.hostname or "" if parts.scheme in ("http", "https") else ""
+    except ValueError:
+        return ""
+
+
+def _is_control(character: str) -> bool:
+    return character in _BIDI or (unicodedata.category(character) == "Cc" and character != "\n")

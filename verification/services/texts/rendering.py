@@ -1,0 +1,184 @@
+"""The texts that people receive: found by language, filled in one pass, never run as a template."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from django.template.loader import render_to_string
+
+from providers.reading import gsm
+from verification.fresh import Remembered
+from verification.models import ChannelType, MessageTemplate
+
+FALLBACK_LANGUAGE = "en"
+MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read
+ANDROID_MAX_BYTES = 140  # of an SMS that Android hands to an app (developers.google.com, SMS Retriever)
+RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
+
+_PLACEHOLDER = re.compile(r"\{(code|project|minutes)\}")
+_SENTENCE = re.compile(r"[^.。।]+[.。।]?\s*")
+_RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*)(?:\s*;\s*q=([01](?:\.[0-9]{0,3})?))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """``subject`` and ``html`` are for e-mail and empty elsewhere."""
+
+    text: str
+    subject: str = ""
+    html: str = ""
+
+
+def languages() -> tuple[str, ...]:
+    """The languages there are built-in texts in."""
+    return tuple(_texts())
+
+
+def best_language(accept_language: str, offered: Sequence[str]) -> str | None:
+    """The best match of an ``Accept-Language`` header (RFC 9110) among ``offered``, or None.
+
+    Nothing offered means every language there is a text in. ``de-AT`` is served by ``de``.
+    """
+    offered = offered or languages()
+    by_name = {language.lower(): language for language in offered}
+    for wanted in _ranges(accept_language[:MAX_ACCEPT_LANGUAGE]):
+        while wanted:
+            if wanted in by_name:
+                return by_name[wanted]
+            wanted = wanted.rpartition("-")[0]
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What a project adds to its messages."""
+
+    name: str
+    code_in_subject: bool = False
+    web_otp_domain: str = ""
+    android_hash: str = ""
+
+
+def render_message(
+    *, channel: str, language: str, code: str, project_id: int, project: Style, minutes: int
+) -> Rendered:
+    """The message in ``language``, or the nearest there is a text in. ``minutes`` is the rest of the code's life.
+
+    The project's own text for the channel and language goes before ours.
+    """
+    own = own_text(project_id, channel, language)
+    return render_text(own, channel=channel, language=language, code=code, project=project, minutes=minutes)
+
+
+def render_text(
+    own: OwnText | None, *, channel: str, language: str, code: str, project: Style, minutes: int
+) -> Rendered:
+    """As :func:`render_message`, with ``own`` in place of what is stored; None is ours."""
+    texts = texts_for(language)
+    values = {"code": code, "project": project.name, "minutes": str(minutes)}
+    if channel == ChannelType.EMAIL:
+        return _email(own, texts, values, language, code_in_subject=project.code_in_subject)
+    if channel == ChannelType.VOICE:
+        return Rendered(fill(own.text if own else texts["voice"], {**values, "code": ", ".join(code)}))
+    if channel != ChannelType.SMS:
+        return Rendered(fill(own.text if own else texts["sms"], values))
+    return Rendered(for_autofill(fill(own.text, values), code, project) if own else _sms(texts["sms"], values, project))
+
+
+def _email(
+    own: OwnText | None, texts: dict[str, str], values: dict[str, str], language: str, *, code_in_subject: bool
+) -> Rendered:
+    subject = (own and own.subject) or texts["title_with_code" if code_in_subject else "title"]
+    words = {name: fill(texts[name], values) for name in ("title", "validity", "ignore")}
+    text = (
+        fill(own.text, values)
+        if own
+        else f"{words['title']}: {values['code']}\n\n{words['validity']} {words['ignore']}\n"
+    )
+    page = render_to_string(
+        "messages/email.html",
+        {
+            "language": language,
+            "direction": "rtl" if language.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
+            "code": values["code"],
+            "own": text if own else "",
+            **words,
+        },
+    )
+    return Rendered(text, fill(subject, values), page)
+
+
+def _sms(text: str, values: dict[str, str], project: Style) -> str:
+    """Our own text. Where an Android app shall read it, as many of its sentences as leave it short enough."""
+    sentences = _SENTENCE.findall(text)
+    while True:
+        sms = for_autofill(fill("".join(sentences).rstrip(), values), values["code"], project)
+        if not project.android_hash or len(sentences) < 2 or gsm.octets(sms) <= ANDROID_MAX_BYTES:
+            return sms
+        sentences.pop()
+
+
+def for_autofill(text: str, code: str, project: Style) -> str:
+    """The lines by which phones hand a code over by themselves: Android's hash anywhere, and last, as browsers and iOS
+    want it, the domain-bound code."""
+    lines = [text]
+    if project.android_hash:
+        lines.append(project.android_hash)
+    if project.web_otp_domain:
+        lines.append(f"@{project.web_otp_domain} #{code}")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnText:
+    subject: str
+    text: str
+
+
+def own_text(project_id: int, channel: str, language: str) -> OwnText | None:
+    """The project's own text for the channel in the language, or in the one it is a variant of. Fresh to a second."""
+    texts = _own_texts.get(project_id, lambda: _load_own_texts(project_id))
+    return texts.get((channel, language)) or texts.get((channel, language.partition("-")[0]))
+
+
+_own_texts: Remembered[int, dict[tuple[str, str], OwnText]] = Remembered()
+
+
+def _load_own_texts(project_id: int) -> dict[tuple[str, str], OwnText]:
+    rows = MessageTemplate.objects.filter(project_id=project_id)
+    return {(row.channel, row.language): OwnText(row.subject, row.text) for row in rows}
+
+
+def fill(text: str, values: dict[str, str]) -> str:
+    """Replace the known placeholders, each once and in one pass; everything else stays as it is."""
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+
+
+def _ranges(header: str) -> list[str]:
+    """The languages of the header in lower case, the most wanted first."""
+    found: list[tuple[float, str]] = []
+    for part in header.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match and match[1] != "*":
+            weight = float(match[2] or 1)
+            if weight > 0:
+                found.append((weight, match[1].lower()))
+    return [name for _, name in sorted(found, key=lambda item: -item[0])]
+
+
+def texts_for(language: str) -> dict[str, str]:
+    """The built-in texts in the nearest language there is."""
+    everything = _texts()
+    return everything.get(language) or everything.get(language.partition("-")[0]) or everything[FALLBACK_LANGUAGE]
+
+
+@lru_cache(maxsize=1)
+def _texts() -> dict[str, dict[str, str]]:
+    folder = Path(settings.BASE_DIR) / "templates" / "messages"
+    return {path.stem: tomllib.loads(path.read_text()) for path in sorted(folder.glob("*.toml"))}

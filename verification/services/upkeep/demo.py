@@ -1,0 +1,129 @@
+"""The demo of a first start on one's own machine: a project that sends to the terminal, and a user for the admin.
+
+Its keys and the password stand in one file that only its owner reads. The file is written inside the transaction that
+makes the rows, so a start that is killed leaves both, neither, or a file of keys that nobody knows; the next start sees
+which and makes the demo again where it was not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from verification.models import ApiKey, ChannelType, Membership, Project
+from verification.services.gateways.accounts import add_provider
+from verification.services.projects.keys import digest_of
+from verification.services.projects.projects import NewProject, create_project, equip
+
+PROJECT_NAME = "Demo"
+USER_NAME = "admin"
+PASSWORD_BYTES = 12
+PROVIDERS = (("console", "Console", 10), ("inbox", "Inbox", 20))  # type, name, priority
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What the file holds. A part that the operator has revoked, changed or deleted since is empty."""
+
+    project: int
+    api_key: str
+    secret_key: str
+    webhook_secret: str
+    admin_user: str
+    admin_password: str
+
+
+def ensure_demo(path: Path) -> Demo:
+    """The demo that ``path`` tells of; made where there is none. What the operator took away stays away."""
+    demo = _read(path)
+    if demo is None or not _was_made(demo):
+        demo = _make(path)
+    return _still_true(demo)
+
+
+def _read(path: Path) -> Demo | None:
+    try:
+        return Demo(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _was_made(demo: Demo) -> bool:
+    """Whether the rows were ever committed to this database: at least a key or the user is left of them."""
+    has_key = ApiKey.objects.filter(digest=digest_of(demo.api_key)).exists()
+    return has_key or User.objects.filter(username=demo.admin_user).exists()
+
+
+@transaction.atomic
+def _make(path: Path) -> Demo:
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    user = User.objects.filter(username=USER_NAME).first()
+    if user is None:
+        user = User.objects.create_superuser(USER_NAME, password=password)
+    else:
+        password = ""  # somebody's own, or that of a file which is gone
+    new = _make_project(user)
+    demo = Demo(
+        project=new.project.pk,
+        api_key=new.api_key,
+        secret_key=new.secret_key,
+        webhook_secret=new.webhook_secret,
+        admin_user=USER_NAME,
+        admin_password=password,
+    )
+    _write(path, demo)
+    return demo
+
+
+def _make_project(user: User) -> NewProject:
+    """A new project with both providers on every channel; one that is there already only gets further keys."""
+    project = Project.objects.filter(name=PROJECT_NAME).first()
+    if project is not None:
+        Membership.objects.get_or_create(project=project, user=user)
+        return equip(project, by=user)
+    new = create_project(name=PROJECT_NAME, owner=user)
+    for channel in ChannelType.values:
+        for provider_type, name, priority in PROVIDERS:
+            add_provider(
+                project=new.project,
+                channel=channel,
+                provider_type=provider_type,
+                name=name,
+                values={},
+                priority=priority,
+            )
+    return new
+
+
+def _write(path: Path, demo: Demo) -> None:
+    """Whole or not at all, and on the disk before the rows are."""
+    draft = path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    with open(draft, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(json.dumps(asdict(demo), indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def _still_true(demo: Demo) -> Demo:
+    live = {
+        bytes(digest)
+        for digest in ApiKey.objects.live()
+        .filter(project__is_enabled=True, digest__in=[digest_of(demo.api_key), digest_of(demo.secret_key)])
+        .values_list("digest", flat=True)
+    }
+    user = User.objects.filter(username=demo.admin_user, is_active=True).first()
+    return replace(
+        demo,
+        api_key=demo.api_key if digest_of(demo.api_key) in live else "",
+        secret_key=demo.secret_key if digest_of(demo.secret_key) in live else "",
+        admin_user=demo.admin_user if user else "",
+        admin_password=demo.admin_password if user and user.check_password(demo.admin_password) else "",
+    )

@@ -1,0 +1,47 @@
+"""What keeps a process from serving, for probes that ask every process every few seconds."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db.migrations.loader import MigrationLoader
+
+from verification import sql
+from verification.fresh import Remembered
+
+log = logging.getLogger(__name__)
+
+AWAY = "The database is away."
+NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
+
+
+def failing() -> str:
+    """The reason as one sentence, empty where there is none, as of at most a second ago."""
+    return _remembered.get("database", _ask)
+
+
+@lru_cache(maxsize=1)
+def expected_migrations() -> frozenset[tuple[str, str]]:
+    """The last migration of every app, as this version has it. Later ones in the database are a newer version's."""
+    return frozenset(MigrationLoader(None).graph.leaf_nodes())
+
+
+_remembered: Remembered[str, str] = Remembered()
+
+
+def _ask() -> str:
+    try:
+        sql.drop_dead_connection()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT to_regclass('django_migrations') IS NOT NULL")
+            if not cursor.fetchone()[0]:
+                return NOT_MIGRATED
+            cursor.execute("SELECT app, name FROM django_migrations")
+            missing = expected_migrations() - set(cursor.fetchall())
+    except (DatabaseError, InterfaceError) as error:
+        log.error("not ready: the database is away (%s)", sql.reason(error))
+        close_old_connections()
+        return AWAY
+    return NOT_MIGRATED if missing else ""

@@ -1,0 +1,277 @@
+"""How long rows are kept: each project's ``retention_days``. What is live, or may still be asked for, is never touched.
+
+Work is done in small batches, each a transaction of its own, so that no lock is held for long. It waits for nobody's
+lock: rows that somebody holds are left for the next run. What fails keeps nothing else from its turn. The panel's
+figures and ``stats`` are of the last 24 hours, and nothing younger than a day goes, so no figure depends on what was
+removed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.apps import apps
+from django.contrib.sessions.models import Session as PanelSession
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from verification import pseudonyms, sql
+from verification.errors import Misuse
+from verification.models import (
+    Alert,
+    ApiKey,
+    BotChat,
+    BotUpdate,
+    Callback,
+    DailySpend,
+    Decision,
+    DeliveryAttempt,
+    GuardBlock,
+    GuardedSend,
+    IdempotentRequest,
+    ListEntry,
+    Message,
+    Project,
+    Recipient,
+    RetentionMode,
+    Session,
+    SpentForm,
+    Suppression,
+    Upkeep,
+    UsedChallenge,
+    VerifyToken,
+    WrongCode,
+)
+from verification.services.manual.idempotency import KEPT
+from verification.services.records import workers
+from verification.services.sessions.check import VERIFY_TOKEN_SECONDS
+from verification.services.sessions.sessions import SESSION_SECONDS
+
+log = logging.getLogger(__name__)
+
+MIN_DAYS = 1  # the API owes 409 and 410 for a day, and the day's limits are counted from rows
+AUDIT_KEPT = timedelta(days=400)  # a year, and time to look back at it; the database keeps the last 90 days anyway
+# The days of a session count from when nothing of it can be live.
+SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
+FORGOTTEN_FOR = timedelta(days=1)  # how long the day's limits remember somebody who was erased
+FORMS_SPENT = timedelta(days=1)  # longer than a login lasts, and with it any form
+UPDATES_KEPT = timedelta(days=2)  # messengers repeat a call for about a day
+BOT_CHATS = timedelta(days=1)  # those that lead to no session; a user who comes back starts the bot again
+PLATFORM_ENTRIES = timedelta(days=30)  # list entries of no project, after their end
+PANEL_LOG_KEPT = timedelta(days=30)  # it feeds the last steps on the overview; the record is the audit log
+BATCH = 1_000  # rows of one transaction
+PERIOD = timedelta(hours=6)
+RUN = "purge"
+
+
+def purge(*, days: int | None = None) -> dict[str, int]:
+    """Remove, or in projects that say so hash, what is older than each project keeps it, or than ``days``.
+
+    Returns the number of rows by kind. Raises :class:`Misuse`, and the first failure once all the rest is done; such a
+    run does not count as one that was through.
+    """
+    if days is not None and days < MIN_DAYS:
+        raise Misuse(f"Rows are kept for at least {MIN_DAYS} day.")
+    now = timezone.now()
+    started = Upkeep.objects.update_or_create(name=RUN, defaults={"started_at": now})[0]
+    counts: Counter[str] = Counter()
+    failures: list[Exception] = []
+
+    def do(name: str, remove: Callable[[], dict[str, int]]) -> None:
+        try:
+            counts.update(remove())
+        except Exception as error:  # of one project, or one kind of rows
+            failures.append(error)
+            log.error("The purge of %s failed: %s", name, sql.reason(error))
+
+    for project in Project.objects.order_by("pk"):
+        before = now - timedelta(days=days or project.retention_days)
+        do(f"project {project.pk}", partial(_purge_project, project, before))
+    for kind, rows in _of_no_project(now).items():
+        do(kind, partial(_counted, kind, rows))
+    do("audit entries", lambda: {"audit_entries": sql.call("purge_audit", before=now - AUDIT_KEPT).deleted})
+    do("forgotten recipients", lambda: {"forgotten": _end_forgotten(now - FORGOTTEN_FOR)})
+    if failures:
+        raise failures[0]
+    Upkeep.objects.filter(pk=started.pk).update(finished_at=timezone.now())
+    return dict(counts)
+
+
+def claim_run() -> list[tuple[str]]:
+    """The next run, for the one of all workers that takes it first; nothing until it is due."""
+    now = timezone.now()
+    Upkeep.objects.bulk_create([Upkeep(name=RUN, started_at=now - PERIOD)], ignore_conflicts=True)
+    before = last_purge()
+    if not Upkeep.objects.filter(name=RUN, started_at__lte=now - PERIOD).update(started_at=now):
+        return []
+    if is_overdue(before):
+        log.error("Old rows have not been purged since %s; that was due every %s.", before, PERIOD)
+    return [(RUN,)]
+
+
+def last_purge() -> datetime | None:
+    """When the last run was through. None if there was none yet."""
+    return Upkeep.objects.filter(name=RUN).values_list("finished_at", flat=True).first()
+
+
+def is_overdue(finished_at: datetime | None) -> bool:
+    """Whether two periods have passed without a run; a service that never had one is new."""
+    return finished_at is not None and finished_at < timezone.now() - 2 * PERIOD
+
+
+# --- what is old -------------------------------------------------------------------------------------------------
+
+
+def old_messages(before: datetime) -> QuerySet[Message]:
+    """Final, and with no callback that is still on its way."""
+    pending = Callback.objects.filter(message=OuterRef("pk"), due_at__isnull=False)
+    return Message.objects.filter(~Exists(pending), created_at__lt=before, finished_at__isnull=False)
+
+
+def old_sessions(before: datetime) -> QuerySet[Session]:
+    """With tokens that are over for as long, and no message that is kept."""
+    kept = Message.objects.filter(session=OuterRef("pk")).exclude(pk__in=old_messages(before).values("pk"))
+    return Session.objects.filter(~Exists(kept), created_at__lt=before - SESSION_AND_TOKEN)
+
+
+def _empty_recipients(before: datetime) -> QuerySet[Recipient]:
+    """Those of whom nothing is left: no session, no message, no bot that they started, nothing they opted out of."""
+    return Recipient.objects.filter(
+        ~Exists(Session.objects.filter(recipient=OuterRef("pk"))),
+        ~Exists(Message.objects.filter(recipient=OuterRef("pk"))),
+        ~Exists(Suppression.objects.filter(recipient=OuterRef("pk"), lifted_at=None)),
+        created_at__lt=before,
+        forgotten_at=None,
+        subscriptions=None,
+    )
+
+
+def _of_no_project(now: datetime) -> dict[str, QuerySet[Any]]:
+    return {
+        "idempotent_requests": IdempotentRequest.objects.filter(created_at__lt=now - KEPT),
+        "used_challenges": UsedChallenge.objects.filter(expires_at__lt=now),
+        "bot_updates": BotUpdate.objects.filter(received_at__lt=now - UPDATES_KEPT),
+        "bot_chats": BotChat.objects.filter(session=None, started_at__lt=now - BOT_CHATS),
+        "list_entries": ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES),
+        "spent_forms": SpentForm.objects.filter(spent_at__lt=now - FORMS_SPENT),
+        "panel_log": apps.get_model("admin", "LogEntry").objects.filter(action_time__lt=now - PANEL_LOG_KEPT),
+        "panel_sessions": PanelSession.objects.filter(expire_date__lt=now),
+        "workers": workers.gone(),
+    }
+
+
+def _counted(kind: str, rows: QuerySet[Any]) -> dict[str, int]:
+    return {kind: _delete(rows)}
+
+
+def _purge_project(project: Project, before: datetime) -> dict[str, int]:
+    counts = {"messages": 0, "sessions": 0, "hashed": 0}
+    if project.retention_mode == RetentionMode.HASH:
+        counts["hashed"] = _hash_old_rows(project, before)
+    else:
+        counts["messages"] = _delete(old_messages(before).filter(project=project))
+        counts["sessions"] = _delete(old_sessions(before).filter(project=project))
+    return {
+        **counts,
+        "recipients": _delete(_empty_recipients(before).filter(project=project)),
+        "guard_blocks": _delete(GuardBlock.objects.filter(project=project, until__lt=before)),
+        "decisions": _delete(Decision.objects.filter(project=project, last_at__lt=before)),
+        "alerts": _delete(Alert.objects.filter(project=project, created_at__lt=before)),
+        "keys": _delete(ApiKey.objects.ended_before(before).filter(project=project)),
+        "list_entries": _delete(ListEntry.objects.filter(project=project, expires_at__lt=before)),
+        "daily_spends": _delete(DailySpend.objects.filter(project=project, day__lt=before.date())),
+    }
+
+
+# --- how it goes -------------------------------------------------------------------------------------------------
+
+
+def _delete(rows: QuerySet[Any]) -> int:
+    """Delete in batches. Counts the rows themselves, not what goes with them.
+
+    Each batch is locked and looked at again before it goes, as whoever held a lock may have changed the row, or given
+    the recipient a session. Rows that somebody holds are left for the next run.
+    """
+    total = 0
+    for keys in _batches(rows):
+        with transaction.atomic():
+            own = rows.model._default_manager.filter(pk__in=keys)
+            keys = list(own.select_for_update(skip_locked=True).values_list("pk", flat=True))
+            keys = list(rows.filter(pk__in=keys).values_list("pk", flat=True))
+            rows.model._default_manager.filter(pk__in=keys).delete()
+        total += len(keys)
+    return total
+
+
+def _batches(rows: QuerySet[Any]) -> Iterator[list[Any]]:
+    """The keys of ``rows``, each once, whatever is done to the rows meanwhile."""
+    ordered = rows.order_by("pk").values_list("pk", flat=True)
+    batch = list(ordered[:BATCH])
+    while batch:
+        yield batch
+        batch = list(ordered.filter(pk__gt=batch[-1])[:BATCH])
+
+
+def _hash_old_rows(project: Project, before: datetime) -> int:
+    """Move old rows from their recipients to the recipients' hashes. Returns how many recipients that were."""
+    has_old_rows = Q(Exists(old_messages(before).filter(recipient=OuterRef("pk")))) | Q(
+        Exists(old_sessions(before).filter(recipient=OuterRef("pk")))
+    )
+    plain = Recipient.objects.filter(has_old_rows, project=project, forgotten_at=None, created_at__lt=before)
+    total = 0
+    for keys in _batches(plain.exclude(address__startswith=pseudonyms.HASHED)):
+        for key in keys:
+            total += _hash_rows_of(key, before)
+    return total
+
+
+@transaction.atomic
+def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
+    recipient = Recipient.objects.filter(pk=recipient_id).first()
+    if recipient is None:
+        return False
+    name = pseudonyms.hashed(recipient.project_id, recipient.address)
+    twin, _ = Recipient.objects.get_or_create(project_id=recipient.project_id, address=name)
+    both = Recipient.objects.filter(pk__in=(recipient.pk, twin.pk), address__in=(recipient.address, name))
+    if len(both.select_for_update(skip_locked=True).order_by("pk")) < 2:  # somebody has it in hand, or has erased it
+        return False
+    old = old_messages(before).filter(recipient=recipient).order_by("pk")
+    messages = list(old.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
+    sessions = list(old_sessions(before).filter(recipient=recipient).values_list("pk", flat=True))
+    strip(messages, sessions)
+    # Sessions were never closed where nobody came back; of a recipient at most one may stand open.
+    Session.objects.filter(pk__in=sessions).update(recipient=twin, is_open=False)
+    Message.objects.filter(pk__in=messages).update(recipient=twin)
+    return True
+
+
+def strip(messages: list[int], sessions: list[str]) -> None:
+    """Take from rows what names a person in other words: vendors' ids (WhatsApp's hold the number), callers' URLs,
+    beginnings of numbers, tokens, answers kept for a repetition."""
+    Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="")
+    DeliveryAttempt.objects.filter(message__in=messages).update(provider_message_id=None, provider_status="", error="")
+    Callback.objects.filter(message__in=messages).delete()
+    IdempotentRequest.objects.filter(message__in=messages).delete()
+    GuardedSend.objects.filter(message__in=messages).delete()
+    VerifyToken.objects.filter(session__in=sessions).delete()
+    WrongCode.objects.filter(session__in=sessions, created_at__lt=timezone.now() - FORGOTTEN_FOR).delete()
+
+
+def _end_forgotten(before: datetime) -> int:
+    """Once the day is over, remove what was kept of the forgotten for its limits; an opt-out stays, as a hash."""
+    rows = Recipient.objects.filter(forgotten_at__lt=before)
+    _delete(Message.objects.filter(recipient__in=rows))
+    _delete(Session.objects.filter(recipient__in=rows))
+    return _delete(
+        rows.filter(
+            ~Exists(Suppression.objects.filter(recipient=OuterRef("pk"), lifted_at=None)),
+            ~Exists(Session.objects.filter(recipient=OuterRef("pk"))),
+            ~Exists(Message.objects.filter(recipient=OuterRef("pk"))),
+        )
+    )

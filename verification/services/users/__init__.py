@@ -1,0 +1,1 @@
+"""The people who log in to the panel."""
