@@ -11,12 +11,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GROUND = {"addresses", "codes", "crypto", "errors", "moments", "places"}
+GROUND = {"addresses", "codes", "crypto", "errors", "moments", "networks", "places", "pseudonyms"}
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside"}
+SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside", "fresh", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
+    "networks": {"errors"},
+    "pseudonyms": {"crypto"},
+    "fresh": set(),
+    "wake": {"broker", "tasks"},
     "models": GROUND,
     "sql": set(),
     "providers": set(),
@@ -28,17 +32,32 @@ MAY_IMPORT = {
     "client": set(),
     "api": SERVICES | {"client"},
     "panel": SERVICES | {"client"},
-    "admin": SERVICES | {"client", "panel"},
-    "commands": SERVICES,
+    "admin": {"panel"},
+    "commands": SERVICES | {"processes"},
     "checks": {"providers", "client"},
     "apps": {"checks", "models", "sql"},
-    "config": SERVICES | {"api", "admin", "tasks", "commands"},
+    "config": SERVICES | {"api", "admin", "tasks", "commands", "processes"},
+    "processes": SERVICES | {"config", "api"},
     "manage": {"config"},
 }
 
+PACKAGES = (  # of the services: each may use those before it
+    "records",
+    "texts",
+    "projects",
+    "gateways",
+    "notices",
+    "protection",
+    "sessions",
+    "manual",
+    "delivery",
+    "oversight",
+    "upkeep",
+    "users",
+)
+
 ALLOWED = {  # each says in a comment why it is there
     ("verification/management/commands/worker.py", "worker"),  # the command that is the worker's process
-    ("verification/management/commands/up.py", "config"),  # catches what the embedded servers raise
 }
 
 
@@ -53,6 +72,8 @@ def rooms():
 
 def room_of(parts):
     """The room of a module by its name's parts, or None for what is not ours."""
+    if tuple(parts[:2]) == ("config", "processes"):
+        return "processes"
     if parts[0] in ("config", "providers"):
         return parts[0]
     if parts[0] != "verification" or len(parts) < 2:
@@ -90,6 +111,27 @@ def test_no_arrow_points_the_wrong_way():
         f"{path} imports {to}"
         for path, room, to in arrows()
         if to not in MAY_IMPORT[room] and (path, to) not in ALLOWED
+    ]
+    assert wrong == []
+
+
+def package_of(module):
+    """The package of services that a module stands in, or None."""
+    return module.split(".")[2] if module.startswith("verification.services.") else None
+
+
+def test_every_package_of_services_is_in_the_picture():
+    folders = {path.name for path in (ROOT / "verification" / "services").iterdir() if (path / "__init__.py").exists()}
+    assert folders == set(PACKAGES)
+
+
+def test_a_package_of_services_uses_only_those_before_it():
+    files = {path: package_of(".".join(path.relative_to(ROOT).parts)) for path, room in rooms() if room == "services"}
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path, package in files.items()
+        for module in imported(path)
+        if package in PACKAGES and package_of(module) in PACKAGES[PACKAGES.index(package) + 1 :]
     ]
     assert wrong == []
 

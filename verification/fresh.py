@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from verification.services.projects.snapshot import CACHE_SECONDS
-
+CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
 KEPT_SECONDS = 60.0  # that a value nobody asks for is held, in memory alone
 MAX_AGE_SECONDS = 1.0  # that a value may have where another thread is just renewing it
 

@@ -18,8 +18,8 @@ from django.urls import ResolverMatch, resolve
 from django.utils.cache import patch_vary_headers
 
 from verification.api import exceptions, probes
+from verification.fresh import CACHE_SECONDS
 from verification.models import Project
-from verification.services.projects.snapshot import CACHE_SECONDS
 
 ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
 EXPOSED_HEADERS = "Retry-After, X-Request-Id"

@@ -11,8 +11,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from verification import sql
+from verification.fresh import CACHE_SECONDS
 from verification.models import ApiKey
-from verification.services.projects.snapshot import CACHE_SECONDS, ProjectConfig
+from verification.services.projects.snapshot import ProjectConfig
 
 KEPT_SECONDS = 60.0  # from the last reading; what nobody uses is dropped then, so that it holds no memory
 MAX_KEYS = 10_000  # that are remembered at once, a few hundred bytes each

@@ -22,7 +22,6 @@ from verification.services.projects.lists import Lists
 
 MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
 PUZZLE_PATH = "/session/challenge"
-CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
 
 
 @dataclass(frozen=True, slots=True)
