@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "apps": {"checks", "models", "sql"},
     "config": SERVICES | {"api", "admin", "tasks", "commands", "processes"},
     "processes": SERVICES | {"config", "api"},
-    "manage": {"config"},
+    "manage": {"config", "processes"},
 }
 
 PACKAGES = (  # of the services: each may use those before it
