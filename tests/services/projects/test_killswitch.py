@@ -131,6 +131,14 @@ def test_the_command_stops_shows_and_resumes(db):
         run("killswitch", "resume", "sms")
 
 
+def test_every_stop_is_on_record_with_its_reason(project):
+    names = ("all", "sms", "country:DE", f"project:{project.id}", f"provider:{Provider.objects.first().pk}")
+    for name in names:
+        kill_switch.stop(name, reason=f"Because of {name}.")
+    told = " ".join(f"{entry.action} {entry.changes}" for entry in AuditEntry.objects.all())
+    assert [name for name in names if f"Because of {name}." not in told] == []
+
+
 # --- ceilings ----------------------------------------------------------------------------------------------------
 
 
