@@ -61,6 +61,9 @@ class Session(models.Model):
                 fields=("recipient",),
                 condition=Q(is_open=True),
             ),
+            # Unique, so that PostgreSQL knows without statistics that it leads to one row; and without `is_open`, so
+            # that no other index of open sessions looks as good.
+            models.UniqueConstraint(name="session_of_link", fields=("link_payload",), condition=~Q(link_payload="")),
             models.CheckConstraint(name="session_attempts", condition=Q(attempts__lte=F("attempts_max"))),
             models.CheckConstraint(name="session_expires_later", condition=Q(expires_at__gt=F("created_at"))),
             models.CheckConstraint(
@@ -70,7 +73,6 @@ class Session(models.Model):
         )
         indexes = (
             models.Index(name="session_of_project", fields=("project", "-created_at")),
-            models.Index(name="session_of_link", fields=("link_payload",), condition=Q(is_open=True)),
             models.Index(name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_digest__isnull=False)),
         )
 
