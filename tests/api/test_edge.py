@@ -3,9 +3,9 @@
 import io
 
 import pytest
+from django.conf import settings
 
 from verification.api.edge import UNREADABLE_CONTENT_TYPE, edge
-from verification.api.parsing import MAX_BODY_BYTES
 
 
 def passed_on(**environ):
@@ -36,7 +36,8 @@ def test_a_chunked_body_gets_a_length():
 
 
 def test_of_a_chunked_body_no_more_is_read_than_shows_that_it_is_too_large():
-    stream = io.BytesIO(b"x" * 10 * MAX_BODY_BYTES)
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    stream = io.BytesIO(b"x" * 10 * most)
     seen = passed_on(**{"HTTP_TRANSFER_ENCODING": "Chunked", "wsgi.input": stream})
-    assert seen["CONTENT_LENGTH"] == str(MAX_BODY_BYTES + 1)
-    assert stream.tell() < 2 * MAX_BODY_BYTES
+    assert seen["CONTENT_LENGTH"] == str(most + 1)
+    assert stream.tell() < 2 * most

@@ -66,9 +66,22 @@ def delivered_once(shop, recipients):
     return all(len(shop.sent_to(to)) == 1 for to in recipients)
 
 
+END_ALL = (
+    "UPDATE verification_message SET status = 'failed', finished_at = clock_timestamp(), code_encrypted = NULL"
+    " WHERE status IN ('queued', 'sending') RETURNING id"
+)
+
+
+def start_alone(service):
+    """A worker that has not delivered for anybody yet, and to which no other test has left a message."""
+    for name in set(service.processes) - {"web"}:
+        service.kill(name)
+    service.query(END_ALL)
+    service.start_worker(threads=THREADS)
+
+
 def test_a_single_project_has_all_threads(service, slow_shop, turnstile):
-    service.kill("worker0")
-    service.start_worker(threads=THREADS)  # one that has not delivered for anybody yet
+    start_alone(service)
     recipients = send_many(slow_shop)
     wait_until(lambda: turnstile.waiting == THREADS + SWEEP_THREADS, "every thread is at it")
     turnstile.opened.set()

@@ -139,7 +139,7 @@ def test_the_history_tells_what_no_form_did(panel):
     assert not stranger.context["cl"].result_list
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [model for model in MODELS if model is not Project])  # which takes its name
 def test_deleting_is_for_those_whom_the_class_allows(panel, model):
     row, deleters = panel.rows[model], admin.site._registry[model].deleters
     address = url(model, "delete", row.pk)

@@ -168,6 +168,16 @@ def test_deleting_a_project_takes_its_name_and_no_row_of_its_traffic(panel):
     assert Message.objects.filter(project=panel.project).exists()
 
 
+def test_only_the_operator_deletes_a_project(panel):
+    page, named = reverse("admin:verification_project_delete", args=(panel.project.pk,)), {"name": "Ours"}
+    answers = {who: panel.as_(who).post(page, named) for who in ("anonymous", "stranger", "owner")}
+    assert answers["anonymous"].url.split("?")[0] == reverse("admin:login")
+    assert answers["stranger"].status_code == 404
+    assert answers["owner"].status_code == 403
+    panel.project.refresh_from_db()
+    assert panel.project.is_enabled and panel.project.deleted_at is None
+
+
 def test_a_project_that_is_being_deleted_is_shown_to_nobody(panel):
     deletion.mark(panel.project, typed_name="Ours")
     for who in ("root", "owner"):
