@@ -198,7 +198,7 @@ def test_the_overview_says_what_keeps_codes_from_going_out(panel):
         )
     KillSwitch.objects.get_or_create(subject="voice", defaults={"reason": "Fraud"})
     state = panel.as_("owner").get(reverse("admin:index")).context["state"]
-    shown = [f"{trouble.text} {trouble.detail}" for trouble in state.lines]
+    shown = [f"{problem.text} {problem.detail}" for problem in state.lines]
     assert any("stopped Voice call" in line for line in shown)
     assert any("budget of SMS in Ours is used up" in line for line in shown)
     assert any("Ours is down" in line for line in shown)

@@ -54,7 +54,7 @@ def channel_icon(value: str) -> str:
     return static(f"verification/channels/{value}.svg")
 
 
-def code(text: object) -> SafeString:
+def monospace(text: object) -> SafeString:
     """Something to be read letter by letter: a number, an id, the beginning of a key."""
     return format_html('<span class="ww-code">{}</span>', text) if text else SafeString("–")
 
@@ -64,7 +64,7 @@ def country(text: str) -> SafeString:
     return format_html('<span class="ww-nowrap" data-country="{}">{}</span>', text, text)
 
 
-def short(text: str | None, length: int = 60) -> SafeString:
+def shortened(text: str | None, length: int = 60) -> SafeString:
     """The beginning, and the whole when the pointer rests on it."""
     if not text:
         return SafeString("–")
@@ -91,7 +91,7 @@ def ago(moment: datetime) -> str:
     return when(moment)
 
 
-def recent(moment: datetime | None) -> SafeString:
+def how_long_ago(moment: datetime | None) -> SafeString:
     """How long ago, and the exact time when the pointer rests on it."""
     if moment is None:
         return SafeString("–")

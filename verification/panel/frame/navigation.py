@@ -55,7 +55,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     return groups
 
 
-def title_of(link: str, *, default: str) -> str:
+def menu_title(link: str, *, default: str) -> str:
     """What the menu calls the page at this address, so that crumbs and titles say the same."""
     for title, _, name in (*_NOW, *_TRAFFIC, *_INBOX, *_PROTECTION, *_SET_UP, *_OPERATION):
         if reverse(name) == link:

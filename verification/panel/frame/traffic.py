@@ -16,8 +16,9 @@ from django.utils import timezone
 from verification.addresses import AddressInvalid, mask, parse_test_address
 from verification.models import Recipient
 from verification.panel.frame import display
+from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import NewestList
-from verification.panel.frame.scoping import ScopedAdmin, own_project_ids
+from verification.panel.frame.scoping import own_project_ids
 
 SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
@@ -74,15 +75,15 @@ class TrafficAdmin(ScopedAdmin):
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, row: Any) -> str:
-        return display.recent(row.created_at)
+        return display.how_long_ago(row.created_at)
 
     @admin.display(description="Recipient")
     def masked(self, row: Any) -> str:
-        return display.code(mask(row.recipient.address))
+        return display.monospace(mask(row.recipient.address))
 
     @admin.display(description="Recipient")
     def recipient_link(self, row: Any) -> str:
-        return display.page_link(display.code(mask(row.recipient.address)), row.recipient)
+        return display.page_link(display.monospace(mask(row.recipient.address)), row.recipient)
 
 
 class NewestFirstAdmin(TrafficAdmin):

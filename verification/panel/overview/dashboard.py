@@ -26,9 +26,9 @@ from verification.models import (
 )
 from verification.panel.frame.display import ago, channel_icon, country
 from verification.panel.frame.scoping import own_projects
-from verification.panel.overview.problems import budgets_of, troubles_of
+from verification.panel.overview.problems import budgets_of, problems_of
 from verification.panel.overview.state_line import state_line
-from verification.panel.pages.decisions import title_of
+from verification.panel.pages.decisions import title_of_rule
 from verification.services.notices.alerts import unread_count
 from verification.services.oversight import delivery_state, figures
 from verification.services.protection import guard
@@ -96,7 +96,7 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "title": "Overview",
         "state": state_line(
             _in_time(lambda: delivery_state.state_of(projects)),
-            troubles_of(request, projects, budgets),
+            problems_of(request, projects, budgets),
             is_new=not steps[-1].is_done,
         ),
         "budgets": budgets[:BUDGETS_SHOWN],
@@ -176,7 +176,9 @@ def _count(projects: Any) -> dict[str, Any]:
         "rate": counted.percent,
         "messages": counted.number(),
         "delivered": counted.number(MessageStatus.SUCCESS),
-        "refusals": [{"rule": rule, "title": title_of(rule), "times": times} for rule, times in refusals[:RULES_SHOWN]],
+        "refusals": [
+            {"rule": rule, "title": title_of_rule(rule), "times": times} for rule, times in refusals[:RULES_SHOWN]
+        ],
         "refused": sum(times for _, times in refusals),
         "failed": counted.lost,
         "rows": [row for row in (_row(channel, counted) for channel in ChannelType.values) if row.total],

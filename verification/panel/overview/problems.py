@@ -18,7 +18,7 @@ SHOWN = 6  # more lines would push the figures off the screen
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Problem:
     """``link`` leads to where it is mended, and is empty where the user cannot."""
 
     text: str
@@ -58,17 +58,17 @@ def budgets_of(projects: Any) -> list[Budget]:
     return sorted(found, key=lambda budget: -budget.percent)
 
 
-def troubles_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> list[Trouble]:
+def problems_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> list[Problem]:
     """The widest first."""
     return [
         *_stopped(request),
         *_undelivered(),
         *(
-            Trouble(f"The project {project} is disabled.", "Its keys answer 401.", _page("project", project.pk))
+            Problem(f"The project {project} is disabled.", "Its keys answer 401.", _page("project", project.pk))
             for project in projects.filter(is_enabled=False)[:SHOWN]
         ),
         *(
-            Trouble(
+            Problem(
                 f"The budget of {budget.channel} in {budget.channel.project} is used up.",
                 f"{budget.spent:,} of {budget.limit:,} messages today. Nothing more goes out until midnight UTC.",
                 _page("channel", budget.channel.pk),
@@ -80,16 +80,16 @@ def troubles_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> l
     ][:SHOWN]
 
 
-def _undelivered() -> list[Trouble]:
+def _undelivered() -> list[Problem]:
     if workers.running().exists():
         return []
-    return [Trouble("No worker is running.", "Codes are accepted and go out once the operator has started one.")]
+    return [Problem("No worker is running.", "Codes are accepted and go out once the operator has started one.")]
 
 
-def _stopped(request: HttpRequest) -> list[Trouble]:
+def _stopped(request: HttpRequest) -> list[Problem]:
     link = reverse("admin:verification_killswitch_changelist") if request.user.is_superuser else ""
     return [
-        Trouble(
+        Problem(
             "The operator has stopped all sending."
             if switch.subject not in ChannelType.values
             else f"The operator has stopped {switch}.",
@@ -100,7 +100,7 @@ def _stopped(request: HttpRequest) -> list[Trouble]:
     ]
 
 
-def _set_aside(request: HttpRequest, projects: Any) -> list[Trouble]:
+def _set_aside(request: HttpRequest, projects: Any) -> list[Problem]:
     """Providers that kept failing: the project's own, and the system's, which members know by name only."""
     breakers = CircuitBreaker.objects.filter(
         Q(provider__project__in=projects) | Q(provider__project=None),
@@ -108,7 +108,7 @@ def _set_aside(request: HttpRequest, projects: Any) -> list[Trouble]:
         provider__is_enabled=True,
     ).select_related("provider__project")
     return [
-        Trouble(
+        Problem(
             f"{_name(breaker.provider)} keeps failing and is set aside.",
             breaker.reason,
             "" if breaker.provider.is_system and not request.user.is_superuser else _page("provider", breaker.pk),

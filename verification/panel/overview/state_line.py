@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from verification.models import ChannelType
 from verification.panel.frame.display import ago
-from verification.panel.overview.problems import Trouble
+from verification.panel.overview.problems import Problem
 from verification.services.oversight.delivery_state import ChannelState, DeliveryState
 
 GOOD, FAIR, BAD = "good", "fair", "bad"
@@ -22,20 +22,20 @@ class StateLine:
     """``level`` names the colour; the lines say why."""
 
     level: str
-    lines: tuple[Trouble, ...]
+    lines: tuple[Problem, ...]
 
     @property
     def icon(self) -> str:
         return ICONS[self.level]
 
 
-def state_line(state: DeliveryState | None, troubles: list[Trouble], *, is_new: bool) -> StateLine | None:
+def state_line(state: DeliveryState | None, problems: list[Problem], *, is_new: bool) -> StateLine | None:
     """The worst of what there is. None for a project that ``is_new`` and has nothing to tell, and where the state
     takes too long to find out."""
     if state is None:
-        return StateLine(BAD, tuple(troubles)) if troubles else None
+        return StateLine(BAD, tuple(problems)) if problems else None
     poor = [_line(channel, state) for channel in state.channels if channel.is_poor]
-    bad = (*_waiting(state), *poor, *troubles)
+    bad = (*_waiting(state), *poor, *problems)
     if bad:
         return StateLine(BAD, bad)
     fair = tuple(_line(channel, state) for channel in state.channels if not channel.is_good)
@@ -46,16 +46,16 @@ def state_line(state: DeliveryState | None, troubles: list[Trouble], *, is_new: 
     return None if is_new else StateLine(FAIR, (_quiet(state),))
 
 
-def _waiting(state: DeliveryState) -> tuple[Trouble, ...]:
+def _waiting(state: DeliveryState) -> tuple[Problem, ...]:
     if not state.waiting:
         return ()
     number = f"{state.waiting:,} message{' waits' if state.waiting == 1 else 's wait'}"
     # Those whose provider fails are tried again until their time is over; those that nobody took have no worker.
     detail = "No worker has taken them. Does one run?" if state.untaken else "Their providers do not take them."
-    return (Trouble(f"{number} for longer than a minute.", detail, _messages(status="waiting")),)
+    return (Problem(f"{number} for longer than a minute.", detail, _messages(status="waiting")),)
 
 
-def _line(channel: ChannelState, state: DeliveryState) -> Trouble:
+def _line(channel: ChannelState, state: DeliveryState) -> Problem:
     name = ChannelType(channel.channel).label
     asked, within = channel.accepted + channel.lost, _span(state.lately)
     link = _messages(status="lost", channel__exact=channel.channel, since="day")
@@ -65,21 +65,21 @@ def _line(channel: ChannelState, state: DeliveryState) -> Trouble:
         text = f"{name}: the only message of the last {within} did not get out."
     else:
         text = f"{name}: {channel.lost:,} of {asked:,} messages did not get out in the last {within}."
-    return Trouble(text, f"{channel.expired:,} of them ran out of time." if channel.expired else "See why", link)
+    return Problem(text, f"{channel.expired:,} of them ran out of time." if channel.expired else "See why", link)
 
 
-def _all_well(state: DeliveryState) -> Trouble:
+def _all_well(state: DeliveryState) -> Problem:
     accepted = state.accepted
     asked = accepted + sum(channel.lost for channel in state.channels)
     messages = f"{asked:,} messages were" if asked > 1 else "1 message was"
     last = f", the last {ago(state.last_accepted)}" if state.last_accepted else ""
     detail = f"{100 * accepted // asked} % of {messages} accepted in the last {_span(state.lately)}{last}."
-    return Trouble("Codes are going out.", detail)
+    return Problem("Codes are going out.", detail)
 
 
-def _quiet(state: DeliveryState) -> Trouble:
+def _quiet(state: DeliveryState) -> Problem:
     last = f"The last code left {ago(state.last_accepted)}." if state.last_accepted else "None left in 24 hours."
-    return Trouble(f"Nobody asked for a code in the last {_span(state.lately)}.", last)
+    return Problem(f"Nobody asked for a code in the last {_span(state.lately)}.", last)
 
 
 def _span(span: timedelta) -> str:

@@ -41,7 +41,7 @@ class AlertAdmin(TrafficAdmin):
     list_display_links = ("shown_title",)
     list_filter = (ProjectFilter, UnreadFilter, CreatedFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/alert/what_for.html"
+    list_before_template = "admin/verification/alert/intro.html"
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
     fieldsets = (
@@ -69,7 +69,7 @@ class AlertAdmin(TrafficAdmin):
 
     @admin.display(description="Alert", ordering="title")
     def shown_title(self, alert: Alert) -> str:
-        return display.short(alert.title, 80)
+        return display.shortened(alert.title, 80)
 
     @admin.display(description="Told")
     def told(self, alert: Alert) -> str:

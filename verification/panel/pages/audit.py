@@ -20,7 +20,8 @@ from verification.models import ALL_SENDING, AuditEntry, ChannelType
 from verification.models.audit import WATCHED
 from verification.panel.frame import display
 from verification.panel.frame.display import text_of
-from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin
+from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import ProjectFilter
 
 CHANGES = {"Created": "success", "Changed": "info", "Deleted": "danger"}
 KINDS = {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}

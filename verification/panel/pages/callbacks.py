@@ -67,7 +67,7 @@ class CallbackAdmin(NewestFirstAdmin):
     list_display = ("number", "shown_url", "state", "tries", "project", "created")
     list_filter = (ProjectFilter, StateFilter, CreatedFilter)
     list_select_related = ("project",)
-    before_template = "admin/verification/callback/what_for.html"
+    before_template = "admin/verification/callback/intro.html"
     search_fields = ("message",)
     search_help_text = "Whole message id"
     ordering = ("-created_at",)
@@ -88,15 +88,15 @@ class CallbackAdmin(NewestFirstAdmin):
 
     @admin.display(description="Message", ordering="message")
     def number(self, callback: Callback) -> str:
-        return display.code(callback.pk)
+        return display.monospace(callback.pk)
 
     @admin.display(description="Message")
     def message_link(self, callback: Callback) -> str:
-        return display.page_link(display.code(callback.pk), callback.message)
+        return display.page_link(display.monospace(callback.pk), callback.message)
 
     @admin.display(description="Address")
     def shown_url(self, callback: Callback) -> str:
-        return display.short(callback.url.removeprefix("https://"), 36)
+        return display.shortened(callback.url.removeprefix("https://"), 36)
 
     @admin.display(description="Address")
     def address(self, callback: Callback) -> str:
@@ -104,7 +104,7 @@ class CallbackAdmin(NewestFirstAdmin):
 
     @admin.display(description="Its webhook-id")
     def event_id(self, callback: Callback) -> str:
-        return display.code(f"msg_{callback.pk}")
+        return display.monospace(f"msg_{callback.pk}")
 
     @admin.display(description="State", ordering="due_at")
     def state(self, callback: Callback) -> str:

@@ -10,8 +10,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from verification.models import KillSwitch, Platform
-from verification.panel.frame.display import label, recent, time_of
-from verification.panel.frame.scoping import ScopedAdmin, Who
+from verification.panel.frame.display import how_long_ago, label, time_of
+from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import Who
 from verification.services.projects.kill_switch import stopped
 
 
@@ -33,7 +34,7 @@ class KillSwitchAdmin(ScopedAdmin):
     form = KillSwitchForm
     fields = ("subject", "reason")
     list_display = ("shown_subject", "reason", "shown_since")
-    list_before_template = "admin/verification/killswitch/stopped.html"
+    list_before_template = "admin/verification/killswitch/intro.html"
     delete_confirmation_template = "admin/verification/form_page.html"
     since_when = time_of("since", "Stopped")
 
@@ -73,7 +74,7 @@ class KillSwitchAdmin(ScopedAdmin):
 
     @admin.display(description="Since", ordering="since")
     def shown_since(self, switch: KillSwitch) -> str:
-        return recent(switch.since)
+        return how_long_ago(switch.since)
 
 
 class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time

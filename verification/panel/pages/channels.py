@@ -17,8 +17,9 @@ from verification.errors import Misuse
 from verification.models import Channel, DailySpend, Provider
 from verification.panel.frame.display import channel_icon, label
 from verification.panel.frame.fields import LinesField
+from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import ShortList
-from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.panel.frame.scoping import ProjectFilter, Who
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import clean_country
 
@@ -86,7 +87,7 @@ class ChannelList(ShortList):
 class ChannelAdmin(ScopedAdmin):
     adders = changers = deleters = Who.MEMBERS
     form = ChannelForm
-    list_before_template = "admin/verification/channel/what_for.html"
+    list_before_template = "admin/verification/channel/intro.html"
     fields = ("project", "type", "name", "is_active", "position", "image_url", "link", "daily_budget", "countries")
     list_display = ("shown", "project", "state", "position", "budget", "served_by")
     list_filter = (ProjectFilter, "type", "is_active")

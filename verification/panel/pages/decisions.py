@@ -23,7 +23,7 @@ NAMES = {"entry": "matched by", "retry_after": "seconds left"}
 WORDS = {str(value): str(label) for value, label in (*ChannelType.choices, *ListSubject.choices)}
 
 
-def title_of(rule: str) -> str:
+def title_of_rule(rule: str) -> str:
     return RULES[rule].title if rule in RULES else rule.replace("_", " ").capitalize()
 
 
@@ -32,7 +32,7 @@ class RuleFilter(admin.SimpleListFilter):
     parameter_name = "rule"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, title_of(name)) for name in RULES]
+        return [(name, title_of_rule(name)) for name in RULES]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Decision]) -> QuerySet[Decision]:
         return queryset.filter(rule=self.value()) if self.value() else queryset
@@ -51,7 +51,7 @@ class DecisionAdmin(TrafficAdmin):
     list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
     list_filter = (ProjectFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/decision/what_for.html"
+    list_before_template = "admin/verification/decision/intro.html"
     search_fields = ("subject",)
     search_help_text = "Subject, such as +4915… or MA"
     ordering = ("-last_at", "-id")
@@ -69,7 +69,7 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description="Rule", ordering="rule")
     def rule_title(self, decision: Decision) -> str:
-        return title_of(decision.rule)
+        return title_of_rule(decision.rule)
 
     @admin.display(description="What it means")
     def meaning(self, decision: Decision) -> str:
@@ -79,7 +79,7 @@ class DecisionAdmin(TrafficAdmin):
     def shown_subject(self, decision: Decision) -> str:
         if decision.rule in COUNTRY_RULES:
             return display.country(decision.subject)
-        return display.code(WORDS.get(decision.subject, decision.subject))
+        return display.monospace(WORDS.get(decision.subject, decision.subject))
 
     @admin.display(description="How often", ordering="count")
     def times(self, decision: Decision) -> str:
@@ -87,7 +87,7 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description="Figures")
     def shown_figures(self, decision: Decision) -> str:
-        return display.short(figures_of(decision), 80)
+        return display.shortened(figures_of(decision), 80)
 
     @admin.display(description="Figures")
     def all_figures(self, decision: Decision) -> str:
@@ -95,7 +95,7 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description="Last", ordering="last_at")
     def last(self, decision: Decision) -> str:
-        return display.recent(decision.last_at)
+        return display.how_long_ago(decision.last_at)
 
 
 def figures_of(decision: Decision) -> str:

@@ -36,10 +36,10 @@ class RunningFilter(admin.SimpleListFilter):
 @admin.register(GuardBlock)
 class GuardBlockAdmin(TrafficAdmin):
     empty_text = "Nothing suspicious was found."
-    list_display = ("shown_rule", "subject_shown", "state", "shown_refused", "project", "began")
+    list_display = ("shown_rule", "shown_subject", "state", "shown_refused", "project", "began")
     list_filter = (ProjectFilter, RunningFilter, "rule")
     list_select_related = ("project",)
-    list_before_template = "admin/verification/guardblock/what_for.html"
+    list_before_template = "admin/verification/guardblock/intro.html"
     change_form_outer_before_template = "admin/verification/guardblock/lift.html"
     search_fields = ("subject",)
     search_help_text = "Prefix, country or client network"
@@ -47,12 +47,12 @@ class GuardBlockAdmin(TrafficAdmin):
     actions: Any = ("lift_selected",)
     actions_detail = ("lift",)
     fieldsets = (
-        (None, {"fields": ("shown_rule", "subject_shown", "project", "state", "what", "shown_refused", "level")}),
+        (None, {"fields": ("shown_rule", "shown_subject", "project", "state", "what", "shown_refused", "level")}),
         ("Times", {"fields": ("since_when", "until_when", "lifted_when", "lifter")}),
     )
     readonly_fields = (
         "shown_rule",
-        "subject_shown",
+        "shown_subject",
         "state",
         "what",
         "shown_refused",
@@ -77,10 +77,10 @@ class GuardBlockAdmin(TrafficAdmin):
         return block.get_rule_display()
 
     @admin.display(description="Subject", ordering="subject")
-    def subject_shown(self, block: GuardBlock) -> str:
+    def shown_subject(self, block: GuardBlock) -> str:
         if block.rule in guard.COUNTRY_RULES and block.subject:
             return display.country(block.subject)
-        return display.code(guard.subject_of(block))
+        return display.monospace(guard.subject_of(block))
 
     @admin.display(description="State", ordering="until")
     def state(self, block: GuardBlock) -> str:
@@ -112,7 +112,7 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.display(description="Since", ordering="since")
     def began(self, block: GuardBlock) -> str:
-        return display.recent(block.since)
+        return display.how_long_ago(block.since)
 
     @action(description="Lift", permissions=["view"])
     def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:

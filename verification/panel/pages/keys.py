@@ -20,8 +20,9 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from verification.errors import Misuse
 from verification.models import ApiKey
 from verification.panel.door import once
-from verification.panel.frame.display import code, label, recent, time_of, when
-from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin
+from verification.panel.frame.display import how_long_ago, label, monospace, time_of, when
+from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import ProjectFilter
 from verification.services.projects.keys import revoke_key, rotate_key
 
 COPY_NOW = "Copy it now. It is not stored and cannot be shown again."
@@ -77,7 +78,7 @@ class StateFilter(admin.SimpleListFilter):
 @admin.register(ApiKey)
 class KeyAdmin(ScopedAdmin):
     empty_text = "An app needs one of the kind API, a server one of the kind secret."
-    list_display = ("key", "kind_shown", "project", "state", "created", "expires", "last_used")
+    list_display = ("key", "shown_kind", "project", "state", "created", "expires", "last_used")
     list_filter = (ProjectFilter, StateFilter, "kind")
     list_select_related = ("project", "created_by")
     ordering = ("-created_at",)
@@ -89,14 +90,14 @@ class KeyAdmin(ScopedAdmin):
     )
     readonly_fields = ("key", "state", "created", "issuer", "expires", "last_used", "revoked")
     revoked = time_of("revoked_at", "Revoked")
-    list_before_template = "admin/verification/apikey/issued_where.html"
+    list_before_template = "admin/verification/apikey/intro.html"
 
     @admin.display(description="Key", ordering="prefix")
     def key(self, key: ApiKey) -> str:
-        return code(key)
+        return monospace(key)
 
     @admin.display(description="Kind", ordering="kind")
-    def kind_shown(self, key: ApiKey) -> str:
+    def shown_kind(self, key: ApiKey) -> str:
         return key.get_kind_display()
 
     @admin.display(description="State")
@@ -121,7 +122,7 @@ class KeyAdmin(ScopedAdmin):
 
     @admin.display(description="Last used", ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
-        return recent(key.last_used_at) if key.last_used_at else "Never"
+        return how_long_ago(key.last_used_at) if key.last_used_at else "Never"
 
     @action(description="Rotate", icon="autorenew", permissions=["view"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -13,8 +13,9 @@ from django.utils import timezone
 from verification.addresses import mask
 from verification.errors import Misuse
 from verification.models import ListEntry, ListKind, ListSubject
-from verification.panel.frame.display import code, country, label, recent, when
-from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.panel.frame.display import country, how_long_ago, label, monospace, when
+from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import ProjectFilter, Who
 from verification.services.projects.lists import add_entry, clean_value, search_values
 
 
@@ -63,7 +64,7 @@ class ListEntryAdmin(ScopedAdmin):
     list_display_links = ("shown_value",)
     list_filter = (ProjectFilter, "kind", "subject", LiveFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/listentry/what_for.html"
+    list_before_template = "admin/verification/listentry/intro.html"
     search_fields = ("value",)
     search_help_text = "Whole number, domain, …"
 
@@ -104,7 +105,7 @@ class ListEntryAdmin(ScopedAdmin):
     def shown_value(self, entry: ListEntry) -> str:
         if entry.subject == ListSubject.COUNTRY:
             return country(entry.value)
-        return code(mask(entry.value) if entry.subject == ListSubject.RECIPIENT else entry.value)
+        return monospace(mask(entry.value) if entry.subject == ListSubject.RECIPIENT else entry.value)
 
     @admin.display(description="Project", ordering="project__name")
     def shown_project(self, entry: ListEntry) -> str:
@@ -120,4 +121,4 @@ class ListEntryAdmin(ScopedAdmin):
 
     @admin.display(description="Added", ordering="created_at")
     def added(self, entry: ListEntry) -> str:
-        return recent(entry.created_at)
+        return how_long_ago(entry.created_at)

@@ -168,7 +168,7 @@ class MessageAdmin(NewestFirstAdmin):
 
     @admin.display(description="Message", ordering="id")
     def short_id(self, message: Message) -> str:
-        return display.code(message.pk)
+        return display.monospace(message.pk)
 
     @admin.display(description="Status", ordering="status")
     def shown_status(self, message: Message) -> str:
@@ -189,7 +189,7 @@ class MessageAdmin(NewestFirstAdmin):
 
     @admin.display(description="Error")
     def shown_error(self, message: Message) -> str:
-        return display.short(capfirst(message.error or ""), 40)
+        return display.shortened(capfirst(message.error or ""), 40)
 
     @admin.display(description="Error")
     def whole_error(self, message: Message) -> str:
@@ -197,7 +197,7 @@ class MessageAdmin(NewestFirstAdmin):
 
     @admin.display(description="Session")
     def session_link(self, message: Message) -> str:
-        return display.page_link(display.code(message.session_id), message.session) if message.session else "–"
+        return display.page_link(display.monospace(message.session_id), message.session) if message.session else "–"
 
     @admin.display(description="Accepted by a provider after")
     def took(self, message: Message) -> str:

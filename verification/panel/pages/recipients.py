@@ -46,7 +46,7 @@ class RecipientAdmin(NewestFirstAdmin):
     list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
     list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
     list_select_related = ("project",)
-    before_template = "admin/verification/recipient/what_for.html"
+    before_template = "admin/verification/recipient/intro.html"
     search_fields = ("address",)
     search_help_text = "Whole phone number or e-mail address"
     actions_detail = ("show_address", "export", "forget")
@@ -166,11 +166,11 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @admin.display(description="Recipient")
     def masked(self, row: Recipient) -> str:
-        return display.code(mask(row.address))
+        return display.monospace(mask(row.address))
 
     @admin.display(description="Verified", ordering="verified_at")
     def verified(self, recipient: Recipient) -> str:
-        return display.recent(recipient.verified_at)
+        return display.how_long_ago(recipient.verified_at)
 
     @admin.display(description="Codes sent")
     def sends(self, recipient: Recipient) -> str:

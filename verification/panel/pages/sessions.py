@@ -52,7 +52,7 @@ class SessionMessageInline(ScopedInline):
 
     @admin.display(description="Message")
     def link(self, message: Message) -> str:
-        return display.page_link(display.code(message.pk), message)
+        return display.page_link(display.monospace(message.pk), message)
 
     @admin.display(description="Status")
     def shown_status(self, message: Message) -> str:
@@ -127,7 +127,7 @@ class SessionAdmin(NewestFirstAdmin):
 
     @admin.display(description="Session", ordering="id")
     def short_id(self, session: Session) -> str:
-        return display.code(session.pk)
+        return display.monospace(session.pk)
 
     @admin.display(description="State")
     def state(self, session: Session) -> str:

@@ -40,7 +40,7 @@ class SuppressionAdmin(TrafficAdmin):
     list_display = ("masked", "shown_channel", "shown_reason", "state", "project", "created")
     list_filter = (ProjectFilter, LiveFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
-    list_before_template = "admin/verification/suppression/what_for.html"
+    list_before_template = "admin/verification/suppression/intro.html"
     search_fields = ("recipient",)
     search_help_text = "Whole phone number or e-mail address"
     ordering = ("-created_at", "-id")
@@ -64,7 +64,7 @@ class SuppressionAdmin(TrafficAdmin):
 
     @admin.display(description="Reason")
     def shown_reason(self, row: Suppression) -> str:
-        return display.short(row.reason)
+        return display.shortened(row.reason)
 
     @admin.display(description="State", ordering="lifted_at")
     def state(self, row: Suppression) -> str:

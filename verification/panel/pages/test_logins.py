@@ -15,8 +15,9 @@ from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import TestLogin
-from verification.panel.frame.display import code, label, when
-from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.panel.frame.display import label, monospace, when
+from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import ProjectFilter, Who
 from verification.services.projects.test_logins import add_test_login, clean_test_code, code_of
 
 CODE_HELP = "4 or 6 letters and digits. Whoever knows it can log in as this recipient."
@@ -66,7 +67,7 @@ class TestLoginAdmin(ScopedAdmin):
     list_display = ("recipient", "project", "hidden_code", "expires", "state")
     list_filter = (ProjectFilter,)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/testlogin/what_for.html"
+    list_before_template = "admin/verification/testlogin/intro.html"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "to") if obj else ()
@@ -77,7 +78,7 @@ class TestLoginAdmin(ScopedAdmin):
 
     @admin.display(description="Recipient", ordering="to")
     def recipient(self, login: TestLogin) -> str:
-        return code(login.to)
+        return monospace(login.to)
 
     @admin.display(description="Code")
     def hidden_code(self, login: TestLogin) -> str:

@@ -15,9 +15,10 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 from verification.errors import Misuse
 from verification.models import ChannelType, MessageTemplate
 from verification.panel.frame.display import channel as show_channel
-from verification.panel.frame.display import label, short
+from verification.panel.frame.display import label, shortened
 from verification.panel.frame.fields import cleaned
-from verification.panel.frame.scoping import ProjectFilter, ScopedAdmin, Who
+from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import ProjectFilter, Who
 from verification.services.texts import own
 from verification.services.texts.rendering import languages
 
@@ -97,7 +98,7 @@ class TextAdmin(ScopedAdmin):
     list_display = ("shown_language", "shown_channel", "project", "beginning", "size")
     list_filter = (ProjectFilter, "channel")
     list_select_related = ("project",)
-    list_before_template = "admin/verification/messagetemplate/what_for.html"
+    list_before_template = "admin/verification/messagetemplate/intro.html"
     ordering = ("project__name", "channel", "language")
 
     def get_fieldsets(self, request: HttpRequest, obj: MessageTemplate | None = None) -> Any:
@@ -130,7 +131,7 @@ class TextAdmin(ScopedAdmin):
 
     @admin.display(description="Text")
     def beginning(self, row: MessageTemplate) -> str:
-        return short(row.text, 70)
+        return shortened(row.text, 70)
 
     @admin.display(description="Size")
     def size(self, row: MessageTemplate) -> str:

@@ -14,8 +14,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
-from verification.panel.frame.display import label, recent, time_of
-from verification.panel.frame.scoping import ScopedAdmin, Who
+from verification.panel.frame.display import how_long_ago, label, time_of
+from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import Who
 from verification.panel.pages.projects.project import MembershipInline
 from verification.services.users import second_factor
 
@@ -82,7 +83,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
 
     @admin.display(description="Last login", ordering="last_login")
     def seen(self, user: User) -> str:
-        return recent(user.last_login) if user.last_login else "Never"
+        return how_long_ago(user.last_login) if user.last_login else "Never"
 
     @admin.display(description="Password")
     def password_state(self, user: User) -> str:

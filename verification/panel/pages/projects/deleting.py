@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
 from verification.models import Project
-from verification.panel.frame.scoping import ScopedAdmin
+from verification.panel.frame.page import ScopedAdmin
 from verification.services.projects import deletion
 
 

@@ -18,7 +18,7 @@ from verification.models import ApiKey, Channel, KeyKind, Membership, Project, P
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.panel.door import once
 from verification.panel.frame.display import channel as show_channel
-from verification.panel.frame.display import code, flag_of, label, page_link, time_of, when
+from verification.panel.frame.display import flag_of, label, monospace, page_link, time_of, when
 from verification.panel.frame.scoping import ScopedInline, Who, own_projects
 from verification.panel.frame.tabs import HEADING
 from verification.panel.pages.keys import COPY_NOW, LIFETIMES
@@ -93,7 +93,7 @@ class ProviderInline(ScopedInline):
 
 class KeyInline(ScopedInline):
     model = ApiKey
-    fields = readonly_fields = ("prefix_shown", "kind", "created", "expires", "last_used", "revoked")
+    fields = readonly_fields = ("shown_prefix", "kind", "created", "expires", "last_used", "revoked")
     tab = True
 
     created = time_of("created_at", "Created")
@@ -102,8 +102,8 @@ class KeyInline(ScopedInline):
     revoked = time_of("revoked_at", "Revoked")
 
     @admin.display(description="Key")
-    def prefix_shown(self, key: ApiKey) -> str:
-        return page_link(code(key), key)
+    def shown_prefix(self, key: ApiKey) -> str:
+        return page_link(monospace(key), key)
 
 
 class MembershipInline(ScopedInline):

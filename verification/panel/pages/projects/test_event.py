@@ -19,7 +19,7 @@ from providers.errors import AddressBlocked
 from verification.errors import Misuse
 from verification.models import Callback, Project
 from verification.panel.door.confirmation import without_asking
-from verification.panel.frame.scoping import ScopedAdmin
+from verification.panel.frame.page import ScopedAdmin
 from verification.services.notices.callbacks import send_test_event
 
 

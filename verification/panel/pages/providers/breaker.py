@@ -16,7 +16,7 @@ from unfold.decorators import action
 from verification.models import Provider
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import label
-from verification.panel.frame.scoping import ScopedAdmin
+from verification.panel.frame.page import ScopedAdmin
 from verification.services.gateways.accounts import reset_breaker
 
 

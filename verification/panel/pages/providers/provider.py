@@ -127,13 +127,13 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
 class ProviderAdmin(ConnectingAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
-    goes_with_it = ", with its settings and what it knows of started bots; its messages stay"
+    deleted_along = ", with its settings and what it knows of started bots; its messages stay"
     adders = changers = deleters = Who.MEMBERS
     form = ProviderForm
-    list_display = ("name", "type_shown", "channel_shown", "owner", "state", "priority")
+    list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority")
     list_filter = (ProjectFilter, "channel", "is_enabled")
     list_select_related = ("project", "breaker")
-    list_before_template = "admin/verification/provider/what_for.html"
+    list_before_template = "admin/verification/provider/intro.html"
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
     actions_detail = ("connect_bot", "check_credentials", "use_again")
@@ -194,9 +194,9 @@ class ProviderAdmin(ConnectingAdmin):
         own = ["name", "is_enabled"]
         order = ("Order", {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
         if not is_known(provider_type):
-            return (None, {"fields": ["owner", "channel_shown", "type_shown", *own]}), order
+            return (None, {"fields": ["owner", "shown_channel", "shown_type", *own]}), order
         adapter = registry.adapter_class(provider_type)
-        general = ["owner", "channel_shown", "type_shown", *own] if obj else own
+        general = ["owner", "shown_channel", "shown_type", *own] if obj else own
         if obj and reports_back(adapter):
             general.append("hook_url")
         kept = kept_secrets(obj) if obj else set()
@@ -211,7 +211,7 @@ class ProviderAdmin(ConnectingAdmin):
         return [*sets, order]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("owner", "channel_shown", "type_shown", "hook_url") if obj else ()
+        return ("owner", "shown_channel", "shown_type", "hook_url") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -225,11 +225,11 @@ class ProviderAdmin(ConnectingAdmin):
         return label("System: serves every project", "info") if provider.is_system else provider.project
 
     @admin.display(description="Channel", ordering="channel")
-    def channel_shown(self, provider: Provider) -> str:
+    def shown_channel(self, provider: Provider) -> str:
         return show_channel(provider.channel)
 
     @admin.display(description="Type", ordering="type")
-    def type_shown(self, provider: Provider) -> str:
+    def shown_type(self, provider: Provider) -> str:
         try:
             return registry.adapter_class(provider.type).label
         except registry.AdapterShowsCodes:

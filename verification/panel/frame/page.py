@@ -1,0 +1,131 @@
+"""A page of the panel: the base class of all, and what it asks, shows and writes into the audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin import ShowFacets, SimpleListFilter
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
+from django.contrib.admin.utils import unquote
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.text import capfirst
+from unfold.admin import ModelAdmin
+
+from verification.errors import Misuse
+from verification.models import Project
+from verification.panel.frame.navigation import menu_title
+from verification.panel.frame.paging import ShortCount, ShortList
+from verification.panel.frame.scoping import Scoped
+from verification.services.records import audit
+
+LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filters of a list write into its address
+
+
+class ScopedAdmin(Scoped, ModelAdmin):
+    """The base of every page of the panel."""
+
+    deleted_along = ""  # what is deleted with a row, for the page that asks
+    empty_text = ""  # what a list without rows tells: where they come from, or that it is well so
+    has_history = True  # whether people change its rows, so that the audit log has lines about them
+    paginator = ShortCount
+    list_per_page = 50
+    list_max_show_all = 0
+    show_full_result_count = False
+    show_facets = ShowFacets.NEVER  # counting every choice of a filter reads the table once for each
+    list_filter_sheet = False
+    warn_unsaved_form = True
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ShortList]:
+        return ShortList
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        try:
+            title = menu_title(request.path, default=str(capfirst(self.opts.verbose_name_plural)))
+            response: HttpResponse = super().changelist_view(request, {"title": title, **(extra_context or {})})
+        except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
+            return HttpResponseBadRequest("This list has no such filter.", content_type="text/plain")
+        return response
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """What only the service knows, under its lock (whether there is room for one more), comes as an exception."""
+        extra_context = {"show_history": self.has_history, **(extra_context or {})}
+        try:
+            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
+        except Misuse as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+        return response
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """What the audit log has of the row. Django's own page knows only what was done in these forms."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            return HttpResponseRedirect(reverse("admin:index"))
+        about = f"{self.opts.label_lower}:{row.pk}"
+        return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query={"about": about}))
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        allowed: set[str] = set()
+        for item in self.get_list_filter(request) if request else ():
+            if isinstance(item, type) and issubclass(item, SimpleListFilter):
+                allowed.add(str(item.parameter_name))
+            else:
+                name = item[0] if isinstance(item, list | tuple) else item
+                allowed |= {f"{name}{suffix}" for suffix in LOOKUPS}
+        return lookup in allowed
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """The rows alone: Django would list all that goes with them, which may be millions of messages."""
+        refused = {self.opts.verbose_name for row in objs if not self.has_delete_permission(request, row)}
+        names = [f"{row}{self.deleted_along}" for row in objs]
+        return names, {self.opts.verbose_name_plural: len(names)}, refused, []
+
+    def project_of(self, row: Any) -> Project | None:
+        """None for what is everybody's, such as a system provider."""
+        for name in self.project_path.split("__") if self.project_path != "pk" else ():
+            row = getattr(row, name)
+        return row if isinstance(row, Project) else None
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """What is said in words goes into the audit log too; what a form changed stands there already."""
+        if isinstance(message, str):
+            audit.record(message, row=obj, project=self.project_of(obj), label=str(obj))
+        return super().log_change(request, obj, message)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """PostgreSQL's texts hold no NUL, and asking for one is an error."""
+        return None if "\0" in object_id else super().get_object(request, object_id, from_field)
+
+    def find(self, request: HttpRequest, object_id: str) -> Any:
+        """A row of the user's, for a page of its own. Raises ``Http404``."""
+        found = self.get_object(request, unquote(object_id))
+        if found is None:
+            raise Http404
+        return found
+
+    def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
+        """What the panel's frame needs around a page that is none of Django's."""
+        request.current_app = self.admin_site.name
+        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title, **more}
+
+    def show_secrets(
+        self,
+        request: HttpRequest,
+        row: Model,
+        *,
+        title: str,
+        warning: str,
+        secrets: list[tuple[str, str, str]],
+        back: str,
+    ) -> HttpResponse:
+        """Each of ``secrets`` is a name, the text, and a note. Only ever the answer to a POST."""
+        context = self.page_context(request, title, object=row, warning=warning, secrets=secrets, back=back)
+        response = TemplateResponse(request, "admin/verification/secret_page.html", context)
+        response["Cache-Control"] = "no-store"
+        return response
