@@ -11,11 +11,13 @@ from verification.addresses import (
     AddressInvalid,
     AddressKind,
     NumberType,
+    country_of,
     is_reachable,
     mask,
     parse_address,
     parse_phone_form,
     parse_test_address,
+    stored,
     warm,
 )
 
@@ -188,6 +190,17 @@ def test_no_text_gives_anything_but_e164_or_a_refusal(raw):
 def test_a_number_in_the_test_table_need_not_exist(raw):
     address = parse_address(raw, test_addresses={"+15550001"})
     assert address == Address("+15550001", AddressKind.PHONE, "", NumberType.UNKNOWN)
+
+
+@pytest.mark.parametrize("raw", ["+4915112345678", "+17815550123", "+77011234567", "+870772001899", "jane@example.com"])
+def test_a_stored_address_is_read_as_it_was_accepted(raw):
+    address = parse_address(raw)
+    assert stored(address.text) == address
+    assert country_of(address.text) == address.country
+
+
+def test_a_stored_number_that_no_plan_knows_any_more_keeps_its_text_and_country():
+    assert stored("+4900000000") == Address("+4900000000", AddressKind.PHONE, "DE", NumberType.UNKNOWN)
 
 
 def test_a_test_number_may_have_no_country_code_in_use():

@@ -90,6 +90,17 @@ def parse_address(raw: str, *, test_addresses: Container[str] = ()) -> Address:
     raise AddressInvalid("This phone number does not exist.")
 
 
+def stored(text: str) -> Address:
+    """Return the address of a row of ours, whose `text` is canonical.
+
+    The row was accepted once. A number that today's numbering plans do not know keeps its text and country; its
+    type is UNKNOWN then, as a test login's.
+    """
+    if "@" in text:
+        return Address(text, AddressKind.EMAIL, "", NumberType.NONE)
+    return _parse_number(text) or Address(text, AddressKind.PHONE, country_of(text), NumberType.UNKNOWN)
+
+
 def parse_test_address(raw: str) -> Address:
     """Return the address for a row of the test-login table: as `parse_address`, but any number will do.
 
@@ -304,6 +315,8 @@ def country_of(text: str) -> str:
         return ""
     for end in (2, 3, 4):  # no calling code is the beginning of another
         regions = phonenumbers.COUNTRY_CODE_TO_REGION_CODE.get(int(text[1:end]), ())
+        if regions == (phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY,):
+            return ""
         if len(regions) == 1:
             return str(regions[0])
     try:

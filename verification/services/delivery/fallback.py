@@ -53,7 +53,7 @@ def advance(project: ProjectConfig, session_id: str, *, used: Collection[str]) -
         if channel_type in used or channel_type not in project.channels:
             continue
         try:
-            sessions.send_unasked(project=project, session_id=session_id, channel_type=channel_type)
+            sessions.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
         except Refusal as refusal:
             note_refusal(refusal)
             log.info("project %s: no fall-back to %s: %s", project.id, channel_type, refusal.problem_code)

@@ -49,11 +49,10 @@ def count_request(project: ProjectConfig) -> None:
 
 
 def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
-    """One session create from this address, and one request of the project. Raises ``rate_limited``.
+    """Count one session create from this address. Return the refusal where the address is over its limit.
 
-    Over the address's limit, a project with challenges asks for one first: then that refusal is returned instead.
+    The caller raises it, unless the project has challenges and one was passed.
     """
-    too_many = None
     if item := _creates(project, client_address):
         try:
             _hit(
@@ -64,11 +63,8 @@ def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
                 _limit(project, "client_address", network_of(client_address)),
             )
         except Refusal as refusal:
-            if project.challenge is None:
-                raise
-            too_many = refusal
-    count_request(project)
-    return too_many
+            return refusal
+    return None
 
 
 def is_over_creates(project: ProjectConfig, client_address: str) -> bool:

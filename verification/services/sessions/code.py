@@ -29,7 +29,7 @@ class DrawnCode:
     test_login: str | None  # the revision of the test login that it is of
 
 
-def draw_code(project: ProjectConfig, address: Address) -> DrawnCode:
+def new_session_code(project: ProjectConfig, address: Address) -> DrawnCode:
     session_id = codes.generate_session_id()
     login = project.test_logins.get(address.text)
     if login is not None:
@@ -44,7 +44,7 @@ def draw_code(project: ProjectConfig, address: Address) -> DrawnCode:
     return _seal(_generate(settings), session_id, settings)
 
 
-def draw_again(session_id: str, settings: CodeSettings) -> DrawnCode:
+def replacement_code(session_id: str, settings: CodeSettings) -> DrawnCode:
     """Another code for a session that has one, of the same length and kind."""
     return _seal(_generate(settings), session_id, settings)
 

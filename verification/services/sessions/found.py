@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verification import sql
-from verification.addresses import Address, AddressKind, kind_of, parse_address
+from verification import addresses, sql
+from verification.addresses import Address
 from verification.errors import refusal
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
@@ -18,21 +18,12 @@ class FoundSession:
 
     id: str
     recipient_id: int
-    address: str
+    address: Address
     state: str
     language: str
     code: CodeSettings
     is_test: bool
     link_payload: str
-
-    @property
-    def kind(self) -> AddressKind:
-        return kind_of(self.address)
-
-    @property
-    def to(self) -> Address:
-        """An address that was accepted once is read again, whatever a newer numbering plan says of it."""
-        return parse_address(self.address, test_addresses=(self.address,))
 
 
 def _find(project: ProjectConfig, session_id: str) -> FoundSession:
@@ -41,7 +32,14 @@ def _find(project: ProjectConfig, session_id: str) -> FoundSession:
         raise refusal("session_not_found")
     code = CodeSettings(row.code_length, row.code_digits, row.code_letters)
     return FoundSession(
-        row.id, row.recipient_id, row.address, row.state, row.language, code, row.is_test, row.link_payload
+        id=row.id,
+        recipient_id=row.recipient_id,
+        address=addresses.stored(row.address),
+        state=row.state,
+        language=row.language,
+        code=code,
+        is_test=row.is_test,
+        link_payload=row.link_payload,
     )
 
 

@@ -1,4 +1,4 @@
-"""Sessions: opening one, sending its code again, describing where it stands. Codes are checked in tokens.py."""
+"""Sessions: opening one, sending its code again, describing where it stands. Codes are checked in check.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from verification.services.sessions.channels import (
     session_channels,
     usable_channels,
 )
-from verification.services.sessions.code import CodeSettings, draw_again, draw_code
+from verification.services.sessions.code import CodeSettings, new_session_code, replacement_code
 from verification.services.sessions.found import FoundSession, find_live, find_open, note_session_refusal
 from verification.services.texts.rendering import best_language
 
@@ -71,22 +71,33 @@ def create_session(
     spent, ``rate_limited``.
     """
     is_test = address.text in project.test_logins
+    # Asked before this create is counted: a caller is over the limit when one more would be too many.
     is_asked = not is_test and challenges.is_asked(project, address, client_address)
-    too_many = limits.count_create(project, client_address)
+    # Counted before the recipient is judged: refused creates count too, or lists could be probed without a limit.
+    over_limit = limits.count_create(project, client_address)
+    if over_limit and project.challenge is None:
+        raise over_limit
+    limits.count_request(project)
     channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address)
     if send and not is_test:
         require_sending(project)
-    passed = None
+    # Verified after all refusals that need no vendor, so that none of them costs the caller an answer.
+    used_answer = None
     if not is_test:
-        passed = challenges.verify(
-            project, challenge_token, is_asked=is_asked or too_many is not None, client_address=client_address
+        used_answer = challenges.verify(
+            project, challenge_token, is_asked=is_asked or over_limit is not None, client_address=client_address
         )
-    if too_many and passed is None:
-        raise too_many
-    row = _open(project, address, channel_type, channels, passed, send=send, accept_language=accept_language)
+    # A passed challenge lifts the limit. A vendor that is away lifts nothing, even where the project lets callers in.
+    if over_limit and used_answer is None:
+        raise over_limit
+    row = _open_or_find(
+        project, address, channel_type, channels, used_answer, send=send, accept_language=accept_language
+    )
     if row.outcome == "renew":
+        # A code is bound to the id of its session, and only now is it known that this one was open already. So its new
+        # code is sent as a re-send, and the session is read anew: three more round trips, for `new_code_on_send`.
         _renew(project, row)
-        row = _open(project, address, channel_type, channels, None, send=False, accept_language=accept_language)
+        row = _open_or_find(project, address, channel_type, channels, None, send=False, accept_language=accept_language)
     if row.outcome == "too_many_attempts" and not is_test and challenge_token is None:
         challenges.ask(project)
     if row.outcome != "opened":
@@ -106,17 +117,17 @@ def create_session(
     )
 
 
-def _open(
+def _open_or_find(
     project: ProjectConfig,
     address: Address,
     channel_type: str | None,
     channels: list[ChannelConfig],
-    passed: bytes | None,
+    used_answer: bytes | None,
     *,
     send: bool,
     accept_language: str,
 ) -> Any:
-    new = draw_code(project, address)
+    new = new_session_code(project, address)
     return sql.call(
         "open_session",
         project=project.id,
@@ -134,7 +145,7 @@ def _open(
         language=best_language(accept_language, project.languages),
         default_language=project.language,
         test_login=new.test_login,
-        challenge=passed,
+        challenge=used_answer,
         send=send,
         type=channel_type,
         channels=[channel.type for channel in channels],
@@ -152,7 +163,7 @@ def _open(
 def _renew(project: ProjectConfig, row: Any) -> None:
     """Send a new code of the session, unless another caller did so since."""
     try:
-        _send(project, find_open(project, row.session_id), project.channels[row.sent_to])
+        _queue_code(project, find_open(project, row.session_id), project.channels[row.sent_to])
     except Refusal as refusal:
         if refusal.problem_code != "channel_timeout":
             raise
@@ -169,11 +180,13 @@ def resend_code(
     """
     session = find_open(project, session_id)
     channel = _channel_for(session, project, channel_type, client_address)
-    passed = None
+    used_answer = None
     if not session.is_test:
-        is_asked = challenges.is_asked(project, session.to, client_address)
-        passed = challenges.verify(project, challenge_token, is_asked=is_asked, client_address=client_address)
-    row = _send(project, session, channel, passed=passed, may_ask=not session.is_test and challenge_token is None)
+        is_asked = challenges.is_asked(project, session.address, client_address)
+        used_answer = challenges.verify(project, challenge_token, is_asked=is_asked, client_address=client_address)
+    row = _queue_code(
+        project, session, channel, used_answer=used_answer, may_ask=not session.is_test and challenge_token is None
+    )
     return SentCode(
         session_id=session.id,
         expires_at=row.expires_at,
@@ -181,10 +194,10 @@ def resend_code(
     )
 
 
-def send_unasked(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
+def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
     """As :func:`resend_code`, of our own accord: there is no caller to be asked for a challenge."""
     session = find_open(project, session_id)
-    _send(project, session, _channel_for(session, project, channel_type))
+    _queue_code(project, session, _channel_for(session, project, channel_type))
 
 
 def _channel_for(
@@ -192,7 +205,7 @@ def _channel_for(
 ) -> ChannelConfig:
     try:
         usable = usable_channels(
-            project, session.to, channel_type, is_test=session.is_test, client_address=client_address
+            project, session.address, channel_type, is_test=session.is_test, client_address=client_address
         )
         if not session.is_test:
             require_sending(project)
@@ -206,11 +219,11 @@ def _channel_for(
 def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
     """The channels as this session sees them. A locked session is described too."""
     session = find_live(project, session_id)
-    channels = project.channels_for(session.kind)
+    channels = project.channels_for(session.address.kind)
     view = sql.call(
         "view_channels",
         recipient=session.recipient_id,
-        messengers=sql.json(project.messengers_for(session.kind)),
+        messengers=sql.json(project.messengers_for(session.address.kind)),
     )
     return session_channels(channels, blocks=view.blocks, active=view.active, link_payload=session.link_payload)
 
@@ -231,7 +244,7 @@ def describe_settings(
             challenge=project.challenge if is_asked else None,
         )
     session = find_live(project, session_id)
-    is_asked = not session.is_test and challenges.is_asked(project, session.to, client_address)
+    is_asked = not session.is_test and challenges.is_asked(project, session.address, client_address)
     return SessionSettings(
         language=session.language,
         project_name=project.name,
@@ -240,12 +253,12 @@ def describe_settings(
     )
 
 
-def _send(
+def _queue_code(
     project: ProjectConfig,
     session: FoundSession,
     channel: ChannelConfig,
     *,
-    passed: bytes | None = None,
+    used_answer: bytes | None = None,
     may_ask: bool = False,
 ) -> Any:
     """Queue the code over ``channel`` and wake a worker, or raise the refusal.
@@ -254,22 +267,22 @@ def _send(
     """
     new = None
     if project.new_code_on_send and not session.is_test:
-        new = draw_again(session.id, session.code)
+        new = replacement_code(session.id, session.code)
     row = sql.call(
         "send_code",
         project=project.id,
         session=session.id,
         channel=channel.type,
-        messengers=sql.json(project.messengers_for(session.kind)),
+        messengers=sql.json(project.messengers_for(session.address.kind)),
         message=codes.generate_message_id(),
         code_digest=new and new.digest,
         code_encrypted=new and new.encrypted,
-        challenge=passed,
-        send_limits=project.send_limits_for(session.address),
+        challenge=used_answer,
+        send_limits=project.send_limits_for(session.address.text),
         wrong_limits=project.wrong_limits,
         budget=channel.daily_budget,
         waits=sql.json(project.fallback),
-        guard=guard.case_of(project, session.address),
+        guard=guard.case_of(project, session.address.text, session.address.country),
     )
     if row.outcome == "channel_not_active":
         raise Refusal(
@@ -280,7 +293,7 @@ def _send(
     if row.outcome == "too_many_attempts" and may_ask:
         challenges.ask(project)
     if row.outcome != "queued":
-        raise refused(project, row.outcome, row.retry_after, to=session.address, channel=channel.type)
+        raise refused(project, row.outcome, row.retry_after, to=session.address.text, channel=channel.type)
     if row.message_id is not None:
         wake.wake(row.message_id)
     return row

@@ -21,7 +21,7 @@ from verification.services.gateways.accounts import adapter_of
 from verification.services.projects.snapshot import load_project
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions import sessions
-from verification.services.sessions.bot_texts import bot_text
+from verification.services.texts.rendering import texts_for
 
 log = logging.getLogger(__name__)
 
@@ -161,21 +161,26 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
     if session.awaited_channel != provider.channel:
         return
     try:
-        sessions.send_unasked(project=project, session_id=session.pk, channel_type=provider.channel)
+        sessions.send_on_our_own(project=project, session_id=session.pk, channel_type=provider.channel)
     except Refusal as refusal:
         note_refusal(refusal)
         log.info("session of project %s: the waiting code was not sent: %s", project.id, refusal.problem_code)
 
 
 def _ask_for_contact(provider: Provider, account_id: str, language: str, *, text: str = "share") -> None:
-    _say(provider, account_id, text, language, button=bot_text("button", language))
+    _say(provider, account_id, text, language, button=_bot_text("button", language))
 
 
 def _say(provider: Provider, account_id: str, text: str, language: str, *, button: str = "") -> None:
     """Say one of our texts in the chat. What cannot be said is logged and no reason to fail."""
     try:
-        adapter_of(provider).prompt(account_id, bot_text(text, language), contact_button=button)
+        adapter_of(provider).prompt(account_id, _bot_text(text, language), contact_button=button)
     except ProviderError as error:
         log.warning("%s could not answer in a chat: %s", provider.name, error)
     except Exception as error:  # unreadable settings, or a fault of the adapter's own, whose text may hold anything
         log.error("%s could not answer in a chat: %s", provider.name, type(error).__name__)
+
+
+def _bot_text(name: str, language: str) -> str:
+    """Return a text that bots say besides codes: the one called ``bot_<name>`` in ``templates/messages``."""
+    return texts_for(language)[f"bot_{name}"]
