@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from providers.door.http import HttpDoor
+from providers.errors import ProviderError
 from providers.outcomes import Outcome as Outcome  # adapters take it from here
 
 # The checked value of a setting.
@@ -19,6 +20,9 @@ Value = str | int | bool
 
 # What an adapter for every channel lists.
 CHANNELS = ("sms", "email", "messenger_a", "messenger_b", "voice")
+
+# The usual time for a receipt. A code lives ten minutes at most, and carriers report late.
+RECEIPT_WINDOW_SECONDS = 600
 
 
 class SettingKind(StrEnum):
@@ -246,6 +250,12 @@ class Connection(Protocol):
         """Part from the service in peace, within ten seconds; messages under way have their answers awaited."""
 
 
+def require_text(message: OutgoingMessage) -> None:
+    """Raise :class:`ProviderError` for a message without text, before anything is asked of the service."""
+    if not message.text.strip():
+        raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+
+
 @dataclass(slots=True)
 class Adapter:
     """The base of every adapter. ``settings`` holds the checked values, secrets included.
@@ -272,6 +282,10 @@ class Adapter:
     def clean(cls, values: Mapping[str, Value]) -> dict[str, str]:
         """What is wrong across settings that are each right: one sentence by the setting's name."""
         return {}
+
+    def text(self, name: str) -> str:
+        """Return a setting as text: the empty string where the owner left it empty."""
+        return str(self.settings[name])
 
     def send(self, message: OutgoingMessage) -> Result:
         raise NotImplementedError

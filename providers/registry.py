@@ -21,7 +21,7 @@ from providers.door import outbound
 from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, SettingsInvalid
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 MAX_TEXT_LENGTH = 20_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -146,7 +146,7 @@ def _scan() -> tuple[dict[str, type[Adapter]], dict[str, str]]:
             found[loaded.type] = loaded
         except Exception as error:  # whatever a file does on import, the others must stay usable
             failed[module.name] = f"{error.__class__.__name__}: {error}"
-            logger.error("The provider adapter %s.py could not be loaded: %s", module.name, failed[module.name])
+            log.error("The provider adapter %s.py could not be loaded: %s", module.name, failed[module.name])
     return found, failed
 
 

@@ -35,7 +35,7 @@ from django.core.validators import validate_email
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door import libraries
-from providers.door.libraries import Conversation
+from providers.door.libraries import LibraryCall
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.reading import answers, hooks
 
@@ -156,7 +156,7 @@ class Adapter(base.Adapter):
     type = "anymail"
     label = "E-mail service (Anymail)"
     channels = ("email",)
-    receipt_window_seconds = 600  # the code's life, and the services' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
             "service",
@@ -226,29 +226,29 @@ class Adapter(base.Adapter):
     def send(self, message: base.OutgoingMessage) -> base.Result:
         if not message.to.isascii() or not message.text:
             raise ProviderError("this address or an empty text cannot be sent", Outcome.NOT_APPLICABLE)
-        conversation = Conversation(self.http)
+        call = LibraryCall(self.http)
         mail: Any = self._compose(message)
         try:
-            with libraries.speaking_through(conversation):
-                self._backend(conversation).send_messages([mail])
+            with libraries.through_door(call):
+                self._backend(call).send_messages([mail])
         except Exception as error:  # the library's own, of which each may quote the mail
-            raise self._explain(error, conversation) from None
-        return self._read(mail.anymail_status, conversation)
+            raise self._explain(error, call) from None
+        return self._read(mail.anymail_status, call)
 
     def check(self) -> base.Health:
         service = self._service
         if self.settings["service"] == "amazon_ses":
             return self._check_amazon()
-        url = str(self.settings["base_url"]) or service.url
+        url = self.text("base_url") or service.url
         if not service.check:
-            self.http.touch(url or str(getattr(self._backend(Conversation(self.http)), "api_url", "")))
+            self.http.touch(url or str(getattr(self._backend(LibraryCall(self.http)), "api_url", "")))
             return base.Health.reached(f"{service.label} can be reached")
-        conversation = Conversation(self.http)
+        call = LibraryCall(self.http)
         path = service.check.format(sender_domain=self.settings["sender_domain"])
-        answer = conversation.ask("GET", f"{url.rstrip('/')}/{path}", self._login(), None)
+        answer = call.ask("GET", f"{url.rstrip('/')}/{path}", self._login(), None)
         data = answers.read_object(answer)
         if answer.status != 200 and data.get("name") != "restricted_api_key":  # Resend's key that may only send
-            raise self._explain(None, conversation)
+            raise self._explain(None, call)
         if not data:
             return base.Health(False, f"{service.label} answered, but not as it should.")
         return base.Health(True, f"{service.label} accepts the key.", _credits(data))
@@ -264,9 +264,9 @@ class Adapter(base.Adapter):
         if self._is_question(request):
             return base.HookReply()
         view, asked = self._view(request)
-        conversation = Conversation(self.http)
+        call = LibraryCall(self.http)
         try:
-            with libraries.speaking_through(conversation):
+            with libraries.through_door(call):
                 events = view.parse_events(asked)
         except Exception:  # whatever a garbled call does to the library
             raise HookUnreadable("the report cannot be read") from None
@@ -275,14 +275,14 @@ class Adapter(base.Adapter):
 
     @property
     def _service(self) -> Service:
-        return SERVICES[str(self.settings["service"])]
+        return SERVICES[self.text("service")]
 
     def _compose(self, message: base.OutgoingMessage) -> EmailMultiAlternatives:
-        reply_to = str(self.settings["reply_to"])
+        reply_to = self.text("reply_to")
         mail: Any = EmailMultiAlternatives(
             subject=" ".join(message.subject.split()),
             body=message.text,
-            from_email=formataddr((str(self.settings["from_name"]), str(self.settings["from_email"]))),
+            from_email=formataddr((self.text("from_name"), self.text("from_email"))),
             to=[message.to],
             reply_to=[reply_to] if reply_to else None,
             headers={"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"},
@@ -293,54 +293,54 @@ class Adapter(base.Adapter):
         mail.metadata = {"message": str(message.id)}
         return mail  # type: ignore[no-any-return]
 
-    def _backend(self, conversation: Conversation) -> Any:
+    def _backend(self, call: LibraryCall) -> Any:
         """With our transport in it already, so that it makes none of its own."""
         libraries.silence("anymail")
         options = {theirs: str(self.settings[ours]) or None for theirs, ours in self._service.options.items()}
         options |= {"ignore_unsupported_features": True, "debug_api_requests": False}  # type: ignore[dict-item]
-        url = str(self.settings["base_url"])
+        url = self.text("base_url")
         is_amazon = self.settings["service"] == "amazon_ses"
         if url and not is_amazon:
             options["api_url"] = url
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            backend = import_module(f"anymail.backends.{self.settings['service']}").EmailBackend(**options)
+            backend = import_module(f"anymail.backends.{self.text('service')}").EmailBackend(**options)
         if is_amazon:
             backend.client = self._amazon("sesv2")
         else:
-            backend.session = libraries.requests_session(conversation)
+            backend.session = libraries.requests_session(call)
         return backend
 
     def _amazon(self, service: str, region: str = "") -> Any:
         names = ("api_key", "secret_key", "base_url")
-        region = region or str(self.settings["region"])
-        return libraries.amazon_client(service, region, *(str(self.settings[name]) for name in names))
+        region = region or self.text("region")
+        return libraries.amazon_client(service, region, *(self.text(name) for name in names))
 
     def _check_amazon(self) -> base.Health:
-        conversation = Conversation(self.http)
+        call = LibraryCall(self.http)
         try:
-            with libraries.speaking_through(conversation):
+            with libraries.through_door(call):
                 account = self._amazon("sesv2").get_account()
             left = account["SendQuota"]["Max24HourSend"] - account["SendQuota"]["SentLast24Hours"]
         except Exception as error:  # as in send
-            raise self._explain(error, conversation) from None
+            raise self._explain(error, call) from None
         is_ok = bool(account.get("SendingEnabled")) and left > 0
         return base.Health(is_ok, f"Amazon SES accepts the access key; {left:.0f} mails are left for today.")
 
     def _login(self) -> dict[str, str]:
-        key, how = str(self.settings["api_key"]), self._service.check_header
+        key, how = self.text("api_key"), self._service.check_header
         if how.startswith("basic "):
             login = f"{how.removeprefix('basic ')}:{key}"
             return {"Authorization": "Basic " + base64.b64encode(login.encode()).decode()}
         name, _, value = how.partition(": ")
         return {name: value.format(key)}
 
-    def _read(self, status: Any, conversation: Conversation) -> base.Result:
+    def _read(self, status: Any, call: LibraryCall) -> base.Result:
         words = status.status or set()
-        if conversation.answer is not None and conversation.answer.status >= 400:
-            raise self._explain(None, conversation)  # the library makes a good answer of some of Postmark's
+        if call.answer is not None and call.answer.status >= 400:
+            raise self._explain(None, call)  # the library makes a good answer of some of Postmark's
         if words & {"invalid", "rejected"}:
-            raise self._refused(conversation)
+            raise self._refused(call)
         if "failed" in words:
             raise ProviderError(f"{self._service.label}: the mail failed for no reason told", Outcome.DECLINED)
         identity = answers.identity(status.message_id)
@@ -348,13 +348,13 @@ class Adapter(base.Adapter):
             raise ProviderError(f"{self._service.label} accepted, but told no id", Outcome.UNKNOWN)
         return base.Result(Outcome.ACCEPTED, identity, is_delivered=not self.settings["has_webhook"])
 
-    def _explain(self, error: Exception | None, conversation: Conversation) -> ProviderError:
+    def _explain(self, error: Exception | None, call: LibraryCall) -> ProviderError:
         """By what went over the wire. The service's words are looked through for what we know, and never quoted."""
         name = self._service.label
-        usual = conversation.explain()
-        answer = conversation.answer
+        usual = call.explain()
+        answer = call.answer
         if error.__class__.__name__ == "AnymailRecipientsRefused":
-            return self._refused(conversation)
+            return self._refused(call)
         if answer is None or answer.status < 400:
             return usual
         response = getattr(error.__cause__ or error, "response", None) if error else None
@@ -380,9 +380,9 @@ class Adapter(base.Adapter):
             is_suppressed=told is _POSTMARK[INACTIVE_RECIPIENT],
         )
 
-    def _refused(self, conversation: Conversation) -> ProviderError:
+    def _refused(self, call: LibraryCall) -> ProviderError:
         """The one recipient of a mail is refused, by Mandrill for a reason that may be ours."""
-        reason = _mandrill_reason(conversation) if self.settings["service"] == "mandrill" else ""
+        reason = _mandrill_reason(call) if self.settings["service"] == "mandrill" else ""
         outcome, words = _MANDRILL.get(reason, (Outcome.REFUSED, "the recipient is refused"))
         told = f" ({reason})" if reason in _MANDRILL else ""
         return ProviderError(
@@ -409,7 +409,7 @@ class Adapter(base.Adapter):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 make = getattr(import_module(f"anymail.webhooks.{module}"), f"{name}WebhookView")
-                view = make(webhook_secret=str(self.settings["webhook_login"]) or [], **options)
+                view = make(webhook_secret=self.text("webhook_login") or [], **options)
             asked = _as_django(request)
             view.run_validators(asked)
         except SuspiciousOperation:
@@ -424,7 +424,7 @@ class Adapter(base.Adapter):
         """For the view, which confirms Amazon's subscription with it."""
         if not re.fullmatch(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}", region_name):
             raise HookUnreadable("the topic is in no region")
-        return _Kept(self._amazon(service, region_name))
+        return _SharedClient(self._amazon(service, region_name))
 
     def _receipt(self, event: Any) -> base.Receipt | None:
         """Of one recipient; a mail of ours has no more than one."""
@@ -463,7 +463,7 @@ class Adapter(base.Adapter):
         return reason == "bounced" or is_hard
 
 
-class _Kept:
+class _SharedClient:
     """A client that does not close, for others use it too."""
 
     def __init__(self, client: Any) -> None:
@@ -495,9 +495,9 @@ def _as_django(request: base.HookRequest) -> WSGIRequest:
     return asked
 
 
-def _mandrill_reason(conversation: Conversation) -> str:
+def _mandrill_reason(call: LibraryCall) -> str:
     try:
-        told = answers.objects(conversation.answer.json() if conversation.answer else None)
+        told = answers.objects(call.answer.json() if call.answer else None)
     except ValueError:
         return ""
     return str(told[0].get("reject_reason")) if told else ""

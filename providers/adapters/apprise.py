@@ -24,14 +24,14 @@ from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door import libraries
 from providers.door.http import HttpDoor
-from providers.door.libraries import Conversation
+from providers.door.libraries import LibraryCall
 from providers.errors import ProviderError
 
 _PLACEHOLDER = re.compile(r"\{(to|to_digits|code|message_id|channel|language|project)\}")
 _SCHEME = re.compile(r"([a-z][a-z0-9.+-]*)://", re.IGNORECASE)
 
 # What a plugin may import: what computes, and requests, which goes through the door.
-_COMPUTES = frozenset(
+_HARMLESS_MODULES = frozenset(
     [
         "__future__",
         "base64",
@@ -74,7 +74,7 @@ _COMPUTES = frozenset(
         "xml.sax.saxutils",
     ]
 )
-_OF_APPRISE = frozenset(
+_APPRISE_MODULES = frozenset(
     [
         "apprise.__title__",
         "apprise.__version__",
@@ -118,20 +118,19 @@ class Adapter(base.Adapter):
         if not problem and not re.search(r"\{to(_digits)?\}", url):
             problem = "{to} or {to_digits} is needed, or every code would go to the same place"
         if not problem:
-            with libraries.speaking_through(Conversation(HttpDoor(), seconds=0)):  # nothing is asked here
+            with libraries.through_door(LibraryCall(HttpDoor(), seconds=0)):  # nothing is asked here
                 problem = "" if _plugin(_fill(url, _SAMPLE)) is not None else "Apprise cannot read this URL"
         return {"url": problem} if problem else {}
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not message.text:
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
-        conversation = Conversation(self.http)
-        is_taken = self._notify(message, conversation)
-        if conversation.is_in_doubt and not is_taken:
+        base.require_text(message)
+        call = LibraryCall(self.http)
+        is_taken = self._notify(message, call)
+        if call.is_in_doubt and not is_taken:
             raise ProviderError("no answer came from the service", Outcome.UNKNOWN)
-        if not is_taken or conversation.answer is None:
-            raise conversation.explain()
-        status = str(conversation.answer.status)
+        if not is_taken or call.answer is None:
+            raise call.explain()
+        status = str(call.answer.status)
         return base.Result(Outcome.ACCEPTED, provider_status=status, is_delivered=True)
 
     def check(self) -> base.Health:
@@ -142,29 +141,29 @@ class Adapter(base.Adapter):
             raise rehearsal.explain()
         return base.Health.reached("The service's host can be reached")
 
-    def _notify(self, message: base.OutgoingMessage, conversation: Conversation) -> bool:
+    def _notify(self, message: base.OutgoingMessage, call: LibraryCall) -> bool:
         """Raises :class:`ProviderError` where nothing was asked of the service."""
-        url = str(self.settings["url"])
+        url = self.text("url")
         problem = _problem(url)
         if problem:
             raise ProviderError(problem, Outcome.MISCONFIGURED)
-        with libraries.speaking_through(conversation):
+        with libraries.through_door(call):
             plugin = _plugin(_fill(url, message))
             if plugin is None:
                 raise ProviderError("Apprise cannot make a message of this URL", Outcome.MISCONFIGURED)
             plugin.retry = 0  # whatever the URL says
-            plugin.throttle = _hurry
+            plugin.throttle = _do_not_pause
             try:
                 return bool(plugin.notify(body=message.text, title=message.subject, body_format="text"))
             except Exception:  # of a plugin that met an answer it did not expect
                 return False
 
 
-def _hurry(*_: object, **__: object) -> None:
+def _do_not_pause(*_: object, **__: object) -> None:
     """Instead of sleeping for as long as a service wishes."""
 
 
-class _Rehearsal(Conversation):
+class _Rehearsal(LibraryCall):
     """Only sees whether the host of the first request is there."""
 
     is_reached = False
@@ -213,7 +212,7 @@ def _only_asks(path: Path) -> bool:
     inside = f"apprise.plugins.{path.parent.name}"
     for module in _imported(path):
         is_sibling = path.parent.name != "plugins" and module.startswith(inside)
-        if module not in _COMPUTES and module not in _OF_APPRISE and not is_sibling:
+        if module not in _HARMLESS_MODULES and module not in _APPRISE_MODULES and not is_sibling:
             return False
     return True
 

@@ -23,7 +23,7 @@ from typing import Any
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door import libraries
-from providers.door.libraries import Conversation
+from providers.door.libraries import LibraryCall
 from providers.errors import ProviderError
 from providers.reading import answers
 
@@ -96,8 +96,7 @@ class Adapter(base.Adapter):
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not message.text:
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        base.require_text(message)
         answered = self._ask(
             "publish", PhoneNumber=message.to, Message=message.text, MessageAttributes=self._attributes(message)
         )
@@ -118,7 +117,7 @@ class Adapter(base.Adapter):
         return base.Health(True, f"Amazon SNS accepts the access key; {told}.")
 
     def _attributes(self, message: base.OutgoingMessage) -> dict[str, dict[str, str]]:
-        sender = message.sender or str(self.settings["sender"])
+        sender = message.sender or self.text("sender")
         is_number = bool(_NUMBER.fullmatch(sender))
         texts = {
             "AWS.SNS.SMS.SMSType": "Transactional",
@@ -129,31 +128,31 @@ class Adapter(base.Adapter):
         }
         found = {name: {"DataType": "String", "StringValue": value} for name, value in texts.items() if value}
         if self.settings["max_price"]:
-            found["AWS.SNS.SMS.MaxPrice"] = {"DataType": "Number", "StringValue": str(self.settings["max_price"])}
+            found["AWS.SNS.SMS.MaxPrice"] = {"DataType": "Number", "StringValue": self.text("max_price")}
         return found
 
     def _ask(self, operation: str, **parameters: Any) -> dict[str, Any]:
         from botocore.exceptions import ClientError
 
         names = ("region", "access_key_id", "secret_access_key", "base_url")
-        client = libraries.amazon_client("sns", *(str(self.settings[name]) for name in names))
-        conversation = Conversation(self.http)
+        client = libraries.amazon_client("sns", *(self.text(name) for name in names))
+        call = LibraryCall(self.http)
         try:
-            with libraries.speaking_through(conversation):
+            with libraries.through_door(call):
                 answered = getattr(client, operation)(**parameters)
         except ClientError as error:
-            raise _explain(str(error.response.get("Error", {}).get("Code", "")), conversation) from None
+            raise _explain(str(error.response.get("Error", {}).get("Code", "")), call) from None
         except ProviderError:
             raise
         except Exception:  # an answer that is no answer of Amazon's breaks the parser in many ways
-            raise conversation.explain() from None
+            raise call.explain() from None
         return answered if isinstance(answered, dict) else {}
 
 
-def _explain(code: str, conversation: Conversation) -> ProviderError:
+def _explain(code: str, call: LibraryCall) -> ProviderError:
     """By Amazon's code; its sentences may quote the number. One that we do not know is read by its HTTP status."""
-    usual = conversation.explain()
-    if code not in _ERRORS or conversation.answer is None or conversation.answer.status < 400:
+    usual = call.explain()
+    if code not in _ERRORS or call.answer is None or call.answer.status < 400:
         return usual
     outcome, words = _ERRORS[code]
     return ProviderError(

@@ -58,7 +58,7 @@ class Adapter(base.Adapter):
     type = "eskiz"
     label = "Eskiz"
     channels = ("sms",)
-    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("email", "E-mail address of the account", required=True),
         Setting("password", "Password", SettingKind.SECRET, required=True, help="That of the API, from the cabinet."),
@@ -81,14 +81,13 @@ class Adapter(base.Adapter):
     )
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not message.text:
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        base.require_text(message)
         digits = message.to.removeprefix("+")
         url = hooks.report_url(message, self.http.allowed_networks)
         form = {"mobile_phone": digits, "message": message.text}
         if digits.startswith(UZBEKISTAN):
             path = "/message/sms/send"
-            form["from"] = message.sender or str(self.settings["sender"])
+            form["from"] = message.sender or self.text("sender")
             form |= {"callback_url": url} if url else {}
         elif self.settings["is_international"]:
             path, url = "/message/sms/send-global", ""
@@ -112,7 +111,7 @@ class Adapter(base.Adapter):
         """What the receipt says must be what Eskiz itself answers; if it does not answer, the receipt is not taken."""
         if not self.settings["confirms_receipts"]:
             return
-        identity, word = _told(request)
+        identity, word = _read_receipt(request)
         if _STATUSES.get(word) is None:
             return  # changes nothing
         try:
@@ -120,12 +119,12 @@ class Adapter(base.Adapter):
         except ProviderError:
             raise HookForged("Eskiz could not be asked whether the receipt is true") from None
         data = answers.read_object(answer).get("data")
-        found = _word(data.get("status")) if answer.status == 200 and isinstance(data, dict) else ""
+        found = _status_word(data.get("status")) if answer.status == 200 and isinstance(data, dict) else ""
         if _STATUSES.get(found) is not _STATUSES[word]:
             raise HookForged("Eskiz does not say what the receipt says")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        identity, word = _told(request)
+        identity, word = _read_receipt(request)
         status = _STATUSES.get(word)
         if status is None:
             return base.HookReply()
@@ -136,11 +135,11 @@ class Adapter(base.Adapter):
     def _ask(self, method: str, path: str, *, timeouts: Timeouts | None = None, **content: Any) -> HttpAnswer:
         """With the token that all share; if it is refused, once more with a new one."""
         deadline = Deadline(timeouts.total if timeouts else TOTAL_SECONDS)
-        token = self._remembered() or self._renew("", deadline)
+        token = self._stored_token() or self._new_token("", deadline)
         answer = self._request(method, path, deadline, token, **content)
         if answer.status != 401:
             return answer
-        answer = self._request(method, path, deadline, self._renew(token, deadline), **content)
+        answer = self._request(method, path, deadline, self._new_token(token, deadline), **content)
         if answer.status == 401:
             raise ProviderError("Eskiz: a new token is refused", Outcome.MISCONFIGURED, provider_status="401")
         return answer
@@ -149,16 +148,16 @@ class Adapter(base.Adapter):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         seconds = _left(deadline)
         timeouts = Timeouts(min(CONNECT_SECONDS, seconds), seconds)
-        url = str(self.settings["base_url"]).rstrip("/") + path
+        url = self.text("base_url").rstrip("/") + path
         return self.http.request(method, url, headers=headers, timeout=timeouts, **content)
 
-    def _renew(self, refused: str, deadline: Deadline) -> str:
+    def _new_token(self, refused: str, deadline: Deadline) -> str:
         """Another token than ``refused``. Whoever is first logs in; the others wait a moment for what it gets."""
         ends_at = time.monotonic()
-        if not self._is_first(refused):
+        if not self._queue_up(refused):
             ends_at += min(WAIT_SECONDS, _left(deadline) / 2)
         while True:
-            found = self._remembered()
+            found = self._stored_token()
             if found and found != refused:
                 return found
             if time.monotonic() >= ends_at:
@@ -169,7 +168,7 @@ class Adapter(base.Adapter):
             self.memory.set(f"token-{self._account()}", token, TOKEN_SECONDS)
         return token
 
-    def _is_first(self, refused: str) -> bool:
+    def _queue_up(self, refused: str) -> bool:
         """The first of a list that everybody puts itself on. Without a store everybody is the first."""
         turn = f"turn-{self._account()}-{hashlib.sha256(refused.encode()).hexdigest()[:16]}"
         mine = secrets.token_hex(8)
@@ -203,7 +202,7 @@ class Adapter(base.Adapter):
             )
         raise failure
 
-    def _remembered(self) -> str:
+    def _stored_token(self) -> str:
         """Empty where there is none; the memory may be away."""
         try:
             return self.memory.get(f"token-{self._account()}") or ""
@@ -212,13 +211,13 @@ class Adapter(base.Adapter):
 
     def _account(self) -> str:
         """A token belongs to what it was got with: with another password there is none yet."""
-        known = "\n".join(str(self.settings[name]) for name in ("base_url", "email", "password"))
+        known = "\n".join(self.text(name) for name in ("base_url", "email", "password"))
         return hashlib.sha256(known.encode()).hexdigest()[:16]
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
     data = answers.read_object(answer)
-    identity, word = answers.identity(data.get("id")), _word(data.get("status"))
+    identity, word = answers.identity(data.get("id")), _status_word(data.get("status"))
     if answer.status in (400, 422) or (answer.status == 200 and word == "ERROR"):
         raise _refusal(answer, data)
     if not 200 <= answer.status < 300 or identity is None or not (word in _QUEUED or word in _STATUSES):
@@ -236,17 +235,17 @@ def _refusal(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
     return ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
 
 
-def _told(request: base.HookRequest) -> tuple[str, str]:
+def _read_receipt(request: base.HookRequest) -> tuple[str, str]:
     """The id and the status of a receipt. Raises :class:`HookUnreadable`."""
     is_json = hooks.content_type(request) == "application/json"
     fields: Mapping[str, Any] = hooks.json_object(request.body) if is_json else hooks.form_fields(request.body)
     identity = next((found for name in _ID_FIELDS if (found := answers.identity(fields.get(name)))), None)
     if identity is None or not re.fullmatch(r"[0-9A-Za-z-]{1,100}", identity):
         raise HookUnreadable("the receipt names no message")
-    return identity, _word(fields.get("status"))
+    return identity, _status_word(fields.get("status"))
 
 
-def _word(value: object) -> str:
+def _status_word(value: object) -> str:
     """One of Eskiz' statuses in capitals; empty for anything else."""
     return value.upper() if isinstance(value, str) and re.fullmatch(r"[A-Za-z]{1,20}", value) else ""
 

@@ -84,7 +84,7 @@ class Adapter(base.Adapter):
     type = "http"
     label = "HTTP gateway (any)"
     channels = base.CHANNELS
-    receipt_window_seconds = 600  # where receipts are set up
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
             "url",
@@ -187,10 +187,10 @@ class Adapter(base.Adapter):
         headers = self._headers(message)
         content = None if self.settings["method"] == "GET" else self._body(message).encode()
         if content is not None and "content-type" not in {name.lower() for name in headers}:
-            headers["Content-Type"] = _CONTENT_TYPES[str(self.settings["content_type"])]
+            headers["Content-Type"] = _CONTENT_TYPES[self.text("content_type")]
         answer = self.http.request(
-            str(self.settings["method"]),
-            _render(str(self.settings["url"]), message, _in_url, self.settings),
+            self.text("method"),
+            _render(self.text("url"), message, _in_url, self.settings),
             headers=headers,
             content=content,
             auth=self._auth(),
@@ -198,15 +198,15 @@ class Adapter(base.Adapter):
         return self._read(answer)
 
     def _auth(self) -> tuple[str, str] | None:
-        username, is_basic = str(self.settings["username"]), not _names_password(self.settings)
-        return (username, str(self.settings["password"])) if username and is_basic else None
+        username, is_basic = self.text("username"), not _names_password(self.settings)
+        return (username, self.text("password")) if username and is_basic else None
 
     def check(self) -> base.Health:
         """No question is answered by every gateway. OPTIONS sends nothing, and a 401 to it is about our credentials.
 
         Where messages go by GET even that might be taken for one, so only the way to the host is tried.
         """
-        url = _render(str(self.settings["url"]), _SAMPLE, _in_url, self.settings)
+        url = _render(self.text("url"), _SAMPLE, _in_url, self.settings)
         if self.settings["method"] == "GET":
             self.http.touch(url)
             return base.Health.reached("The gateway's host can be reached")
@@ -220,15 +220,15 @@ class Adapter(base.Adapter):
     def verify_hook(self, request: base.HookRequest) -> None:
         if not self.settings["has_receipts"] or request.method not in ("GET", "POST"):
             raise HookForged("no receipts are set up")
-        expected = str(self.settings["receipt_secret"])
-        given = request.headers.get(str(self.settings["receipt_secret_header"]).lower(), "")
+        expected = self.text("receipt_secret")
+        given = request.headers.get(self.text("receipt_secret_header").lower(), "")
         if expected and not hooks.is_same(given, expected):
             raise HookForged("the receipt does not carry the secret")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         places = [_body_of(request), _fields(request.query)]
-        identity = _look_up(places, str(self.settings["receipt_id_field"]))
-        word = _look_up(places, str(self.settings["receipt_status_field"]))
+        identity = _look_up(places, self.text("receipt_id_field"))
+        word = _look_up(places, self.text("receipt_status_field"))
         if identity is None or word is None:
             raise HookUnreadable("the receipt lacks its id or its status")
         status = self._receipt_words().get(word.lower())
@@ -251,12 +251,12 @@ class Adapter(base.Adapter):
         return {word: status for name, status in _WORD_SETTINGS.items() for word in _words(self.settings[name])}
 
     def _headers(self, message: base.OutgoingMessage) -> dict[str, str]:
-        lines = _header_lines(str(self.settings["headers"]))
+        lines = _header_lines(self.text("headers"))
         return {name: _render(value, message, _as_is, self.settings) for name, value in lines}
 
     def _body(self, message: base.OutgoingMessage) -> str:
-        kind = str(self.settings["content_type"])
-        template = str(self.settings["body"])
+        kind = self.text("content_type")
+        template = self.text("body")
         if template:
             return _render(template, message, _ESCAPES[kind], self.settings)
         if kind == "text":
@@ -274,13 +274,13 @@ class Adapter(base.Adapter):
         return "&".join(f"{name}={_in_url(str(value))}" for name, value in fields.items())
 
     def _read(self, answer: HttpAnswer) -> base.Result:
-        if not _is_success(answer.status, str(self.settings["success_status"])):
+        if not _is_success(answer.status, self.text("success_status")):
             raise classify_status(answer)
         status = str(answer.status)
-        match = str(self.settings["success_match"])
+        match = self.text("success_match")
         if match and match not in answer.text:
             raise ProviderError("the answer lacks the text that means accepted", provider_status=status)
-        path = str(self.settings["message_id_path"])
+        path = self.text("message_id_path")
         found = None
         if path:
             found = _find(answer, path)

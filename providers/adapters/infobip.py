@@ -91,7 +91,7 @@ class Adapter(base.Adapter):
     type = "infobip"
     label = "Infobip"
     channels = ("sms",)
-    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
             "base_url",
@@ -114,8 +114,7 @@ class Adapter(base.Adapter):
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not message.text:
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        base.require_text(message)
         url = hooks.report_url(message, self.http.allowed_networks)
         body = {"messages": [self._message(message, url)], "options": {"includeSmsCountInResponse": True}}
         answer = self.http.request("POST", self._url("/sms/3/messages"), headers=self._headers(), json=body)
@@ -143,7 +142,7 @@ class Adapter(base.Adapter):
             dlt = {"principalEntityId": message.dlt_entity_id, "contentTemplateId": message.dlt_template_id}
             options["regional"] = {"indiaDlt": {name: value for name, value in dlt.items() if value}}
         found: dict[str, Any] = {
-            "sender": (message.sender or str(self.settings["sender"])).removeprefix("+"),
+            "sender": (message.sender or self.text("sender")).removeprefix("+"),
             "destinations": [{"to": message.to.removeprefix("+"), "messageId": str(message.id)}],
             "content": {"text": message.text},
             "options": options,
@@ -157,10 +156,10 @@ class Adapter(base.Adapter):
         return found
 
     def _url(self, path: str) -> str:
-        return str(self.settings["base_url"]).rstrip("/") + path
+        return self.text("base_url").rstrip("/") + path
 
     def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"App {self.settings['api_key']}", "Accept": "application/json"}
+        return {"Authorization": f"App {self.text('api_key')}", "Accept": "application/json"}
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
@@ -174,7 +173,9 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
         raise _refusal(answer, status)
     if group not in _TAKEN or identity is None:
         raise classify_status(answer)
-    return base.Result(Outcome.ACCEPTED, identity, provider_status=_word(status.get("name")), is_delivered=is_delivered)
+    return base.Result(
+        Outcome.ACCEPTED, identity, provider_status=_vendor_word(status.get("name")), is_delivered=is_delivered
+    )
 
 
 def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
@@ -183,7 +184,7 @@ def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
     outcome, words = _REFUSALS.get(code or 0, (Outcome.TEMPORARY, "the message was not taken"))
     is_limited = outcome in (Outcome.RATE_LIMITED, Outcome.RECIPIENT_LIMITED)
     retry_after = retry_after_seconds(answer) if is_limited else None
-    text = f"Infobip: {words} ({_word(status.get('name')) or 'status'} {code})"
+    text = f"Infobip: {words} ({_vendor_word(status.get('name')) or 'status'} {code})"
     is_suppressed = code in _SUPPRESSED_STATUSES
     return ProviderError(text, outcome, provider_status=str(code), retry_after=retry_after, is_suppressed=is_suppressed)
 
@@ -192,7 +193,9 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
     """By the error's word, of this version of the API or the ones before. What was wrong with the recipient is told
     by the name of the property alone, since Infobip's sentences may quote the number.
     """
-    word = _word(data.get("errorCode")) or _word(_part(data, "requestError", "serviceException").get("messageId"))
+    word = _vendor_word(data.get("errorCode")) or _vendor_word(
+        _part(data, "requestError", "serviceException").get("messageId")
+    )
     if word not in _REQUEST_ERRORS:
         error = classify_status(answer)
         return ProviderError(
@@ -209,7 +212,7 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
 def _receipt(result: Mapping[str, Any]) -> base.Receipt | None:
     status, error = _part(result, "status"), _part(result, "error")
     identity, group = answers.identity(result.get("messageId")), status.get("groupName")
-    name = _word(status.get("name"))
+    name = _vendor_word(status.get("name"))
     ours = ReceiptStatus.SENT if name == "PENDING_ENROUTE" else _RECEIPTS.get(str(group))
     if identity is None or ours is None:
         return None
@@ -219,8 +222,8 @@ def _receipt(result: Mapping[str, Any]) -> base.Receipt | None:
         ours,
         provider_message_id=identity,
         message_id=hooks.our_id(result.get("callbackData")),
-        error=_failure(reason, code, _word(error.get("name")) or name) if is_bad else "",
-        provider_status=" ".join(word for word in (name, _word(error.get("name")) if is_bad else "") if word),
+        error=_failure(reason, code, _vendor_word(error.get("name")) or name) if is_bad else "",
+        provider_status=" ".join(word for word in (name, _vendor_word(error.get("name")) if is_bad else "") if word),
         is_suppressed=is_bad and (reason in _SUPPRESSED_STATUSES or code in _SUPPRESSED_ERRORS),
     )
 
@@ -241,6 +244,6 @@ def _part(data: Mapping[str, Any], *path: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _word(value: object) -> str:
+def _vendor_word(value: object) -> str:
     """One of Infobip's names, which hold nothing of a message; empty for anything else."""
     return value if isinstance(value, str) and _WORD.fullmatch(value) else ""

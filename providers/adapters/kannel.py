@@ -59,7 +59,7 @@ class Adapter(base.Adapter):
     type = "kannel"
     label = "Kannel"
     channels = ("sms",)
-    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
             "url",
@@ -99,27 +99,26 @@ class Adapter(base.Adapter):
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         parts, most = gsm.segments(message.text), int(self.settings["max_messages"])
-        if not message.text.strip():
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        base.require_text(message)
         if parts > most:
             text = f"the text takes {parts} parts and Kannel's max-messages is set to {most}"
             raise ProviderError(text, Outcome.NOT_APPLICABLE)
         answer = self.http.request(
-            "POST", str(self.settings["url"]), headers=self._headers(message), content=message.text.encode()
+            "POST", self.text("url"), headers=self._headers(message), content=message.text.encode()
         )
         return _read(answer, is_delivered=not message.hook_url)
 
     def check(self) -> base.Health:
-        url = str(self.settings["status_url"])
+        url = self.text("status_url")
         if not url:
-            self.http.touch(str(self.settings["url"]))
+            self.http.touch(self.text("url"))
             detail = "Kannel can be reached; without its status page it cannot be asked more."
             return base.Health(True, detail, is_sure=False)
         query = urlencode({"password": self.settings["status_password"]})
         answer = self.http.request("GET", f"{url}?{query}")
         if answer.status != 200:
             raise classify_status(answer)
-        return _read_status(answer.text, str(self.settings["smsc"]))
+        return _read_status(answer.text, self.text("smsc"))
 
     def verify_hook(self, request: base.HookRequest) -> None:
         query = hooks.query_fields(request.query)
@@ -151,12 +150,12 @@ class Adapter(base.Adapter):
         """With the charset in the content type; Kannel writes the text in the coding we name, GSM-7 if none."""
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
-            "X-Kannel-Username": str(self.settings["username"]),
-            "X-Kannel-Password": str(self.settings["password"]),
+            "X-Kannel-Username": self.text("username"),
+            "X-Kannel-Password": self.text("password"),
             "X-Kannel-To": re.sub(r"[^0-9]", "", message.to),
             "X-Kannel-Validity": str(max(1, math.ceil(message.expires_in / 60))),  # minutes
-            "X-Kannel-From": message.sender or str(self.settings["sender"]),
-            "X-Kannel-SMSC": str(self.settings["smsc"]),
+            "X-Kannel-From": message.sender or self.text("sender"),
+            "X-Kannel-SMSC": self.text("smsc"),
             "X-Kannel-Coding": "" if gsm.is_gsm7(message.text) else "2",
         }
         if message.hook_url:
@@ -169,7 +168,7 @@ class Adapter(base.Adapter):
         return own.replace("%", "%%") + "&t=%d&a=%A&f=%F"
 
     def _mark(self, identity: str) -> str:
-        key = _key(str(self.settings["password"]))
+        key = _key(self.text("password"))
         return hmac.new(key, identity.encode(), hashlib.sha256).hexdigest()[:MARK_LENGTH]
 
 

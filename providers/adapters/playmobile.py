@@ -70,15 +70,14 @@ class Adapter(base.Adapter):
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not message.text:
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
-        identity = f"{self.settings['id_prefix']}{message.id}"
+        base.require_text(message)
+        identity = f"{self.text('id_prefix')}{message.id}"
         sms = {
-            "originator": message.sender or str(self.settings["sender"]),
+            "originator": message.sender or self.text("sender"),
             "content": {"text": message.text},
         }
         body = {"messages": [{"recipient": message.to.removeprefix("+"), "message-id": identity, "sms": sms}]}
-        auth = (str(self.settings["username"]), str(self.settings["password"]))
+        auth = (self.text("username"), self.text("password"))
         answer = self.http.request("POST", self._url(), json=body, auth=auth)
         if answer.status != 200 or answer.text.strip().lower() != ACCEPTED:
             raise _explain(answer)
@@ -89,7 +88,7 @@ class Adapter(base.Adapter):
         return base.Health.reached("Play Mobile's host can be reached")
 
     def _url(self) -> str:
-        return str(self.settings["base_url"]).rstrip("/") + "/broker-api/send"
+        return self.text("base_url").rstrip("/") + "/broker-api/send"
 
 
 def _explain(answer: HttpAnswer) -> ProviderError:

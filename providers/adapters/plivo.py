@@ -73,7 +73,7 @@ class Adapter(base.Adapter):
     type = "plivo"
     label = "Plivo"
     channels = ("sms",)
-    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("auth_id", "Auth ID", required=True, help="MA or SA and 18 characters."),
         Setting("auth_token", "Auth token", SettingKind.SECRET, required=True, help="Verifies receipts as well."),
@@ -99,8 +99,7 @@ class Adapter(base.Adapter):
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not message.text:
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        base.require_text(message)
         url = hooks.report_url(message, self.http.allowed_networks)
         body: dict[str, Any] = {
             **self._sender(message),
@@ -136,7 +135,7 @@ class Adapter(base.Adapter):
         else:
             signed = request.url + headers.get("x-plivo-signature-v2-nonce", "")
             given = [headers.get("x-plivo-signature-v2", "")]
-        token = str(self.settings["auth_token"]).encode()
+        token = self.text("auth_token").encode()
         expected = base64.b64encode(hmac.digest(token, signed.encode("utf-8", "replace"), "sha256"))
         if not any(hooks.is_same(one.strip(), expected.decode()) for one in given):
             raise HookForged("the signature does not hold")
@@ -163,17 +162,17 @@ class Adapter(base.Adapter):
 
     def _sender(self, message: base.OutgoingMessage) -> dict[str, str]:
         """Either of the two, never both; a country's sender comes first."""
-        powerpack = str(self.settings["powerpack_uuid"])
+        powerpack = self.text("powerpack_uuid")
         if message.sender or not powerpack:
-            return {"src": (message.sender or str(self.settings["sender"])).removeprefix("+")}
+            return {"src": (message.sender or self.text("sender")).removeprefix("+")}
         return {"powerpack_uuid": powerpack}
 
     def _url(self, path: str = "") -> str:
-        root = str(self.settings["base_url"]).rstrip("/")
-        return f"{root}/v1/Account/{self.settings['auth_id']}/{path}"
+        root = self.text("base_url").rstrip("/")
+        return f"{root}/v1/Account/{self.text('auth_id')}/{path}"
 
     def _auth(self) -> tuple[str, str]:
-        return str(self.settings["auth_id"]), str(self.settings["auth_token"])
+        return self.text("auth_id"), self.text("auth_token")
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:

@@ -69,7 +69,7 @@ class Adapter(base.Adapter):
     type = "sinch"
     label = "Sinch"
     channels = ("sms",)
-    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("service_plan_id", "Service plan ID", required=True),
         Setting("api_token", "API token", SettingKind.SECRET, required=True),
@@ -99,8 +99,7 @@ class Adapter(base.Adapter):
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not message.text:
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        base.require_text(message)
         url = hooks.report_url(message, self.http.allowed_networks)
         answer = self.http.request(
             "POST", self._url("batches"), headers=self._headers(), json=self._batch(message, url)
@@ -125,7 +124,7 @@ class Adapter(base.Adapter):
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """HMAC-SHA256 of raw body, nonce and time, joined by dots."""
-        secret = str(self.settings["hook_secret"])
+        secret = self.text("hook_secret")
         if request.method != "POST":
             raise HookForged("reports come by POST")
         if not secret:
@@ -161,7 +160,7 @@ class Adapter(base.Adapter):
         return base.HookReply((receipt,))
 
     def _batch(self, message: base.OutgoingMessage, report_url: str) -> dict[str, Any]:
-        sender = (message.sender or str(self.settings["sender"])).removeprefix("+")
+        sender = (message.sender or self.text("sender")).removeprefix("+")
         ends_at = datetime.fromtimestamp(time.time() + max(message.expires_in, 1), UTC)
         return {
             **({"from": sender} if sender else {}),
@@ -178,11 +177,11 @@ class Adapter(base.Adapter):
         }
 
     def _url(self, path: str) -> str:
-        root = str(self.settings["base_url"]).rstrip("/")
-        return f"{root}/xms/v1/{self.settings['service_plan_id']}/{path}"
+        root = self.text("base_url").rstrip("/")
+        return f"{root}/xms/v1/{self.text('service_plan_id')}/{path}"
 
     def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.settings['api_token']}"}
+        return {"Authorization": f"Bearer {self.text('api_token')}"}
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:

@@ -22,7 +22,7 @@ from providers.errors import NotConnected, ProviderError
 from providers.reading import gsm
 from providers.smpp import answers, pdu
 from providers.smpp.answers import HAS_HEADER, UCS2
-from providers.smpp.links import NOTE_SECONDS, Links, Plan
+from providers.smpp.links import STATE_INTERVAL_SECONDS, Links, Plan
 from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Tag
 from providers.smpp.session import ANSWER_SECONDS
 
@@ -32,7 +32,7 @@ MAX_PARTS = 255
 MAX_BINDS = 10
 MAX_WINDOW = 1_000
 STATE = "binds"  # what the worker that holds them tells the other processes
-STATE_SECONDS = int(3 * NOTE_SECONDS)
+STATE_SECONDS = int(3 * STATE_INTERVAL_SECONDS)
 
 _TYPES_OF_NUMBER = (
     ("0", "0, unknown"),
@@ -65,7 +65,7 @@ class Adapter(base.Adapter):
     channels = ("sms",)
     longest_seconds = ANSWER_SECONDS  # all parts of a text, and the wait for room, together
     is_connected = True
-    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
             "host",
@@ -186,7 +186,7 @@ class Adapter(base.Adapter):
     def check(self) -> base.Health:
         """What the worker that holds the binds tells; without one, a bind and an unbind of our own."""
         plan = self.plan()
-        fingerprint, _, told = self._told().partition(" ")
+        fingerprint, _, told = self._read_state().partition(" ")
         if fingerprint == self._fingerprint():
             bound, _, problem = told.partition(" ")
             why = f" The last try to bind: {problem}." if problem else ""
@@ -201,12 +201,12 @@ class Adapter(base.Adapter):
             binds = [Command.BIND_TRANSMITTER] * count + [Command.BIND_RECEIVER]
         names = ("system_id", "password", "system_type")
         return Plan(
-            host=str(self.settings["host"]),
+            host=self.text("host"),
             port=int(self.settings["port"]),
             is_tls=bool(self.settings["tls"]),
             allowed_networks=self.http.allowed_networks,
             binds=binds,
-            bind_body=pdu.bind(*(str(self.settings[name]) for name in names)),
+            bind_body=pdu.bind(*(self.text(name) for name in names)),
             window=int(self.settings["window"]),
             rate=int(self.settings["rate"]),
             enquire_seconds=int(self.settings["enquire_seconds"]),
@@ -215,7 +215,7 @@ class Adapter(base.Adapter):
 
     @property
     def ids(self) -> str:
-        return str(self.settings["ids"])
+        return self.text("ids")
 
     def compose(self, message: base.OutgoingMessage) -> list[bytes]:
         """The bodies of ``submit_sm``, one for each part. Raises :class:`ProviderError`."""
@@ -244,7 +244,7 @@ class Adapter(base.Adapter):
                 if value:
                     tlvs[tag] = value.encode("ascii", "replace")
             body = ShortMessage(
-                source=self._source(message.sender or str(self.settings["sender"])),
+                source=self._source(message.sender or self.text("sender")),
                 destination=Address(
                     re.sub(r"[^0-9]", "", message.to), int(self.settings["dest_ton"]), int(self.settings["dest_npi"])
                 ),
@@ -252,7 +252,7 @@ class Adapter(base.Adapter):
                 data_coding=coding,
                 esm_class=HAS_HEADER if has_header else 0,
                 registered_delivery=int(bool(self.settings["receipts"]) and number == total),
-                service_type=str(self.settings["service_type"]),
+                service_type=self.text("service_type"),
                 validity_period=_relative(message.expires_in) if self.settings["validity"] else "",
                 tlvs=tlvs,
             )
@@ -267,15 +267,15 @@ class Adapter(base.Adapter):
         identity = answers.comparable(pdu.message_id(answer.body), self.ids, is_given=True)
         return base.Result.accepted(identity or None, is_delivered=not self.settings["receipts"])
 
-    def tell(self, bound: int, problem: str) -> None:
+    def store_state(self, bound: int, problem: str) -> None:
         """Tell the other processes how many binds are up and, where some are not, why. Never raises."""
         try:
             self.memory.set(STATE, f"{self._fingerprint()} {bound} {problem}", STATE_SECONDS)
         except Exception as error:  # only `check` misses it
             log.debug("the state of the binds could not be told: %s", type(error).__name__)
 
-    def _told(self) -> str:
-        """What :meth:`tell` told last, not longer than a moment ago; empty where nobody did."""
+    def _read_state(self) -> str:
+        """What :meth:`store_state` told last, not longer than a moment ago; empty where nobody did."""
         try:
             return self.memory.get(STATE) or ""
         except Exception:  # the store is away; then we ask the centre itself
@@ -287,7 +287,7 @@ class Adapter(base.Adapter):
 
     def _encode(self, text: str) -> tuple[list[bytes], int]:
         """The octets of each part, and their data_coding. A plain text is one that phones get in 7 bits."""
-        alphabet = str(self.settings["alphabet"])
+        alphabet = self.text("alphabet")
         is_plain = gsm.is_gsm7(text) and (alphabet == "gsm7" or (alphabet != "ucs2" and _can_write(alphabet, text)))
         is_whole = self.settings["long_texts"] == "payload"
         parts = [text] if is_whole else gsm.parts(text, is_ucs2=not is_plain)
@@ -308,7 +308,7 @@ class Adapter(base.Adapter):
             ton, npi = 3, 0
         else:
             ton, npi = 1, 1
-        given_ton, given_npi = str(self.settings["source_ton"]), str(self.settings["source_npi"])
+        given_ton, given_npi = self.text("source_ton"), self.text("source_npi")
         return Address(
             number, ton if given_ton == "auto" else int(given_ton), npi if given_npi == "auto" else int(given_npi)
         )
@@ -324,7 +324,7 @@ class _Connection:
             name=name,
             read=partial(answers.read_delivered, ids=adapter.ids),
             report=lambda events: report(base.HookReply(tuple(events))),
-            note=adapter.tell,
+            report_state=adapter.store_state,
         )
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -93,12 +93,12 @@ class Adapter(base.Adapter):
         if not message.to.rpartition("@")[0].isascii():
             # Django would encode the local part, and the mail would go to somebody else.
             raise ProviderError("only ASCII is possible before the @ of an address", Outcome.NOT_APPLICABLE)
-        sender = _ascii_domain(str(self.settings["from_email"]))
-        reply_to = str(self.settings["reply_to"])
+        sender = _ascii_domain(self.text("from_email"))
+        reply_to = self.text("reply_to")
         mail = EmailMultiAlternatives(
             subject=" ".join(message.subject.split()),
             body=message.text,
-            from_email=formataddr((str(self.settings["from_name"]), sender)),
+            from_email=formataddr((self.text("from_name"), sender)),
             to=[message.to],
             reply_to=[reply_to] if reply_to else None,
             headers={
@@ -117,7 +117,7 @@ class Adapter(base.Adapter):
 
         def connect(port: int, seconds: float) -> socket.socket:
             return outbound.connect(
-                str(self.settings["host"]),
+                self.text("host"),
                 port,
                 min(seconds, CONNECT_SECONDS),
                 self.http.allowed_networks,
@@ -127,11 +127,11 @@ class Adapter(base.Adapter):
         return _Backend(
             connect,
             Deadline(self.total_seconds),
-            helo=_domain(str(self.settings["from_email"])),
-            host=str(self.settings["host"]),
+            helo=_domain(self.text("from_email")),
+            host=self.text("host"),
             port=int(self.settings["port"]),
-            username=str(self.settings["username"]),
-            password=str(self.settings["password"]),
+            username=self.text("username"),
+            password=self.text("password"),
             use_tls=security == "starttls",
             use_ssl=security == "tls",
             timeout=self.total_seconds,

@@ -130,8 +130,8 @@ class Adapter(base.Adapter):
     def check(self) -> base.Health:
         found = _dict(self._call("getMe")).get("username")
         username = found if isinstance(found, str) and _USERNAME.fullmatch(found) else "?"
-        if username.lower() != str(self.settings["username"]).lower():
-            return base.Health(False, f"The token belongs to @{username}, not to @{self.settings['username']}.")
+        if username.lower() != self.text("username").lower():
+            return base.Health(False, f"The token belongs to @{username}, not to @{self.text('username')}.")
         return base.Health(True, f"The token belongs to @{username}. {self._hook_state()}")
 
     def verify_hook(self, request: base.HookRequest) -> None:
@@ -219,7 +219,7 @@ class Adapter(base.Adapter):
         hook_url: str = "",
     ) -> Any:
         """The ``result`` of a Bot API method. ``hook_url`` is kept out of errors, as the token always is."""
-        url = f"{str(self.settings['base_url']).rstrip('/')}/bot{self.settings['token']}/{method}"
+        url = f"{self.text('base_url').rstrip('/')}/bot{self.text('token')}/{method}"
         answer = self.http.request("POST", url, json=fields or {}, timeout=timeout)
         try:
             found = answer.json()
@@ -238,14 +238,14 @@ class Adapter(base.Adapter):
 
     def _quote(self, text: str, hook_url: str) -> str:
         """Telegram's words for the owner's eyes, without what is secret: the token, and the webhook's path."""
-        token = str(self.settings["token"])
+        token = self.text("token")
         for secret in (token, token.partition(":")[2], self._hook_secret(), hook_url, hook_url.rpartition("/")[2]):
             text = text.replace(secret, "…") if secret else text
         return _UNPRINTABLE.sub(" ", text)[:QUOTE_LENGTH]
 
     def _hook_secret(self) -> str:
         """Made of the token, so that there is nothing more to configure: 64 hexadecimal digits."""
-        token = str(self.settings["token"]).encode()
+        token = self.text("token").encode()
         return hmac.new(token, b"watchword telegram webhook", hashlib.sha256).hexdigest()
 
 

@@ -124,7 +124,7 @@ class Adapter(base.Adapter):
         """
         timestamp = request.headers.get("x-request-timestamp", "")
         given = request.headers.get("x-request-signature", "")
-        key = hashlib.sha256(str(self.settings["token"]).encode()).digest()
+        key = hashlib.sha256(self.text("token").encode()).digest()
         signed = timestamp.encode("utf-8", "replace") + b"\n" + request.body
         expected = hmac.new(key, signed, hashlib.sha256).hexdigest()
         hooks.require_same(given, expected)
@@ -147,8 +147,8 @@ class Adapter(base.Adapter):
         """An answer and its JSON, whose ``ok`` is a boolean. Any other answer is judged by its HTTP status."""
         answer = self.http.request(
             "POST",
-            f"{str(self.settings['base_url']).rstrip('/')}/{method}",
-            headers={"Authorization": f"Bearer {self.settings['token']}"},
+            f"{self.text('base_url').rstrip('/')}/{method}",
+            headers={"Authorization": f"Bearer {self.text('token')}"},
             json=fields,
         )
         try:

@@ -134,7 +134,7 @@ class Adapter(base.Adapter):
     type = "twilio"
     label = "Twilio"
     channels = ("sms", "voice")
-    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("account_sid", "Account SID", required=True, help="AC and 32 characters."),
         Setting("api_key_sid", "API key SID", help="SK and 32 characters. Empty: the auth token logs in."),
@@ -244,7 +244,7 @@ class Adapter(base.Adapter):
         if not message.text or len(message.text) > MAX_BODY_LENGTH:
             raise ProviderError(f"a text has 1 to {MAX_BODY_LENGTH} characters", Outcome.NOT_APPLICABLE)
         form: dict[str, object] = {"To": message.to, "Body": message.text}
-        service = str(self.settings["messaging_service_sid"])
+        service = self.text("messaging_service_sid")
         if message.sender or not service:
             form["From"] = message.sender or self.settings["from_number"]
         else:
@@ -256,7 +256,7 @@ class Adapter(base.Adapter):
 
     def _call(self, message: base.OutgoingMessage) -> dict[str, object]:
         """A country's sender may be a name; a call needs a number."""
-        sender = message.sender if _PHONE.fullmatch(message.sender) else str(self.settings["from_number"])
+        sender = message.sender if _PHONE.fullmatch(message.sender) else self.text("from_number")
         if not _PHONE.fullmatch(sender):
             raise ProviderError("a call needs a sender that is a phone number", Outcome.MISCONFIGURED)
         twiml = self._twiml(message)
@@ -265,8 +265,8 @@ class Adapter(base.Adapter):
         return {"To": message.to, "From": sender, "Twiml": twiml, "StatusCallbackEvent": "completed"}
 
     def _twiml(self, message: base.OutgoingMessage) -> str:
-        language = languages.choose(message.language, str(self.settings["say_languages"]), SPOKEN)
-        attributes = {"language": language, "voice": str(self.settings["say_voice"])}
+        language = languages.choose(message.language, self.text("say_languages"), SPOKEN)
+        attributes = {"language": language, "voice": self.text("say_voice")}
         tag = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items() if value)
         said = f'<Pause length="1"/><Say{tag}>{escape(_NOT_XML.sub(" ", message.text))}</Say>'
         return f"<Response>{said * 2}</Response>"
@@ -278,22 +278,22 @@ class Adapter(base.Adapter):
         return f"{url}?id={message.id}" if url and can_verify else ""
 
     def _url(self, path: str) -> str:
-        root = str(self.settings["base_url"]).rstrip("/")
-        return f"{root}/2010-04-01/Accounts/{self.settings['account_sid']}/{path}"
+        root = self.text("base_url").rstrip("/")
+        return f"{root}/2010-04-01/Accounts/{self.text('account_sid')}/{path}"
 
     def _auth(self) -> tuple[str, str]:
         if self.settings["api_key_sid"]:
-            return str(self.settings["api_key_sid"]), str(self.settings["api_key_secret"])
-        return str(self.settings["account_sid"]), str(self.settings["auth_token"])
+            return self.text("api_key_sid"), self.text("api_key_secret")
+        return self.text("account_sid"), self.text("auth_token")
 
     def _signing(self, header: str) -> tuple[bytes, str]:
         """The secret and the hash: without the newer header SHA-1 and the auth token, with it a key of its own."""
         if not header:
-            return str(self.settings["auth_token"]).encode(), "sha1"
+            return self.text("auth_token").encode(), "sha1"
         parts = dict(part.strip().partition("=")[::2] for part in header.split(","))
         if parts.get("algorithm") != "HMAC_SHA256":
             raise HookForged("the signature's algorithm is not known")
-        return str(self.settings["signing_key_secret"]).encode(), "sha256"
+        return self.text("signing_key_secret").encode(), "sha256"
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:

@@ -93,7 +93,7 @@ class Adapter(base.Adapter):
     type = "vonage"
     label = "Vonage"
     channels = ("sms",)
-    receipt_window_seconds = 600  # the code's life, and the operators' leisure in reporting
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("api_key", "API key", required=True),
         Setting("api_secret", "API secret", SettingKind.SECRET, required=True),
@@ -132,10 +132,9 @@ class Adapter(base.Adapter):
         return {} if ":" not in str(values["api_key"]) else {"api_key": "a key has no colon"}
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not message.text:
-            raise ProviderError("an empty text cannot be sent", Outcome.NOT_APPLICABLE)
+        base.require_text(message)
         form = {
-            "from": (message.sender or str(self.settings["sender"])).removeprefix("+"),
+            "from": (message.sender or self.text("sender")).removeprefix("+"),
             "to": message.to.removeprefix("+"),
             "text": message.text,
             "type": "text" if gsm.is_gsm7(message.text) else "unicode",
@@ -156,7 +155,7 @@ class Adapter(base.Adapter):
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """Signed are all fields by name, ``&`` and ``=`` in their values replaced. Our path's secret comes first."""
-        secret = str(self.settings["signature_secret"])
+        secret = self.text("signature_secret")
         if not secret:
             return
         try:
@@ -165,7 +164,7 @@ class Adapter(base.Adapter):
             raise HookForged(str(error)) from None
         given = str(fields.pop("sig", "")).lower()
         signed = "".join(f"&{name}={_signed(fields[name])}" for name in sorted(fields))
-        method = str(self.settings["signature_method"])
+        method = self.text("signature_method")
         expected = hmac.new(secret.encode(), signed.encode("utf-8", "replace"), method).hexdigest()
         hooks.require_same(given, expected)
         hooks.require_fresh(str(fields.get("timestamp", "")))
@@ -198,10 +197,10 @@ class Adapter(base.Adapter):
         return {} if url and self.settings["has_account_webhook"] else {"status-report-req": "false"}
 
     def _url(self, path: str) -> str:
-        return str(self.settings["base_url"]).rstrip("/") + path
+        return self.text("base_url").rstrip("/") + path
 
     def _auth(self) -> tuple[str, str]:
-        return str(self.settings["api_key"]), str(self.settings["api_secret"])
+        return self.text("api_key"), self.text("api_secret")
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:

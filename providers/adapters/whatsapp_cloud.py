@@ -202,7 +202,7 @@ class Adapter(base.Adapter):
         if request.method == "GET":
             self._verify_handshake(hooks.query_fields(request.query))
             return
-        secret = str(self.settings["app_secret"])
+        secret = self.text("app_secret")
         if not secret:
             raise HookForged("no app secret is set")
         given = request.headers.get("x-hub-signature-256", "").removeprefix("sha256=")
@@ -216,21 +216,21 @@ class Adapter(base.Adapter):
                 raise HookUnreadable("the hand-shake has no challenge")
             return base.HookReply(body=challenge.encode())
         data = hooks.json_object(request.body)
-        found = (_receipt(status) for status in _statuses(data, str(self.settings["phone_number_id"])))
+        found = (_receipt(status) for status in _statuses(data, self.text("phone_number_id")))
         return base.HookReply(tuple(receipt for receipt in found if receipt is not None))
 
     def _verify_handshake(self, query: Mapping[str, str]) -> None:
-        token = str(self.settings["verify_token"])
+        token = self.text("verify_token")
         is_right = hooks.is_same(query.get("hub.verify_token", ""), token)
         if not token or not is_right or query.get("hub.mode") != "subscribe":
             raise HookForged("the hand-shake does not show the verify token")
 
     def _url(self, path: str = "") -> str:
-        root = str(self.settings["base_url"]).rstrip("/")
-        return f"{root}/{self.settings['api_version']}/{self.settings['phone_number_id']}{path}"
+        root = self.text("base_url").rstrip("/")
+        return f"{root}/{self.text('api_version')}/{self.text('phone_number_id')}{path}"
 
     def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.settings['access_token']}"}
+        return {"Authorization": f"Bearer {self.text('access_token')}"}
 
     def _body(self, message: base.OutgoingMessage) -> dict[str, object]:
         """The code stands there twice: in the text and in the button that copies it, which the platform calls url."""
@@ -252,8 +252,8 @@ class Adapter(base.Adapter):
         }
 
     def _language(self, language: str) -> str:
-        listed = languages.choose(language, str(self.settings["template_languages"]))
-        return listed or str(self.settings["template_language"]) or language.replace("-", "_")
+        listed = languages.choose(language, self.text("template_languages"))
+        return listed or self.text("template_language") or language.replace("-", "_")
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:

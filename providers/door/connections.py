@@ -29,7 +29,7 @@ KEEP_SECONDS = 4.0  # less than the usual servers wait before they close an idle
 MAX_KEPT = 16  # connections of a thread
 READ_BYTES = 16 * 1024
 
-Place = tuple[str, str, int]  # scheme, host and port, on which alone depends whom the guard lets us reach
+Origin = tuple[str, str, int]  # scheme, host and port, on which alone depends whom the guard lets us reach
 
 _REQUEST_LINE = re.compile(r"[A-Z]+ [\x21-\x7e]+ HTTP/1\.1")
 
@@ -45,26 +45,26 @@ def compose(method: str, target: str, headers: Sequence[tuple[str, str]], body: 
     return "\r\n".join(head).encode("ascii") + body
 
 
-class Kept:
+class IdleConnections:
     """The idle connections of one thread, one to a place, the longest unused first."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self._idle: dict[Place, Connection] = {}
+        self._idle: dict[Origin, Connection] = {}
 
-    def take(self, place: Place) -> Connection | None:
+    def take(self, origin: Origin) -> Connection | None:
         """None if there is none that could still be used."""
-        found = self._idle.pop(place, None)
-        self._let_go()
+        found = self._idle.pop(origin, None)
+        self._close_stale()
         if found is None or found.is_usable():
             return found
         found.close()
         return None
 
-    def put_back(self, place: Place, connection: Connection) -> None:
+    def put_back(self, origin: Origin, connection: Connection) -> None:
         """Keep it if its last answer was read to its end and more may follow; otherwise close it."""
-        if connection.is_idle():
-            self._idle[place] = connection
+        if connection.rest():
+            self._idle[origin] = connection
         else:
             connection.close()
 
@@ -73,12 +73,12 @@ class Kept:
             connection.close()
         self._idle.clear()
 
-    def _let_go(self) -> None:
+    def _close_stale(self) -> None:
         """Of those that have been idle for too long or are too many."""
-        for place, connection in list(self._idle.items()):
+        for origin, connection in list(self._idle.items()):
             if len(self._idle) < MAX_KEPT and not connection.is_stale():
                 break
-            self._idle.pop(place).close()
+            self._idle.pop(origin).close()
 
 
 class Connection:
@@ -115,7 +115,7 @@ class Connection:
             return answer.status, answer.headers, b""
         return answer.status, answer.headers, bytes(answer.body)
 
-    def is_idle(self) -> bool:
+    def rest(self) -> bool:
         """Whether another request may follow."""
         self._idle_since = time.monotonic()
         return self._answer.may_be_followed

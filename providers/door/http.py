@@ -39,7 +39,7 @@ import httptools
 import httpx
 
 from providers.door import outbound, tls
-from providers.door.connections import Connection, Kept, compose
+from providers.door.connections import Connection, IdleConnections, compose
 from providers.door.deadline import Deadline
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from providers.outcomes import Outcome
@@ -139,9 +139,9 @@ class HttpDoor:
             sent.append(("Content-Length", str(len(body))))
         request = compose(method, target.raw_path.decode("ascii"), sent, body or b"")
         deadline = Deadline(timeout.total)
-        kept = self._kept()
-        place = (target.scheme, target.host, _port(target))
-        connection = kept.take(place) or Connection(self._connect(target, timeout))
+        kept = self._connections()
+        origin = (target.scheme, target.host, _port(target))
+        connection = kept.take(origin) or Connection(self._connect(target, timeout))
         try:
             return HttpAnswer(*connection.ask(request, deadline, wants_body=wants_body and method != "HEAD"))
         except TimeoutError:
@@ -149,7 +149,7 @@ class HttpDoor:
         except (OSError, httptools.HttpParserError):
             raise NoAnswer(f"{target.host}: the connection broke or the answer is not HTTP") from None
         finally:
-            kept.put_back(place, connection)
+            kept.put_back(origin, connection)
 
     def touch(self, url: str, *, timeout: Timeouts = DEFAULT) -> None:
         """Connect, for https with the TLS handshake, and hang up: nothing is asked. Raises as
@@ -159,16 +159,16 @@ class HttpDoor:
 
     def close(self) -> None:
         """Close the connections that the calling thread keeps. The door stays usable."""
-        kept: Kept | None = self._local.__dict__.pop("kept", None)
+        kept: IdleConnections | None = self._local.__dict__.pop("kept", None)
         if kept is not None:
             kept.close()
 
-    def _kept(self) -> Kept:
-        kept: Kept | None = getattr(self._local, "kept", None)
+    def _connections(self) -> IdleConnections:
+        kept: IdleConnections | None = getattr(self._local, "kept", None)
         if kept is None or kept.pid != os.getpid():
             # After a fork this closes only the child's copies of the sockets; nothing is said on the wire.
             self.close()
-            kept = self._local.kept = Kept()
+            kept = self._local.kept = IdleConnections()
         return kept
 
     def _connect(self, target: httpx.URL, timeout: Timeouts) -> socket.socket:

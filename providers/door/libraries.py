@@ -7,7 +7,7 @@ environment, no cookies, nothing sent twice. And what happened is known here, wh
 
 The two seams are made for that: ``requests`` lets a session mount its transport, and botocore's event ``before-send``
 lets a handler answer. A library that makes its sessions where nobody can reach them (apprise) speaks inside
-:func:`speaking_through`: then every session that this thread makes is born with our transport, without an environment.
+:func:`through_door`: then every session that this thread makes is born with our transport, without an environment.
 
 This module imports none of the libraries until it is asked for one: they cost a process time and memory.
 """
@@ -37,7 +37,7 @@ MAX_CLIENTS = 32  # of Amazon, kept by a process
 _HIDDEN = frozenset({"location", "set-cookie"})  # so that no library follows or keeps anything
 
 
-class Conversation:
+class LibraryCall:
     """What a library asks in the course of one call, and how it ended. All of it is over in ``seconds``."""
 
     def __init__(self, door: HttpDoor, seconds: float = TOTAL_SECONDS) -> None:
@@ -82,14 +82,14 @@ class Conversation:
 
 
 _making_client = threading.Lock()
-_current: ContextVar[Conversation | None] = ContextVar("conversation", default=None)
+_current: ContextVar[LibraryCall | None] = ContextVar("library_call", default=None)
 
 
 @contextlib.contextmanager
-def speaking_through(conversation: Conversation) -> Iterator[None]:
+def through_door(call: LibraryCall) -> Iterator[None]:
     """Inside, whatever this thread asks by ``requests`` or by a client of :func:`amazon_client` is part of it."""
     _watch_sessions()
-    token = _current.set(conversation)
+    token = _current.set(call)
     try:
         yield
     finally:
@@ -101,12 +101,12 @@ def silence(library: str) -> None:
     logging.getLogger(library).setLevel(logging.CRITICAL + 1)
 
 
-def requests_session(conversation: Conversation) -> Any:
+def requests_session(call: LibraryCall) -> Any:
     """A ``requests.Session`` that asks through the door."""
     import requests
 
     session = requests.Session()
-    _equip(session, conversation)
+    _mount_door(session, call)
     return session
 
 
@@ -114,7 +114,7 @@ def requests_session(conversation: Conversation) -> Any:
 def amazon_client(service: str, region: str, key_id: str, secret: str, url: str) -> Any:
     """A client of botocore that knows these keys and nothing of the environment, and tries nothing twice.
 
-    It works inside :func:`speaking_through` only. ``url`` is empty for Amazon's own.
+    It works inside :func:`through_door` only. ``url`` is empty for Amazon's own.
     """
     from botocore.config import Config
 
@@ -155,17 +155,17 @@ def _answer_amazon(request: Any, **_: Any) -> Any:
     """For botocore: the answer to a signed request. What is raised here ends its call."""
     from botocore.awsrequest import AWSResponse
 
-    conversation = _current.get()
-    if conversation is None:
-        raise RuntimeError("a client of amazon_client was used outside of speaking_through")
-    answer = conversation.ask(request.method, request.url, request.headers, request.body)
+    call = _current.get()
+    if call is None:
+        raise RuntimeError("a client of amazon_client was used outside of through_door")
+    answer = call.ask(request.method, request.url, request.headers, request.body)
     raw = SimpleNamespace(stream=lambda: iter([answer.body]), read=io.BytesIO(answer.body).read)
-    return AWSResponse(request.url, answer.status, _shown(answer), raw)
+    return AWSResponse(request.url, answer.status, _visible_headers(answer), raw)
 
 
 @cache
 def _watch_sessions() -> None:
-    """Once in a process: a session made inside of a conversation belongs to it, all others stay as they are."""
+    """Once in a process: a session made inside of a call belongs to it, all others stay as they are."""
     import requests
 
     make = requests.Session.__init__
@@ -173,21 +173,21 @@ def _watch_sessions() -> None:
     @wraps(make)
     def init(session: Any, *arguments: Any, **options: Any) -> None:
         make(session, *arguments, **options)
-        conversation = _current.get()
-        if conversation is not None:
-            _equip(session, conversation)
+        call = _current.get()
+        if call is not None:
+            _mount_door(session, call)
 
     requests.Session.__init__ = init  # type: ignore[method-assign,assignment]
 
 
-def _equip(session: Any, conversation: Conversation) -> None:
+def _mount_door(session: Any, call: LibraryCall) -> None:
     session.trust_env = False  # neither its proxies nor the passwords in its .netrc
     session.adapters.clear()
-    session.mount("https://", _transport(conversation))
-    session.mount("http://", _transport(conversation))
+    session.mount("https://", _transport(call))
+    session.mount("http://", _transport(call))
 
 
-def _transport(conversation: Conversation) -> Any:
+def _transport(call: LibraryCall) -> Any:
     import requests
     from requests.adapters import BaseAdapter
     from requests.structures import CaseInsensitiveDict
@@ -197,14 +197,14 @@ def _transport(conversation: Conversation) -> Any:
         def send(self, request: Any, *_: object, **__: object) -> Any:
             """Time-outs, proxies and certificates are the door's matter, whatever the library wishes."""
             try:
-                answer = conversation.ask(request.method, request.url, request.headers, request.body)
+                answer = call.ask(request.method, request.url, request.headers, request.body)
             except NoAnswer as error:
                 raise requests.ReadTimeout(str(error), request=request) from None
             except ProviderError as error:
                 raise requests.ConnectionError(str(error), request=request) from None
             response = requests.Response()
             response.status_code = answer.status
-            response.headers = CaseInsensitiveDict(_shown(answer))
+            response.headers = CaseInsensitiveDict(_visible_headers(answer))
             response.encoding = get_encoding_from_headers(response.headers)
             response.url, response.request = request.url, request
             response.raw = io.BytesIO(answer.body)
@@ -216,7 +216,7 @@ def _transport(conversation: Conversation) -> Any:
     return Transport()
 
 
-def _shown(answer: HttpAnswer) -> dict[str, str]:
+def _visible_headers(answer: HttpAnswer) -> dict[str, str]:
     return {name: value for name, value in answer.headers.items() if name not in _HIDDEN}
 
 

@@ -30,7 +30,7 @@ SLOT_SECONDS = 2.0  # so long it waits for room in the window and under the rate
 FIRST_THROTTLE_SECONDS, MAX_THROTTLE_SECONDS = 0.5, 5.0  # how long a centre that has enough is left alone
 REPORT_BATCH = 100  # receipts stored in one go
 MAX_UNREPORTED = 1_000  # what waits beyond is refused, for the centre to deliver later
-NOTE_SECONDS = 15.0  # how often the state is told, also where it does not change
+STATE_INTERVAL_SECONDS = 15.0  # how often the state is told, also where it does not change
 CLOSE_SECONDS = 5.0
 
 THROTTLED = frozenset({Status.THROTTLED, Status.QUEUE_FULL})
@@ -68,9 +68,12 @@ class Plan:
 
 
 class Links:
-    """``name`` is the provider's, for the log; ``read`` turns a delivered PDU into an event, or None for what is none;
-    ``report`` stores events and raises where it could not; ``note`` is told how many binds are up and, where some are
-    not, why, and must not raise."""
+    """The binds of one provider, each kept up by a thread of its own.
+
+    ``name`` is the provider's, for the log. ``read`` turns a delivered PDU into an event, or None if it holds none.
+    ``report`` stores events; it raises if it could not. ``report_state`` gets the number of binds that are up and, if
+    some are not, the reason. It must not raise.
+    """
 
     def __init__(
         self,
@@ -79,10 +82,10 @@ class Links:
         name: str,
         read: Callable[[Pdu], HookEvent | None],
         report: Callable[[list[HookEvent]], None],
-        note: Callable[[int, str], None],
+        report_state: Callable[[int, str], None],
     ) -> None:
         self.plan = plan
-        self._name, self._read, self._report, self._tell = name, read, report, note
+        self._name, self._read, self._report, self._report_state = name, read, report, report_state
         self._changed = threading.Condition()
         self._bound: dict[Session, Command] = {}
         self._lost_at = time.monotonic()
@@ -92,7 +95,9 @@ class Links:
         self._throttle_seconds = 0.0
         self._closing = threading.Event()
         self._unreported: queue.Queue[tuple[Session, Pdu] | None] = queue.Queue(MAX_UNREPORTED)
-        self._threads = [threading.Thread(target=self._keep, args=(command,), daemon=True) for command in plan.binds]
+        self._threads = [
+            threading.Thread(target=self._keep_bound, args=(command,), daemon=True) for command in plan.binds
+        ]
         self._reporter = threading.Thread(target=self._report_receipts, daemon=True)
         for thread in (*self._threads, self._reporter):
             thread.start()
@@ -106,7 +111,7 @@ class Links:
         try:
             for body in bodies:
                 answer = session.request(Command.SUBMIT_SM, body)
-                self._heed(answer.status)
+                self._back_off(answer.status)
                 if answer.status:
                     break
         finally:
@@ -162,7 +167,7 @@ class Links:
             session.in_flight -= 1
             self._changed.notify_all()
 
-    def _heed(self, status: int) -> None:
+    def _back_off(self, status: int) -> None:
         """Leave a centre alone that has enough, longer each time until it takes one again."""
         with self._changed:
             now = time.monotonic()
@@ -173,14 +178,14 @@ class Links:
                 self._throttle_seconds = min(longer, MAX_THROTTLE_SECONDS)
                 self._resume_at = now + self._throttle_seconds
 
-    def _keep(self, command: Command) -> None:
+    def _keep_bound(self, command: Command) -> None:
         """Keep one bind up, in a thread of its own."""
         pause = FIRST_PAUSE_SECONDS
         while not self._closing.is_set():
             try:
-                session = self.plan.open(command, self._take_in)
+                session = self.plan.open(command, self._queue_delivered)
                 began_at = time.monotonic()
-                self._serve(session, command)
+                self._use_until_lost(session, command)
                 if time.monotonic() - began_at > STEADY_SECONDS:
                     pause = FIRST_PAUSE_SECONDS
             except ProviderError as error:
@@ -191,13 +196,13 @@ class Links:
             self._closing.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311  (nothing to be guessed)
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
-    def _serve(self, session: Session, command: Command) -> None:
+    def _use_until_lost(self, session: Session, command: Command) -> None:
         with self._changed:
             self._bound[session] = command
             self._changed.notify_all()
         if self._closing.is_set():  # which did not see this one
             session.hang_up()
-        self._note()
+        self._tell_state()
         kind = command.name.removeprefix("BIND_").lower()
         log.info("%s: bound to the message centre %s as %s.", self._name, self.plan.host, kind)
         session.serve()
@@ -206,7 +211,7 @@ class Links:
             self._lost_at = time.monotonic()
             self._problem = NotConnected(f"the connection to the message centre is lost: {session.ending}")
             self._changed.notify_all()
-        self._note()
+        self._tell_state()
         log.log(
             logging.INFO if self._closing.is_set() else logging.WARNING,
             "%s: the bind to the message centre %s is over: %s.",
@@ -220,15 +225,15 @@ class Links:
         with self._changed:
             self._problem = error
             self._changed.notify_all()
-        self._note()
+        self._tell_state()
         level = logging.WARNING if is_new else logging.INFO
         log.log(level, "%s: no bind to the message centre %s: %s", self._name, self.plan.host, error)
 
-    def _note(self) -> None:
+    def _tell_state(self) -> None:
         bound = len(self._bound)
-        self._tell(bound, "" if bound == len(self.plan.binds) else str(self._problem))
+        self._report_state(bound, "" if bound == len(self.plan.binds) else str(self._problem))
 
-    def _take_in(self, session: Session, pdu: Pdu) -> None:
+    def _queue_delivered(self, session: Session, pdu: Pdu) -> None:
         """In the session's thread, which reads on at once."""
         try:
             self._unreported.put_nowait((session, pdu))
@@ -241,15 +246,15 @@ class Links:
         while None not in batch:
             batch = []
             with suppress(queue.Empty):
-                batch.append(self._unreported.get(timeout=NOTE_SECONDS))
+                batch.append(self._unreported.get(timeout=STATE_INTERVAL_SECONDS))
                 while len(batch) < REPORT_BATCH:
                     batch.append(self._unreported.get_nowait())
             if not batch:
-                self._note()
-            self._settle([delivered for delivered in batch if delivered is not None])
-        self._tell(0, "the worker parts from it")
+                self._tell_state()
+            self._store_and_answer([delivered for delivered in batch if delivered is not None])
+        self._report_state(0, "the worker parts from it")
 
-    def _settle(self, delivered: list[tuple[Session, Pdu]]) -> None:
+    def _store_and_answer(self, delivered: list[tuple[Session, Pdu]]) -> None:
         events: list[HookEvent] = []
         waiting = []
         for session, pdu in delivered:

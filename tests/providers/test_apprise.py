@@ -9,7 +9,7 @@ from providers import registry
 from providers.base import Outcome
 from providers.door import libraries
 from providers.door.http import HttpDoor
-from providers.door.libraries import Conversation
+from providers.door.libraries import LibraryCall
 from providers.errors import ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.manners import SLOW_ANSWERS, HastyDoor
@@ -253,14 +253,14 @@ def test_neither_proxies_nor_passwords_of_the_environment_are_used(server, monke
 
 
 def test_outside_of_a_conversation_sessions_stay_as_they_are():
-    with libraries.speaking_through(Conversation(HttpDoor())):
+    with libraries.through_door(LibraryCall(HttpDoor())):
         inside = requests.Session()
     assert not inside.trust_env and requests.Session().trust_env
     assert isinstance(requests.Session().get_adapter("https://x"), requests.adapters.HTTPAdapter)
 
 
 def test_inside_every_session_is_guarded(server):
-    with libraries.speaking_through(Conversation(HttpDoor())):
+    with libraries.through_door(LibraryCall(HttpDoor())):
         with pytest.raises(requests.ConnectionError, match="not a public one"):
             requests.get(server.url, timeout=1)
         with pytest.raises(requests.ConnectionError):
@@ -269,9 +269,9 @@ def test_inside_every_session_is_guarded(server):
 
 
 def test_a_conversation_ends_at_its_deadline(server):
-    conversation = Conversation(HttpDoor(LOOPBACK), seconds=0)
+    call = LibraryCall(HttpDoor(LOOPBACK), seconds=0)
     with pytest.raises(ProviderError, match="no time left"):
-        conversation.ask("GET", server.url, {}, None)
+        call.ask("GET", server.url, {}, None)
     assert server.connections == 0
 
 

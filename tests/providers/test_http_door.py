@@ -186,7 +186,7 @@ def test_it_stops_reading_what_is_no_body(door, server, start):
 def test_nothing_after_an_answer_is_taken_for_the_next(door, server, more):
     server.script(fake.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + more))
     assert door.request("POST", server.url, json={}).body == b"ok"
-    assert door._kept()._idle == {}
+    assert door._connections()._idle == {}
 
 
 def test_the_answer_to_head_has_no_body(door, server):
@@ -259,7 +259,7 @@ def test_it_does_not_use_a_connection_that_the_server_has_closed(door, server):
     moment = threading.Event()
     server.script(fake.close_later(moment))
     door.request("POST", server.url, json={})
-    [kept] = door._kept()._idle.values()
+    [kept] = door._connections()._idle.values()
     moment.set()
     # The server's end must have arrived before the next request: wait for it on the kept socket itself.
     kept._socket.recv(1, socket.MSG_PEEK)
