@@ -43,9 +43,9 @@ def test_every_code_is_explained():
 def test_the_page_of_errors_has_an_anchor_for_every_code(client):
     text = client.get("/docs/errors/").content.decode()
     assert set(re.findall(r'<section class="error" id="(\w+)">', text)) == CATALOGUE.keys()
-    for code, (_, title) in CATALOGUE.items():
+    for code, words in CATALOGUE.items():
         assert f'href="#{code}"' in text
-        assert title.replace("'", "&#x27;") in text
+        assert words.title.replace("'", "&#x27;") in text
 
 
 @pytest.mark.django_db
@@ -57,3 +57,7 @@ def test_a_problem_leads_to_its_anchor(client):
 def test_texts_are_escaped():
     entry = next(entry for entry in entries() if entry.code == "invalid_code")
     assert "<code>attempts_left</code>" in entry.remedy_html
+
+
+def test_each_detail_has_one_home():
+    assert [code for code, words in CATALOGUE.items() if bool(words.detail) == bool(GUIDE[code].detail)] == []

@@ -144,7 +144,7 @@ def test_every_error_stands_under_its_own_status():
         for status, media in problems(item).items():
             for code, example in media["examples"].items():
                 example = resolved(example)
-                assert CATALOGUE[code] == (status, example["value"]["title"])
+                assert (CATALOGUE[code].status, CATALOGUE[code].title) == (status, example["value"]["title"])
                 assert example["value"]["type"].endswith(f"/docs/errors/#{code}")
 
 

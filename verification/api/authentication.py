@@ -39,7 +39,7 @@ def identify(request: HttpRequest, kind: KeyKind) -> Caller:
     """Raises ``missing_api_key``, ``invalid_api_key``, ``rate_limited`` (unknown keys) and ``wrong_key_kind``."""
     text = request.META.get(HEADER, "")
     if not text:
-        raise Refusal("missing_api_key", "Send your key in the x-api-key header.")
+        raise Refusal("missing_api_key")
     address = client_address(request)
     try:
         is_held_off = limits.has_sent_unknown_keys(address)
@@ -52,11 +52,11 @@ def identify(request: HttpRequest, kind: KeyKind) -> Caller:
     request.project_id = caller.project.id  # type: ignore[attr-defined]
     request.origins = caller.project.origins  # type: ignore[attr-defined]
     if caller.kind != kind:
-        raise Refusal("wrong_key_kind", _WRONG_KIND[kind])
+        raise Refusal("wrong_key_kind", WRONG_KIND[kind])
     return caller
 
 
-_WRONG_KIND = {
+WRONG_KIND = {
     KeyKind.API: "This is a secret key; the endpoint takes an API key (ww_api_...).",
     KeyKind.SECRET: "This is an API key; the endpoint takes a secret key (ww_secret_...), and only from your server.",
 }

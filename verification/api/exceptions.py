@@ -52,9 +52,9 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
         case MethodNotAllowed():
             return Refusal("method_not_allowed", f"{request.method} is not served here. See the Allow header.")
         case Http404():
-            return Refusal("not_found", "There is nothing at this address.")
+            return Refusal("not_found")
         case DisallowedHost():
-            return Refusal("host_not_allowed", "This host name is not served here.")
+            return Refusal("host_not_allowed")
         case UnreadablePostError():
             return Refusal("parse_error", "The body did not arrive whole.")
         case SuspiciousOperation():
@@ -63,14 +63,13 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
             log.error("request %s: the database is away or busy (%s)", _id(request), sql.reason(error))
             return Refusal(
                 "service_unavailable",
-                "The database is away; nothing was accepted.",
                 retry_after=DATABASE_RETRY_SECONDS,
             )
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
             log.error("request %s: %s\n%s", _id(request), type(error).__name__, places)
-            return Refusal("internal_error", "Something went wrong on our side; the request_id finds it in our log.")
+            return Refusal("internal_error")
 
 
 def _id(request: HttpRequest) -> str:

@@ -95,5 +95,5 @@ class ManualChannelsView(SecretKeyView):
 def _read_id(text: str) -> int:
     """Raises ``message_not_found`` for what cannot be an id: there is no message there."""
     if not (text.isascii() and text.isdigit()) or len(text) > 16 or int(text) > MAX_ID:
-        raise Refusal("message_not_found", "There is no message with this id.")
+        raise Refusal("message_not_found")
     return int(text)

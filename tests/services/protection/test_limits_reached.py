@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from tests.api.calls import WRONG, problem
+from verification import errors
 from verification.models import Decision, Recipient
 from verification.services.protection.recipient_limits import blocked_channels, standings
 from verification.services.records import decisions
@@ -78,8 +79,7 @@ def test_the_limit_of_a_second_is_noted(api, project, long_second):
 
 
 def test_a_flood_is_counted_in_full_and_written_now_and_then(api, project, django_assert_num_queries):
-    decision = {"project_id": project.id, "rule": "too_many_sends", "subject": "+4915******78", "figures": {}}
-    refusal = decisions.Noted(**decision)
+    refusal = errors.Decision(project.id, "too_many_sends", "+4915******78")
     assert limits_reached.add(refusal) == [(refusal, 1)]
     with django_assert_num_queries(0):
         for _ in range(999):
@@ -91,9 +91,9 @@ def test_a_flood_is_counted_in_full_and_written_now_and_then(api, project, djang
 def test_a_flood_over_many_recipients_writes_a_bounded_number_of_lines(project):
     limits_reached.due_at = float("inf")
     for number in range(200):
-        limits_reached.add(decisions.Noted(project.id, "too_many_sends", f"+4915******{number}", {}))
+        limits_reached.add(errors.Decision(project.id, "too_many_sends", f"+4915******{number}"))
     limits_reached.due_at = 0.0
-    due = limits_reached.add(decisions.Noted(project.id, "too_many_sends", "+4915******0", {}))
+    due = limits_reached.add(errors.Decision(project.id, "too_many_sends", "+4915******0"))
     assert len(due) <= limits_reached.SUBJECTS_AT_ONCE + 1
     assert sum(times for _, times in due) == 201
 

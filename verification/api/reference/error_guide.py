@@ -1,4 +1,4 @@
-"""What each error code means and what a client should do about it: for the page of errors and the API's description."""
+"""The meaning of each error code and what a client should do: for the page of errors and the API's description."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from verification.api.authentication import WRONG_KIND
 from verification.errors import CATALOGUE
+from verification.models import KeyKind
+from verification.services.protection import limits
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One code, explained. ``detail`` and ``extra`` are an example of what stands in the answer."""
+    """One code, explained. ``detail`` and ``extra`` are an example of what stands in the answer.
+
+    ``detail`` is needed only for a code whose entry in the catalogue has none.
+    """
 
     meaning: str
     remedy: str
-    detail: str
+    detail: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -42,73 +48,62 @@ GUIDE: dict[str, Advice] = {
         "The code is not the one that was sent. The try is counted.",
         "Let the user type it again and say how many tries remain: `attempts_left`. At 0 the session is locked; "
         "offer to start again.",
-        "The code is wrong.",
-        {"attempts_left": 4},
+        extra={"attempts_left": 4},
     ),
     "host_not_allowed": Advice(
         "The request came under a host name that this installation does not serve.",
         "Use the address that the operator gave you. As the operator, add the name to `ALLOWED_HOSTS`.",
-        "This host name is not served here.",
     ),
     "missing_api_key": Advice(
         "There is no `x-api-key` header.",
         "Send the key in that header with every request. The key is looked at before anything else.",
-        "Send your key in the x-api-key header.",
     ),
     "invalid_api_key": Advice(
         "The key is unknown, expired or revoked, its project is switched off, or it is a secret key and the call came "
         "from outside the networks that the project allows. The answer is the same for all of these.",
         "Check that the whole key was copied, and that the project allows your server's address. If both are right, "
         "issue a new key. Do not retry with the same one.",
-        "The key is unknown, expired or revoked.",
     ),
     "wrong_key_kind": Advice(
         "An API key was used where a secret key belongs, or the other way round.",
         "The five session endpoints of the user's side take an API key (`ww_api_…`); session/verify and the manual "
         "endpoints take a secret key (`ww_secret_…`), and only from your server.",
-        "This is an API key; the endpoint takes a secret key (ww_secret_...), and only from your server.",
+        WRONG_KIND[KeyKind.SECRET],
     ),
     "challenge_required": Advice(
         "The project asks for a bot-protection challenge, always or of callers who look like bots, and the request "
         "has no `challenge_token`. Nothing was written or sent.",
         "Show the widget of the `provider` with `api_key` as its site key (for `altcha`: as its `challenge`), and send "
         "the same request again with what it makes as `challenge_token`.",
-        "Solve the challenge and send its answer as challenge_token.",
-        {"provider": "turnstile", "api_key": "1x00000000000000000000AA"},
+        extra={"provider": "turnstile", "api_key": "1x00000000000000000000AA"},
     ),
     "challenge_failed": Advice(
         "The `challenge_token` is wrong, too old, used before, or made on another page or for another project. "
         "Nothing was written or sent.",
         "Reset the widget, let the user solve a new challenge, and send its answer. One works once: also a refused "
         "request may have used it up.",
-        "The challenge was not passed. Solve a new one.",
     ),
     "recipient_not_allowed": Advice(
         "The address is well formed, but nothing is sent to it: for example a premium-rate number, or a landline "
         "where only SMS is offered. The answer does not say which rule it was.",
         "Ask the user for another number or address. Retrying does not help.",
-        "Nothing can be sent to this recipient.",
     ),
     "not_found": Advice(
         "There is no endpoint at this address.",
         "Check the path. There is no version segment in it, and a slash at the end makes no difference.",
-        "There is nothing at this address.",
     ),
     "session_not_found": Advice(
         "No session of your project has this id. A session of another project looks the same.",
         "Create a new session. If this happens often, check that one environment's key is not used with another's "
         "sessions.",
-        "There is no session with this id.",
     ),
     "message_not_found": Advice(
         "No manual send of your project has this id. Messages that belong to a session cannot be read here.",
         "Use the `message_id` exactly as manual/send returned it, with a key of the same project.",
-        "There is no message with this id.",
     ),
     "verify_token_not_found": Advice(
         "The token was never issued to your project.",
         "Do not let the user in. Treat it as a failed login; somebody may be trying tokens of their own making.",
-        "There is no verify token with this value.",
     ),
     "method_not_allowed": Advice(
         "The endpoint exists but not for this method. The `Allow` header lists the right one.",
@@ -124,29 +119,24 @@ GUIDE: dict[str, Advice] = {
     "channel_not_active": Advice(
         "The channel is a messenger bot, and the user has not started it, so it may not write to them.",
         "Show `link`, which opens the bot, or offer another channel.",
-        "The user has not started this messenger's bot.",
-        {"link": "https://messenger.example/bot"},
+        extra={"link": "https://messenger.example/bot"},
     ),
     "session_verified": Advice(
         "The session's code was already entered correctly. Each session can be used once.",
         "Go on with the verify token you received. If it was lost, create a new session.",
-        "The session's code was already used. Create a new session.",
     ),
     "idempotency_conflict": Advice(
         "The `Idempotency-Key` was used in the last 24 hours with another body or under another secret key, or the "
         "first request with it is still at work after five seconds.",
         "Use a new key for every new message, and the same key only to repeat exactly the same request.",
-        "This Idempotency-Key was used with another body or secret key. Take a new one for a new message.",
     ),
     "session_expired": Advice(
         "The session's three minutes are over.",
         "Create a new session; a new code goes out.",
-        "The session is over. Create a new one.",
     ),
     "verify_token_expired": Advice(
         "The verify token's 60 seconds are over, or it was redeemed before. It works once.",
         "Do not let the user in on it. Have them verify again, and redeem the token as soon as your server gets it.",
-        "The verify token is over or was used before. The user has to verify again.",
     ),
     "body_too_large": Advice(
         "The request body is larger than 16 KiB.",
@@ -161,22 +151,19 @@ GUIDE: dict[str, Advice] = {
     "channel_timeout": Advice(
         "A code went to this recipient over this channel within the last 60 seconds.",
         "Disable the button for `retry_after` seconds, or offer another channel. The code on its way stays valid.",
-        "A code was sent over this channel within the last 60 seconds.",
-        {"retry_after": 42},
+        extra={"retry_after": 42},
     ),
     "too_many_attempts": Advice(
         "Too many wrong codes. Without `retry_after` only this session is locked; with it, the recipient is, across "
         "all their sessions.",
         "Without `retry_after`, create a new session. With it, tell the user when to come back; no code goes out "
         "until then.",
-        "There were too many wrong codes for this recipient.",
-        {"retry_after": 540},
+        extra={"retry_after": 540},
     ),
     "too_many_sends": Advice(
         "Too many messages went to this recipient. Without `retry_after` it is this session's limit of five sends.",
         "With `retry_after`, wait that long. Without it, the last code is still valid until the session ends.",
-        "Too many codes were sent to this recipient.",
-        {"retry_after": 300},
+        extra={"retry_after": 300},
     ),
     "rate_limited": Advice(
         "More requests than the limit allows: per client address, per project and second, per unknown key, or the "
@@ -184,26 +171,23 @@ GUIDE: dict[str, Advice] = {
         "address. `detail` says which.",
         "Wait for `retry_after` where it is given. A server that calls for many users should be listed among the "
         "project's server addresses.",
-        "The project's limit of requests in a second is reached.",
+        limits.REQUESTS_USED_UP,
         {"retry_after": 1},
     ),
     "internal_error": Advice(
         "The service has a fault.",
         "Retry once. If it stays, give the operator the `request_id`, which finds the fault in the log.",
-        "Something went wrong on our side; the request_id finds it in our log.",
     ),
     "service_unavailable": Advice(
         "The database is away or busy for a moment, or the operator has stopped all sending. Nothing was accepted.",
         "Retry after `retry_after` seconds; nothing is done twice.",
-        "The database is away; nothing was accepted.",
-        {"retry_after": 1},
+        extra={"retry_after": 1},
     ),
     "challenge_unavailable": Advice(
         "The bot-protection provider does not answer within 3 seconds, or does not accept the project's own account. "
         "Nothing was written or sent.",
         "Try again later with the answer to a new challenge. As the owner, look at the keys on the project's page; the "
         "operator's log says what the provider answered. A project can choose to let callers in meanwhile.",
-        "The challenge provider does not answer.",
     ),
 }
 
@@ -229,28 +213,27 @@ class ErrorEntry:
 
 
 def _with_code(text: str) -> SafeString:
-    """What stands in backticks becomes a code element."""
+    """Make code elements of the parts in backticks."""
     return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))  # noqa: S308  (escaped before)
 
 
 def entries() -> list[ErrorEntry]:
     """Every code of the catalogue in its order, which is by status."""
     return [
-        ErrorEntry(code, status, title, GUIDE[code].meaning, GUIDE[code].remedy, tuple(GUIDE[code].extra))
-        for code, (status, title) in CATALOGUE.items()
+        ErrorEntry(code, words.status, words.title, GUIDE[code].meaning, GUIDE[code].remedy, tuple(GUIDE[code].extra))
+        for code, words in CATALOGUE.items()
     ]
 
 
 def example(code: str, base_url: str) -> dict[str, Any]:
     """The problem document of this code as it might be answered."""
-    status, title = CATALOGUE[code]
-    advice = GUIDE[code]
+    words, advice = CATALOGUE[code], GUIDE[code]
     return {
         "type": f"{base_url}/docs/errors/#{code}",
-        "title": title,
-        "status": status,
+        "title": words.title,
+        "status": words.status,
         "code": code,
-        "detail": advice.detail,
+        "detail": advice.detail or words.detail,
         "request_id": "5f0c6f0e4c9d4f7e9a63c1f2d8b7e014",
         **advice.extra,
     }

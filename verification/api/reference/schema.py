@@ -209,9 +209,9 @@ def operation(
 def problems(codes: set[str]) -> dict[tuple[int, str], OpenApiResponse]:
     """The responses for these codes: one a status, with an example a code."""
     by_status: dict[int, list[str]] = {}
-    for code, (status, _) in CATALOGUE.items():
+    for code, words in CATALOGUE.items():
         if code in codes:
-            by_status.setdefault(status, []).append(code)
+            by_status.setdefault(words.status, []).append(code)
     return {
         (status, PROBLEM_JSON): OpenApiResponse(
             Problem,
@@ -219,7 +219,7 @@ def problems(codes: set[str]) -> dict[tuple[int, str], OpenApiResponse]:
             examples=[
                 OpenApiExample(
                     code,
-                    summary=CATALOGUE[code][1],
+                    summary=CATALOGUE[code].title,
                     value=error_guide.example(code, settings.BASE_URL),
                 )
                 for code in found

@@ -38,7 +38,7 @@ CHALLENGE_PROVIDERS = [
     ("hcaptcha", "hCaptcha"),
     ("recaptcha", "Google reCAPTCHA"),
 ]
-ERROR_CODES = [(code, title) for code, (_, title) in CATALOGUE.items()]
+ERROR_CODES = [(code, words.title) for code, words in CATALOGUE.items()]
 FIELD_ERRORS = [
     ("required", "the field is missing"),
     ("null", "a required field is null"),

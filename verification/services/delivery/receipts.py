@@ -43,7 +43,7 @@ _USUAL_ERRORS = {
 
 def find_provider(provider_uuid: str, secret: str) -> Provider:
     """The provider of a hook's path. Raises ``not_found``: a wrong secret and an unknown id look alike."""
-    not_found = Refusal("not_found", "There is nothing at this address.")
+    not_found = Refusal("not_found")
     try:
         provider = Provider.objects.get(uuid=uuid.UUID(provider_uuid))
         expected = hook_secret_of(provider)
@@ -65,7 +65,7 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
     try:
         adapter = adapter_of(provider)
     except registry.UnknownAdapter:
-        raise Refusal("not_found", "There is nothing at this address.") from None
+        raise Refusal("not_found") from None
     with outside(provider.project_id) if adapter.asks_back() else nullcontext():
         adapter.verify_hook(request)
         reply = adapter.parse_hook(request)

@@ -69,10 +69,7 @@ def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[]
         own.update(answer_encrypted=encrypt(json.dumps(answer), place=place), message=answer["message_id"])
         return Answer(answer, is_replayed=False)
     if bytes(stored.body_digest) not in digests or stored.api_key_id != caller.key_id:
-        raise Refusal(
-            "idempotency_conflict",
-            "This Idempotency-Key was used with another body or secret key. Take a new one for a new message.",
-        )
+        raise Refusal("idempotency_conflict")
     try:
         answer = dict(json.loads(decrypt(bytes(stored.answer_encrypted), place=place)))
     except DecryptionFailed:

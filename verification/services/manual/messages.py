@@ -96,7 +96,7 @@ def read_message(*, project: ProjectConfig, message_id: int) -> MessageView:
         .first()
     )
     if message is None:
-        raise Refusal("message_not_found", "There is no message with this id.")
+        raise Refusal("message_not_found")
     return MessageView(*message)
 
 

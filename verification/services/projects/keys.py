@@ -156,7 +156,7 @@ def _note_stranger(caller: Caller, client_address: str) -> None:
 
 
 def _refusal() -> Refusal:
-    return Refusal("invalid_api_key", "The key is unknown, expired or revoked.")
+    return Refusal("invalid_api_key")
 
 
 def _checksum(random: str) -> str:

@@ -6,15 +6,15 @@ Callers hear one answer whichever rule it was; the owner's log says which.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from verification.addresses import Address, NumberType, country_of, is_reachable, kind_of, mask
-from verification.errors import Refusal, refusal
+from verification.errors import CATALOGUE, Decision, Refusal, refusal
 from verification.models import ListSubject
 from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
 from verification.services.protection.limits import network_of
 
-STOPPED_RETRY_SECONDS = 60
+STOPPED = "Sending is stopped for now."
+STOPPED_RETRY_SECONDS = 60  # the operator ends the stop by hand, so an earlier try is as good as any
 RECIPIENT_LIMITS = ("too_many_sends", "session_sends", "too_many_attempts", "channel_timeout", "suppressed")
 NOWHERE = "no country"  # satellite and other networks that belong to none
 
@@ -44,35 +44,40 @@ def admitted(
 def require_sending(project: ProjectConfig) -> None:
     """Raises ``service_unavailable`` while the operator has stopped all sending."""
     if project.is_stopped:
-        found = Refusal("service_unavailable", "Sending is stopped for now.", retry_after=STOPPED_RETRY_SECONDS)
-        found.decision = _decision(project, "kill_switch", "all sending", {})
-        raise found
+        raise Refusal(
+            "service_unavailable",
+            STOPPED,
+            retry_after=STOPPED_RETRY_SECONDS,
+            decision=Decision(project.id, "kill_switch", "all sending"),
+        )
 
 
 def refused(project: ProjectConfig, outcome: str, retry_after: int | None, *, to: str, channel: str | None) -> Refusal:
     """The refusal of a send by an SQL function, with what the owner's log gets of it."""
-    found = refusal(outcome, retry_after)
+    decision = None
     if outcome == "over_budget":
         budget = project.budgets.get(channel or "")
-        found.decision = _decision(project, "daily_budget", channel or "", {"budget": budget})
+        decision = Decision(project.id, "daily_budget", channel or "", {"budget": budget})
     elif outcome == "over_platform_limit":
-        found.decision = _decision(project, "platform_recipient_limit", mask(to), {"retry_after": retry_after})
+        decision = Decision(project.id, "platform_recipient_limit", mask(to), {"retry_after": retry_after})
     elif outcome in RECIPIENT_LIMITS:
-        found.decision = _decision(project, outcome, mask(to), {"retry_after": retry_after} if retry_after else {})
-    return found
+        decision = Decision(project.id, outcome, mask(to), {"retry_after": retry_after} if retry_after else {})
+    return refusal(outcome, retry_after, decision=decision)
 
 
 def stop_reason(project: ProjectConfig, channel: str, to: str) -> str:
     """Why a message that is queued must not be sent any more, for its ``error``; empty if it may."""
     if project.is_stopped:
-        return "Sending is stopped for now."
+        return STOPPED
     if channel not in project.active_channels:
         return "The channel is switched off."
     if project.lists.is_empty and not project.countries:
         return ""
     address = Address(to, kind_of(to), country_of(to), NumberType.NONE)
     is_served = not address.is_phone or not project.countries or address.country in project.countries
-    return "" if is_served and not project.lists.blocked_by(address, "") else "Nothing can be sent to this recipient."
+    if is_served and not project.lists.blocked_by(address, ""):
+        return ""
+    return CATALOGUE["recipient_not_allowed"].detail
 
 
 def _serves_country(project: ProjectConfig, channel: ChannelConfig, country: str) -> bool:
@@ -91,10 +96,4 @@ def _named(subject: str, address: Address, client_address: str) -> str:
 
 
 def _not_allowed(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> Refusal:
-    found = Refusal("recipient_not_allowed", "Nothing can be sent to this recipient.")
-    found.decision = _decision(project, rule, subject, figures)
-    return found
-
-
-def _decision(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> dict[str, Any]:
-    return {"project_id": project.id, "rule": rule, "subject": subject, "figures": figures}
+    return Refusal("recipient_not_allowed", decision=Decision(project.id, rule, subject, figures))

@@ -87,7 +87,7 @@ def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_
         "let in unchallenged" if is_let_in else "refused",
     )
     if not is_let_in:
-        raise Refusal("challenge_unavailable", "The challenge provider does not answer.")
+        raise Refusal("challenge_unavailable")
     return None
 
 
@@ -140,14 +140,9 @@ def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgeme
 
 
 def _require(challenge: ChallengeConfig) -> NoReturn:
-    raise Refusal(
-        "challenge_required",
-        "Solve the challenge and send its answer as challenge_token.",
-        provider=challenge.provider,
-        api_key=challenge.api_key,
-    )
+    raise Refusal("challenge_required", provider=challenge.provider, api_key=challenge.api_key)
 
 
 def _fail(project: ProjectConfig, reason: str) -> NoReturn:
     log.info("project %s: a challenge was not passed: %s", project.id, reason)
-    raise Refusal("challenge_failed", "The challenge was not passed. Solve a new one.")
+    raise Refusal("challenge_failed")

@@ -19,7 +19,7 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from verification import sql
+from verification import errors, sql
 from verification.addresses import Address, AddressKind, country_of, kind_of
 from verification.errors import Refusal
 from verification.models import Decision, GuardBlock, GuardedSend, GuardMode, GuardRule, Project
@@ -62,28 +62,23 @@ def require_no_guesser(project: ProjectConfig, network: str) -> None:
     """Raises ``rate_limited`` for a client network that is kept from checking codes."""
     end = project.alarms.get((GuardRule.NETWORK_REFUSED, network))
     if end is not None and (left := end - time.monotonic()) > 0:
-        found = Refusal(
-            "rate_limited", "Too many wrong codes came from this client address.", retry_after=math.ceil(left)
+        raise Refusal(
+            "rate_limited",
+            "Too many wrong codes came from this client address.",
+            retry_after=math.ceil(left),
+            decision=errors.Decision(project.id, GuardRule.NETWORK_REFUSED, network),
         )
-        found.decision = {
-            "project_id": project.id,
-            "rule": GuardRule.NETWORK_REFUSED,
-            "subject": network,
-            "figures": {},
-        }
-        raise found
 
 
 def stranger_refused(project: ProjectConfig, subnet: str, retry_after: int, figures: Mapping[str, object]) -> Refusal:
     """The refusal of a check from a subnet whose wrong codes are too many for what goes on in the project."""
-    found = Refusal(
+    return Refusal(
         "rate_limited",
         "Too many wrong codes came from around this client address. If it is your own server's, list it among the"
         " project's server addresses.",
         retry_after=retry_after,
+        decision=errors.Decision(project.id, GuardRule.STRANGERS, subnet, figures),
     )
-    found.decision = {"project_id": project.id, "rule": GuardRule.STRANGERS, "subject": subnet, "figures": figures}
-    return found
 
 
 def is_wary(project: ProjectConfig, address: Address | None, client_address: str) -> bool:

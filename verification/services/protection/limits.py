@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
@@ -18,7 +18,7 @@ from limits.storage import MemoryStorage, RedisStorage, Storage
 from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
-from verification.errors import Refusal
+from verification.errors import Decision, Refusal
 from verification.networks import read_address
 from verification.services.projects.snapshot import ProjectConfig
 
@@ -31,6 +31,7 @@ FAILED_CHALLENGES_PER_MINUTE = 60  # a person fails a few; each costs a call to 
 IPV6_SITE_PREFIX = 64  # one subscriber's network
 IPV4_SUBNET_PREFIX = 24  # the least that is routed between providers, and so had by the hundred addresses at once
 IPV6_SUBNET_PREFIX = 48  # what one subscriber may be given (RFC 6177): 65,536 networks for nothing
+REQUESTS_USED_UP = "The project's limit of requests in a second is reached."
 WHOLE_PROJECT = "whole project"
 UNKNOWN_NETWORK = "unknown"  # of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
@@ -44,8 +45,8 @@ def count_request(project: ProjectConfig) -> None:
     """One session create or manual send of the project. Raises ``rate_limited``."""
     if project.requests_per_second:
         item = RateLimitItemPerSecond(project.requests_per_second)
-        detail = "The project's limit of requests in a second is reached."
-        _hit(item, f"project:{project.id}", detail, _limit(project, "requests_per_second", WHOLE_PROJECT))
+        decision = Decision(project.id, "requests_per_second", WHOLE_PROJECT)
+        _hit(item, f"project:{project.id}", REQUESTS_USED_UP, decision)
 
 
 def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
@@ -60,7 +61,7 @@ def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
                 _creator(project, client_address),
                 "Too many sessions were created from this client address. If it is your own server's, list it among "
                 "the project's server addresses.",
-                _limit(project, "client_address", network_of(client_address)),
+                Decision(project.id, "client_address", network_of(client_address)),
             )
         except Refusal as refusal:
             return refusal
@@ -180,12 +181,7 @@ _own = _Counter(MemoryStorage())
 _full: dict[tuple[RateLimitItem, str], float] = {}  # whose window is used up, until when by the monotonic clock
 
 
-def _limit(project: ProjectConfig, rule: str, subject: str) -> dict[str, Any]:
-    """What the owner's log gets of a refusal."""
-    return {"project_id": project.id, "rule": rule, "subject": subject, "figures": {}}
-
-
-def _hit(item: RateLimitItem, who: str, detail: str, decision: dict[str, Any] | None = None) -> None:
+def _hit(item: RateLimitItem, who: str, detail: str, decision: Decision | None = None) -> None:
     """Count one. Who has used a window up is refused from memory, so that their flood costs the cache nothing."""
     now = time.monotonic()
     left = _full.get((item, who), now) - now
@@ -198,9 +194,7 @@ def _hit(item: RateLimitItem, who: str, detail: str, decision: dict[str, Any] | 
                 _full.clear()
             _full[item, who] = now + wait
     if wait:
-        found = Refusal("rate_limited", detail, retry_after=wait)
-        found.decision = decision
-        raise found
+        raise Refusal("rate_limited", detail, retry_after=wait, decision=decision)
 
 
 def _is_used_up(item: RateLimitItem, who: str) -> bool:

@@ -6,12 +6,12 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 
 from django.db import DatabaseError, InterfaceError
 
 from verification import sql
-from verification.errors import Refusal
+from verification.errors import Decision, Refusal
 from verification.models import GuardRule
 
 log = logging.getLogger(__name__)
@@ -93,16 +93,6 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """The arguments of :func:`note` for one refusal. Two are the same decision whatever their figures."""
-
-    project_id: int
-    rule: str
-    subject: str
-    figures: Mapping[str, object] = field(compare=False)
-
-
 class Tally:
     """Counts refusals that callers repeat at will, and hands them out to be written once in five seconds at most.
 
@@ -118,10 +108,10 @@ class Tally:
         self.forget()
 
     def forget(self) -> None:
-        self.counts: dict[Noted, int] = {}
+        self.counts: dict[Decision, int] = {}
         self.due_at = 0.0
 
-    def add(self, decision: Noted) -> list[tuple[Noted, int]]:
+    def add(self, decision: Decision) -> list[tuple[Decision, int]]:
         """Count one. Returns what is to be written now, with how often: mostly nothing."""
         with self.lock:
             if decision not in self.counts and len(self.counts) >= self.SUBJECTS_AT_ONCE:
@@ -165,7 +155,7 @@ def note_refusal(refusal: Refusal) -> None:
     """
     if refusal.decision is None:
         return
-    decision = Noted(**refusal.decision)
+    decision = refusal.decision
     due = [(decision, 1)]
     if decision.rule in RULES and RULES[decision.rule].is_limit:
         due = limits_reached.add(decision)

@@ -58,7 +58,7 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
     if row.outcome == "verified":
         return CheckedCode(token, row.is_test)
     if row.outcome == "invalid_code":
-        raise Refusal("invalid_code", "The code is wrong.", attempts_left=row.attempts_left)
+        raise Refusal("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
         raise guard.stranger_refused(project, subnet, row.retry_after, row.figures)
     raise refusal(row.outcome, row.retry_after)

@@ -211,7 +211,7 @@ def _channel_for(
             require_sending(project)
     except Refusal as refusal:
         if refusal.decision is not None:
-            note_session_refusal(session.id, refusal.decision["rule"])
+            note_session_refusal(session.id, refusal.decision.rule)
         raise
     return usable[0]
 
@@ -287,7 +287,6 @@ def _queue_code(
     if row.outcome == "channel_not_active":
         raise Refusal(
             "channel_not_active",
-            "The user has to start this messenger's bot first; the code goes out as soon as they do.",
             link=bot_link(channel, session.link_payload) or channel.link,
         )
     if row.outcome == "too_many_attempts" and may_ask:
