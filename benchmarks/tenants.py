@@ -29,7 +29,8 @@ import json, sys
 import django
 django.setup()
 from django.contrib.auth import get_user_model
-from verification.services import projects, providers
+from verification.services.gateways import accounts as providers
+from verification.services.projects import projects
 
 count, url, user, password = sys.argv[1:]
 get_user_model().objects.create_superuser(user, password=password)

@@ -183,5 +183,5 @@ def test_no_files_import_each_other_in_a_circle():
 def test_a_worker_loads_no_page_and_starts_the_sooner():
     program = "import sys, django; django.setup(); import verification.worker; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True)
-    pages = ("verification.admin", "verification.api", "config.urls", "structlog", "boto3", "anymail", "apprise")
+    pages = ("verification.panel.pages", "verification.api", "config.urls", "structlog", "boto3", "anymail", "apprise")
     assert [module for module in loaded.split() if module.startswith(pages)] == []

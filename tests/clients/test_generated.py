@@ -41,10 +41,11 @@ SEEN = {
 }
 SETUP = f"""
 import json
-from verification.services import projects, providers, testlogins
+from verification.services.gateways import accounts as providers
+from verification.services.projects import projects, test_logins
 new = projects.create_project(name="Generated")
 providers.add_provider(project=new.project, channel="sms", provider_type="inbox", name="sms", values={{}})
-testlogins.add_test_login(project=new.project, to="{TO}", code="{CODE}")
+test_logins.add_test_login(project=new.project, to="{TO}", code="{CODE}")
 print(json.dumps({{"API_KEY": new.api_key, "SECRET_KEY": new.secret_key}}))
 """
 

@@ -249,7 +249,8 @@ class Day:
 # Letters, so that what looks like a code is one. One process in place of seven commands, for its speed.
 OPEN_SHOP = """
 import json, sys
-from verification.services import keys, projects, providers, testlogins
+from verification.services.gateways import accounts as providers
+from verification.services.projects import keys, projects, test_logins
 given = json.load(sys.stdin)
 new = projects.create_project(name="Canary shop")
 project = new.project
@@ -264,7 +265,7 @@ made = [
     for number, (channel, values) in enumerate(given["gateways"])
 ]
 to, code = given["test login"]
-testlogins.add_test_login(project=project, to=to, code=code)
+test_logins.add_test_login(project=project, to=to, code=code)
 print(json.dumps({
     "project": project.pk, "public_id": str(project.public_id), "API key": new.api_key, "secret key": new.secret_key,
     "revoked key": over.text, "webhook secret": new.webhook_secret.removeprefix("whsec_"),

@@ -28,7 +28,8 @@ _chats = itertools.count(778000111)
 PREPARE = """
 import json, sys
 from django.contrib.auth import get_user_model
-from verification.services import projects, providers
+from verification.services.gateways import accounts as providers
+from verification.services.projects import projects
 from verification.models import Provider
 
 project_id, url, token, username, user, password = sys.argv[1:]
