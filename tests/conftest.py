@@ -95,7 +95,7 @@ def fresh_memory(request):
         yield
         return
     from verification.api import middleware
-    from verification.services.delivery import dispatch
+    from verification.services.delivery.round import recent_projects
     from verification.services.gateways import accounts
     from verification.services.projects import keys
     from verification.services.protection import challenges, limits
@@ -105,7 +105,7 @@ def fresh_memory(request):
     decisions.limits_reached.forget()
     keys._callers.clear()
     keys._live_keys.clear()
-    dispatch.recent_projects.clear()
+    recent_projects.clear()
     accounts._live.clear()
     middleware._listed = (float("-inf"), frozenset())
     limits._full.clear()

@@ -86,12 +86,12 @@ def _unsaved_provider(**fields):
 
 def forget():
     """Drop what this process remembers of the configuration."""
-    from verification.services.delivery import dispatch
+    from verification.services.delivery.round import recent_projects
     from verification.services.projects import keys
 
     keys._callers.clear()
     keys._live_keys.clear()
-    dispatch.recent_projects.clear()
+    recent_projects.clear()
     accounts._live.clear()
 
 

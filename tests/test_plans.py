@@ -12,8 +12,9 @@ from tests import factories
 from verification import codes, sql
 from verification.models import BotChat, DeliveryAttempt, Message, MessageStatus, Provider, Recipient, Session
 from verification.services.delivery import receipts, sweep
-from verification.services.delivery.record import finish
+from verification.services.delivery.record import await_receipt, give_back
 from verification.services.sessions.subscriptions import act_on
+from verification.sql.rows import ClaimedMessage
 
 ATTEMPTS_EACH = 40
 BACKLOG = 500  # and so many rows are read where all of it is read once
@@ -75,15 +76,15 @@ def rows_read(table="verification_message"):
 
 def claim(message=None, **options):
     usual = {"limit": 1, "idle_seconds": 0.0, "is_connected": False, "full_projects": [], "others_only": False}
-    return sql.call_many("claim_messages", message=message, lease_seconds=30, **{**usual, **options})
+    return sql.call_many(ClaimedMessage, "claim_messages", message=message, lease_seconds=30, **{**usual, **options})
 
 
 def give_up(message):
-    finish(message, MessageStatus.SENDING, seconds=0)
+    give_back(message, in_seconds=0)
 
 
 def send(message):
-    finish(message, MessageStatus.SENT, seconds=600)
+    await_receipt(message, for_seconds=600)
 
 
 def hand_over(message):

@@ -27,7 +27,7 @@ from verification.models import Worker
 from verification.services.delivery import connections as connected
 from verification.services.delivery import dispatch, fallback
 from verification.services.delivery import sweep as sweeping
-from verification.services.delivery.fairness import Neighbours, Shares
+from verification.services.delivery.fairness import RecentProjects, Shares
 from verification.services.notices import alerts, callbacks
 from verification.services.oversight import outages
 from verification.services.projects import deletion
@@ -68,13 +68,13 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     addresses.keep_patterns()
     languages()
     actors = [deliver_message, deliver_connected] if holds_connections else [deliver_message]
-    neighbours = Neighbours()
-    dispatch.share_threads(Shares(threads, neighbours))
+    projects = RecentProjects()
+    dispatch.share_threads(Shares(threads, projects))
     worker = dramatiq.Worker(
         broker, queues={actor.queue_name for actor in actors}, worker_threads=threads, worker_timeout=1000
     )
     row = workers.introduce(threads=threads, holds_connections=holds_connections)
-    polling = pollers(stopping, neighbours, row)
+    polling = pollers(stopping, projects, row)
     if holds_connections:
         polling.append(keeper(stopping))
         with suppress(DatabaseError):  # the keeper tries again
@@ -254,9 +254,9 @@ class Deleting:
         return found
 
 
-def pollers(stopping: threading.Event, neighbours: Neighbours, row: Worker) -> list[Poller]:
+def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) -> list[Poller]:
     """The sweep; what else is to be done has threads of its own, so that it cannot slow down a message."""
-    shares = Shares(SWEEP_THREADS, neighbours)
+    shares = Shares(SWEEP_THREADS, projects)
     sweep = Poller(
         "the sweep",
         stopping,

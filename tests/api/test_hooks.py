@@ -12,10 +12,10 @@ from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from providers.errors import HookUnreadable
 from tests import factories
 from verification import sql
-from verification.models import Callback, DeliveryAttempt, Message, MessageStatus, Provider, Suppression
+from verification.models import Callback, DeliveryAttempt, Message, Provider, Suppression
 from verification.outside import WebThreads
 from verification.services.delivery import dispatch, receipts
-from verification.services.delivery.record import finish
+from verification.services.delivery.record import Attempt, await_receipt
 from verification.services.gateways.accounts import hook_secret_of, hook_url, store_settings
 
 pytestmark = pytest.mark.django_db
@@ -102,7 +102,7 @@ def test_a_receipt_that_waits_for_our_own_note_keeps_nobody_else_from_a_place(pr
     for _ in range(20):
         assert threads.submit(lambda: "answered").result(30) == "answered"
     assert not waiting.done()
-    finish(under_way, MessageStatus.SENT, seconds=600)
+    await_receipt(under_way, for_seconds=600)
     assert waiting.result(30) is None
     threads.submit(connections.close_all).result(30)
 
@@ -116,7 +116,7 @@ def test_a_receipt_that_overtakes_our_own_note_is_not_lost(client, provider, und
     def note(_):
         given = {"provider": provider.pk, "provider_name": provider.name, "provider_message_id": "id-2"}
         told = {"outcome": "accepted", "provider_status": "", "attempt_error": "", "latency_ms": 100}
-        finish(under_way, MessageStatus.SENT, seconds=600, **given, **told)
+        await_receipt(under_way, for_seconds=600, attempt=Attempt(**given, **told))
 
     monkeypatch.setattr(receipts.time, "sleep", note)
     report(client, provider, id="id-2", status="success")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import select
 import weakref
+from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import psycopg
@@ -22,6 +23,8 @@ from psycopg.types.json import Jsonb as json
 from psycopg.types.json import set_json_loads
 
 __all__ = ["call", "call_many", "drop_dead_connection", "json", "now", "reason", "text"]
+
+Row = TypeVar("Row")
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -34,9 +37,12 @@ def call(function: str, **arguments: Any) -> Any:
     return _execute(function, arguments).fetchone()
 
 
-def call_many(function: str, **arguments: Any) -> list[Any]:
-    """As :func:`call`, for a function that returns any number of rows."""
-    return _execute(function, arguments).fetchall()
+def call_many(row_type: Callable[..., Row], function: str, /, **arguments: Any) -> list[Row]:
+    """Call a function that returns any number of rows; each comes as a ``row_type``, a type of ``sql/rows.py``.
+
+    Raises :class:`TypeError` where the type and the function's columns differ.
+    """
+    return [row_type(**row._asdict()) for row in _execute(function, arguments)]
 
 
 def now() -> datetime:

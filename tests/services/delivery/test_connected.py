@@ -8,6 +8,7 @@ from tests import clock, factories
 from tests.fakes.collector import CONNECTIONS, ConnectedAdapter
 from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider
 from verification.services.delivery import connections, dispatch
+from verification.services.delivery.round import HAND_OVER_SECONDS
 from verification.services.gateways import accounts
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +58,7 @@ def seconds_until(moment):
 def test_an_ordinary_worker_leaves_the_message_to_one_that_is_connected(message_id):
     message = deliver(message_id)
     assert (message.is_handed_over, message.claimed_at, asked()) == (True, None, [])
-    assert 0 < seconds_until(message.due_at) <= dispatch.HAND_OVER_SECONDS
+    assert 0 < seconds_until(message.due_at) <= HAND_OVER_SECONDS
     assert dispatch.deliver(message_id) is False  # nobody but who is connected takes it before
 
 
@@ -77,7 +78,7 @@ def test_who_is_connected_sends_without_anybody_handing_over(message_id):
 
 def test_what_nobody_takes_in_time_goes_to_the_next_provider(message_id):
     deliver(message_id)
-    clock.forward(dispatch.HAND_OVER_SECONDS)
+    clock.forward(HAND_OVER_SECONDS)
     message = deliver(message_id)
     assert (message.status, asked()) == ("success", [("second", "accepted")])
 

@@ -11,6 +11,7 @@ from verification import sql
 from verification.models import Message
 from verification.services.delivery import dispatch, fairness
 from verification.services.delivery.fairness import SHARED_SECONDS, SLOW_FOR_SECONDS, SLOW_SECONDS, Shares, share_of
+from verification.sql.rows import ClaimedMessage
 
 A, B, C, D = 1, 2, 3, 4
 
@@ -21,7 +22,8 @@ class Backlog:
     def __init__(self, *projects):
         self.due = [SimpleNamespace(project_id=project) for project in projects]
 
-    def take(self, limit, full, others_only):
+    def take(self, allowed):
+        limit, full, others_only = allowed
         taken = [row for row in self.due if row.project_id not in full]
         if not others_only:
             taken += [row for row in self.due if row.project_id in full]
@@ -104,7 +106,7 @@ def test_a_project_takes_its_first_thread_wherever_one_is_free(shared):
 
 def test_without_a_free_thread_nobody_is_asked(shared):
     claim(shared, Backlog(A, A, A, B))
-    assert shared.claim(1, lambda *_: pytest.fail("asked")) == []
+    assert shared.claim(1, lambda _: pytest.fail("asked")) == []
 
 
 @pytest.fixture
@@ -141,14 +143,14 @@ def test_a_project_is_quick_again_after_a_minute(passing):
     be_slow(shared, passing, A)
     assert claim(shared, Backlog(*[A] * 9)) == [A] * 4
     passing.seconds += SLOW_FOR_SECONDS
-    other = several(Shares(8, shared.neighbours))
+    other = several(Shares(8, shared.projects))
     assert claim(other, Backlog(*[A] * 9)) == [A] * 6
 
 
 def test_the_sweep_knows_who_is_slow_at_the_woken_threads(passing):
     woken = several(Shares(8))
     be_slow(woken, passing, A)
-    assert claim(Shares(8, woken.neighbours), Backlog(*[A] * 9)) == [A] * 4
+    assert claim(Shares(8, woken.projects), Backlog(*[A] * 9)) == [A] * 4
 
 
 def test_a_single_slow_project_has_all_threads(passing):
@@ -159,9 +161,9 @@ def test_a_single_slow_project_has_all_threads(passing):
 
 def test_what_was_claimed_before_the_database_went_away_is_not_lost(shared):
     answers = iter([Backlog(A, A, A).due])
-    assert [row.project_id for row in shared.claim(5, lambda *_: next(answers))] == [A, A, A]
+    assert [row.project_id for row in shared.claim(5, lambda _: next(answers))] == [A, A, A]
     with pytest.raises(StopIteration):
-        shared.claim(1, lambda *_: next(answers))
+        shared.claim(1, lambda _: next(answers))
 
 
 def test_who_ends_a_delivery_learns_that_others_may_wait(shared):
@@ -182,8 +184,8 @@ def test_a_place_that_becomes_free_while_others_are_claimed_is_not_overlooked(sh
     ends = iter([ending])
     backlog = Backlog(A)
 
-    def take(limit, full, others_only):
-        taken = backlog.take(limit, full, others_only)
+    def take(allowed):
+        taken = backlog.take(allowed)
         assert not any(shared.end(message) for message in ends)  # nobody waits yet, as far as it knows
         return taken
 
@@ -224,6 +226,7 @@ def backlog_of(message_id, count):
 
 def taken(message=None, *, full=(), others_only=None, limit=1, is_connected=False):
     rows = sql.call_many(
+        ClaimedMessage,
         "claim_messages",
         message=message,
         limit=limit,
@@ -283,7 +286,7 @@ def test_a_message_handed_over_is_left_out_too_and_then_taken_as_the_freshest(pr
 
 def test_what_was_passed_over_is_delivered_by_the_thread_that_gets_free(project, api, other, outbox, monkeypatch):
     lane = Shares(2)
-    monkeypatch.setattr(dispatch, "_woken", lane)
+    monkeypatch.setattr(dispatch, "_shares", lane)
     assert dispatch.deliver(send(other.api))
     first = send(api)
     [row] = dispatch.claim_due(limit=1, idle_seconds=0, shares=lane)

@@ -7,6 +7,7 @@ from providers.registry import adapter_class, all_types
 from tests import clock, factories
 from verification.models import DeliveryAttempt, Provider
 from verification.services.delivery import dispatch
+from verification.services.delivery.round import ROUND_SECONDS
 from verification.services.gateways import paces
 from verification.services.gateways.paces import CALL_SECONDS, KNOWN_ANSWERS, Pace
 from verification.services.gateways.routing import providers_for
@@ -54,7 +55,7 @@ def test_the_last_one_to_be_asked_may_take_all_the_time_there_is():
 def test_no_claim_outlives_its_lease_whatever_is_asked_last(drop):
     """A worker that dies leaves its messages for at most 25 seconds: the lease, and two rounds of the sweep."""
     assert {adapter_class(name).longest_seconds for name in all_types()} <= {5.0, CALL_SECONDS}
-    assert dispatch.OFFER_SECONDS + CALL_SECONDS < dispatch.LEASE_SECONDS <= 22
+    assert ROUND_SECONDS + CALL_SECONDS < dispatch.LEASE_SECONDS <= 22
     endless = type("Endless", (Adapter,), {"longest_seconds": 60.0})
     assert Pace().seconds(endless, is_last=True) == CALL_SECONDS
 

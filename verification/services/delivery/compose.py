@@ -1,25 +1,22 @@
-"""From a claimed message to what its providers are given."""
+"""Make the message that a provider is given out of the claimed row."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 from providers.base import OutgoingMessage
 from verification import places
 from verification.addresses import country_of
-from verification.crypto import decrypt
+from verification.crypto import DecryptionFailed, decrypt
 from verification.services.gateways.accounts import LiveProvider
 from verification.services.texts.rendering import Style, render_message
+from verification.sql.rows import ClaimedMessage
 
 
-def compose(message: Any) -> OutgoingMessage:
-    """What the providers are given. Raises :class:`DecryptionFailed`."""
-    if message.session_id is not None:
-        code = decrypt(message.session_code, place=places.session_code(message.session_id))
-    else:
-        code = decrypt(message.manual_code, place=places.message_code(message.id))
+def compose(message: ClaimedMessage) -> OutgoingMessage:
+    """Decrypt the code and render the text. Raises :class:`DecryptionFailed`, also for a code that is wiped."""
+    code = _decrypt_code(message)
     rendered = render_message(
         channel=message.channel,
         language=message.language,
@@ -43,8 +40,18 @@ def compose(message: Any) -> OutgoingMessage:
     )
 
 
-def addressed(outgoing: OutgoingMessage, provider: LiveProvider, message: Any) -> OutgoingMessage:
-    """The message as this provider gets it: with its hook, its account for the user, its sender for the country."""
+def _decrypt_code(message: ClaimedMessage) -> str:
+    if message.session_id is not None:
+        sealed, place = message.session_code, places.session_code(message.session_id)
+    else:
+        sealed, place = message.manual_code, places.message_code(message.id)
+    if sealed is None:
+        raise DecryptionFailed("The code is wiped.")
+    return decrypt(sealed, place=place)
+
+
+def addressed(outgoing: OutgoingMessage, provider: LiveProvider, message: ClaimedMessage) -> OutgoingMessage:
+    """Return the message for this provider: with its hook, the user's account there, and its sender for the country."""
     rule = provider.sender_for(message.address)
     return replace(
         outgoing,

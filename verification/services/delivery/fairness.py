@@ -1,12 +1,16 @@
-"""How many of a worker's threads each project may hold, so that those with slow providers leave room for the others.
+"""Fairness: how many of a worker's threads each project may hold.
 
-While a process delivers for several projects, a project takes another thread only if it then holds at most three times
-as many as stay free; its first one it takes wherever one is free. So one project holds three quarters at most, and what
-the next one holds is measured by what the first has left. Projects that are slow hold at most half of the threads
-together: those of which a delivery takes longer than two seconds, or took that within the last minute.
+While a process delivers for several projects, a project may take one more thread only if it then holds at most three
+for each thread that stays free. So one project holds three quarters of the threads at most. The next project is
+measured by what the first has left; its first thread it gets wherever one is free. A project is slow while one of its
+deliveries takes longer than two seconds, and for a minute after such a delivery. All slow projects together hold at
+most half of the threads. So any number of slow projects leaves half of the threads to the others. Only projects that
+become slow at the same moment may hold more, until their calls' time is over. Even then two of them leave one thread of
+eight, or of sixteen. A project that is alone may hold all threads.
 
-So any number of slow projects leaves half of the threads to the others. Only those that become slow at the same moment
-may hold more, until their calls' time is over; two leave one of eight threads, or of sixteen, even then.
+:class:`Shares` counts the deliveries under way. Each claim goes through :meth:`Shares.claim`, which works out an
+:class:`Allowance`: how many messages may be claimed, and which projects are at their share (full). The claim then
+passes these over. The thread that ends a delivery claims again if messages may have been passed over.
 """
 
 from __future__ import annotations
@@ -16,25 +20,35 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import NamedTuple
 
-PER_FREE = 3  # threads that one project may hold for each that stays free
-SLOW_PART = 2  # of so many threads, all slow projects together may hold one
-SLOW_SECONDS = 2.0  # a delivery that takes longer makes its project slow; mail servers may well need one
-SLOW_FOR_SECONDS = 60.0  # as long as a project counts as slow after that
-SHARED_SECONDS = 600.0  # so long after its last message another project still counts: as long as a manual send lives
-MAX_KNOWN_SLOW = 10_000  # projects; what is beyond counts as quick
+from verification.sql.rows import ClaimedMessage
 
-# At most so many messages, of no project of those given; with True of no other at all, else of those at last.
-Take = Callable[[int, list[int], bool], list[Any]]
+PER_FREE = 3  # threads that one project may hold for each thread that stays free
+SLOW_PART = 2  # all slow projects together may hold one of this many threads
+SLOW_SECONDS = 2.0  # a delivery that takes longer makes its project slow; mail servers may well need one second
+SLOW_FOR_SECONDS = 60.0  # how long a project counts as slow after such a delivery
+SHARED_SECONDS = 600.0  # how long a project counts as present after its last message: as long as a manual send lives
+MAX_KNOWN_SLOW = 10_000  # projects that are remembered as slow, to bound the memory; any more count as quick
 
 
-class Neighbours:
-    """What a process knows of the projects that it delivers for: the two it delivered for last, and which are slow."""
+class Allowance(NamedTuple):
+    """The bounds of one claim: up to ``messages``, and those of ``full_projects`` last.
+
+    With ``others_only`` the claim takes none of ``full_projects``.
+    """
+
+    messages: int
+    full_projects: list[int]
+    others_only: bool
+
+
+class RecentProjects:
+    """The projects that a process delivers for: the last two of them, and which ones are slow."""
 
     def __init__(self) -> None:
-        self._seen_at: dict[int, float] = {}  # the latest last
-        self._slow_at: dict[int, float] = {}  # likewise
+        self._seen_at: dict[int, float] = {}  # project → time of its last claim, the latest last
+        self._slow_at: dict[int, float] = {}  # project → end of its last slow delivery, the latest last
         self._changing = threading.Lock()
 
     def note(self, project: int) -> None:
@@ -55,7 +69,7 @@ class Neighbours:
                 self._slow_at[project] = time.monotonic()
 
     def slow(self) -> set[int]:
-        """The projects that were slow within the last minute."""
+        """Return the projects that had a slow delivery within the last minute."""
         since = time.monotonic() - SLOW_FOR_SECONDS
         with self._changing:
             while self._slow_at and next(iter(self._slow_at.values())) <= since:
@@ -64,68 +78,74 @@ class Neighbours:
 
 
 class Shares:
-    """The deliveries under way in one group of a process's threads, by project, and when each began.
+    """The deliveries under way in one group of a process's threads, and the projects' shares of these threads.
 
-    A project that holds what it may comes after all others. While the process delivers for several, it is left out
-    altogether: threads are kept free for what the others may send next. Without ``threads`` there are no shares.
+    Without ``threads`` every claim is allowed. Groups of one process share their ``projects``.
     """
 
-    def __init__(self, threads: int | None = None, neighbours: Neighbours | None = None) -> None:
+    def __init__(self, threads: int | None = None, projects: RecentProjects | None = None) -> None:
         self.threads = math.inf if threads is None else threads
-        self.neighbours = neighbours or Neighbours()
-        self._running: dict[int, dict[int, float]] = {}  # by project: the moments by the identity of the message
-        self._may_have_left_some = False
+        self.projects = projects or RecentProjects()
+        self._began_at: dict[int, dict[int, float]] = {}  # project → id() of a message under way → when it began
+        self._may_have_passed_over = False
         self._changing = threading.Lock()
         self._claiming = threading.Lock()
 
-    def claim(self, limit: int, take: Take) -> list[Any]:
-        """Up to ``limit`` messages by ``take``: rows with a ``project_id``, each to be followed by :meth:`end`.
+    def claim(self, limit: int, take: Callable[[Allowance], list[ClaimedMessage]]) -> list[ClaimedMessage]:
+        """Claim up to ``limit`` messages by calls of ``take``. Each is to be followed by :meth:`end`.
 
-        While projects share, claims wait for each other: two at once could both take a project's last place.
+        A full project is served last. If this process serves several projects, it is not served at all until one of its
+        deliveries ends. Then claims wait for each other: two at once could both take a project's last thread.
         """
-        is_shared = self.neighbours.are_several()
-        claimed: list[Any] = []
+        is_shared = self.projects.are_several()
+        claimed: list[ClaimedMessage] = []
         with self._claiming if is_shared else nullcontext():
             while len(claimed) < limit:
-                full, places = self._places()
-                wanted = int(min(limit - len(claimed), places if is_shared else limit))
+                full, free = self._full_and_free()
+                wanted = int(min(limit - len(claimed), free if is_shared else limit))
                 if wanted < 1:
-                    break  # no thread is free
-                is_leaving_out = is_shared and bool(full)
+                    break
+                allowed = Allowance(wanted, full, others_only=is_shared and bool(full))
                 try:
-                    taken = take(wanted, full, is_leaving_out)
+                    taken = take(allowed)
                 except Exception:
                     if not claimed:
                         raise
-                    break  # what was claimed before is delivered all the same
-                self._begin(taken, is_leaving_out)
+                    break  # deliver what was claimed before
+                self._begin(taken, allowed)
                 claimed += taken
-                if len(taken) < wanted and not (is_leaving_out and self._places()[0] != full):
-                    break  # and no delivery ended meanwhile, whose project was left out
+                is_exhausted = len(taken) < wanted
+                got_room = allowed.others_only and self._full_and_free()[0] != full
+                if is_exhausted and not got_room:
+                    break  # nothing more is due, and no project that was passed over got a thread meanwhile
         return claimed
 
-    def end(self, message: Any) -> bool:
-        """A delivery is over. True if others may wait whose wake-ups came while their project held what it may."""
+    def end(self, message: ClaimedMessage) -> bool:
+        """Note that a delivery is over. Return whether messages may wait whose wake-ups were passed over."""
         with self._changing:
-            of_project = self._running[message.project_id]
+            of_project = self._began_at[message.project_id]
             began_at = of_project.pop(id(message))
             if not of_project:
-                del self._running[message.project_id]
-            may_have_left_some = self._may_have_left_some
+                del self._began_at[message.project_id]
+            may_have_passed_over = self._may_have_passed_over
         if time.monotonic() - began_at > SLOW_SECONDS:
-            self.neighbours.note_slow(message.project_id)
-        return may_have_left_some
+            self.projects.note_slow(message.project_id)
+        return may_have_passed_over
 
-    def _places(self) -> tuple[list[int], float]:
-        """The projects that hold what they may, and how many messages may be taken at once, whosever they are."""
-        slow = self.neighbours.slow()
+    def _full_and_free(self) -> tuple[list[int], float]:
+        """Return the projects that may hold no more, and how many messages one claim may take.
+
+        That number is safe whichever projects the messages belong to: it is the smallest room that a project has which
+        is not full, and that of a project without a thread. The slow ones count as one.
+        """
+        slow = self.projects.slow()
         with self._changing:
             slow_since = time.monotonic() - SLOW_SECONDS
-            slow |= {project for project, began in self._running.items() if min(began.values()) < slow_since}
-            counts = {project: len(began) for project, began in self._running.items()}
-        free = self.threads - sum(counts.values())
-        room = {project: _room(held, free) for project, held in counts.items()}
-        room_of_slow = max(1, self.threads // SLOW_PART) - sum(counts.get(project, 0) for project in slow)
+            slow |= {project for project, began in self._began_at.items() if min(began.values()) < slow_since}
+            held = {project: len(began) for project, began in self._began_at.items()}
+        free = self.threads - sum(held.values())
+        room = {project: _room(count, free) for project, count in held.items()}
+        room_of_slow = max(1, self.threads // SLOW_PART) - sum(held.get(project, 0) for project in slow)
         if slow and room_of_slow < 1:
             room.update(dict.fromkeys(slow, 0))
         full = [project for project, places in room.items() if places < 1]
@@ -134,17 +154,18 @@ class Shares:
             able.append(room_of_slow)
         return full, min([_room(0, free), *able])
 
-    def _begin(self, claimed: list[Any], is_leaving_out: bool) -> None:
+    def _begin(self, claimed: list[ClaimedMessage], allowed: Allowance) -> None:
         for message in claimed:
-            self.neighbours.note(message.project_id)
+            self.projects.note(message.project_id)
         with self._changing:
             for message in claimed:
-                self._running.setdefault(message.project_id, {})[id(message)] = time.monotonic()
-            self._may_have_left_some = is_leaving_out or (self._may_have_left_some and bool(claimed))
+                self._began_at.setdefault(message.project_id, {})[id(message)] = time.monotonic()
+            # A claim that passes nobody over and finds nothing shows that nobody waits.
+            self._may_have_passed_over = allowed.others_only or (self._may_have_passed_over and bool(claimed))
 
 
 def _room(held: int, free: float) -> float:
-    """How many more threads a project may take that holds so many, while so many are free."""
+    """Return how many more threads a project may take that holds ``held``, while ``free`` are free."""
     if math.isinf(free):
         return free
     more = (PER_FREE * free - held) // (PER_FREE + 1)
@@ -152,5 +173,5 @@ def _room(held: int, free: float) -> float:
 
 
 def share_of(threads: int) -> int:
-    """How many of so many threads one project may hold; of a single one, that one."""
+    """Return how many of ``threads`` one project may hold while there are others; of a single thread, that one."""
     return int(_room(0, threads))

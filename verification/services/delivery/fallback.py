@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
 
@@ -13,6 +12,7 @@ from verification.errors import Refusal
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions import sessions
+from verification.sql.rows import DueFallback
 
 log = logging.getLogger(__name__)
 
@@ -23,25 +23,25 @@ def send_fallbacks(*, limit: int) -> int:
     for _ in range(limit):
         sql.drop_dead_connection()
         with transaction.atomic():  # whoever dies with one leaves it to the next
-            row = sql.call("claim_fallback")
-            if row is None:
+            claimed = sql.call_many(DueFallback, "claim_fallback")
+            if not claimed:
                 break
-            if row.is_wanted:
+            if claimed[0].is_wanted:
                 taken_up += 1
-                _send(row)
+                _send_next_channel(claimed[0])
     return taken_up
 
 
-def _send(row: Any) -> None:
+def _send_next_channel(due: DueFallback) -> None:
     try:
         with transaction.atomic():
-            project = load_project(row.project_id)
+            project = load_project(due.project_id)
             if project is not None:
-                advance(project, row.session_id, used=row.channels)
+                advance(project, due.session_id, used=due.channels)
     except (OperationalError, InterfaceError):  # nothing is lost: it is claimed again
         raise
     except Exception as error:  # a fault of ours, which must not keep the others from their turn
-        log.error("project %s: a fall-back failed with %s", row.project_id, type(error).__name__)
+        log.error("project %s: a fall-back failed with %s", due.project_id, type(error).__name__)
 
 
 def advance(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:

@@ -25,6 +25,7 @@ from verification.outside import outside
 from verification.services.gateways.accounts import adapter_of, hook_secret_of
 from verification.services.protection import suppressions
 from verification.services.sessions import bot_updates
+from verification.sql.rows import ReportedMessage
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +127,9 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
         return []
     ids = [_identity(receipt) for receipt in receipts]
     ours = [receipt.message_id for receipt in receipts]
-    found = sql.call_many("find_reported", provider=provider.pk, provider_message_ids=ids, messages=ours)
+    found = sql.call_many(
+        ReportedMessage, "find_reported", provider=provider.pk, provider_message_ids=ids, messages=ours
+    )
     messages = {row.place - 1: row.message_id for row in found}
     # Each in a transaction of its own: two calls that hold the rows of many would wait for each other.
     for place, message_id in messages.items():

@@ -1,9 +1,9 @@
-"""Puts on record what became of a message, whatever the provider said and wherever the database is."""
+"""Record what became of a claimed message: an attempt, a retry, the wait for a receipt, or the end."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import NamedTuple
 
 from django.db import IntegrityError, InterfaceError, OperationalError, connection
 
@@ -16,49 +16,77 @@ from verification.models.messages import (
     PROVIDER_STATUS_MAX_LENGTH,
 )
 from verification.services.gateways.accounts import LiveProvider
+from verification.sql.rows import ClaimedMessage
 
-RECORD_SECONDS = 15.0  # how long an outcome is kept for a database that is away
-RECORD_PAUSE_SECONDS = 0.2
+RECORD_SECONDS = 15.0  # how long a worker tries to record an outcome while the database is away
+RECORD_PAUSE_SECONDS = 0.2  # between two such tries
 
 
-def attempt_of(provider: LiveProvider, result: Result, *, latency: float) -> dict[str, Any]:
-    """The columns of one call to one provider, as :func:`finish` takes them. ``latency`` is in seconds."""
+class Attempt(NamedTuple):
+    """One call to one provider, as ``finish_message`` takes it; all None where no call was made."""
+
+    provider: int | None = None
+    provider_name: str | None = None
+    outcome: str | None = None
+    provider_message_id: str | None = None
+    provider_status: str | None = None
+    attempt_error: str | None = None
+    latency_ms: int | None = None
+
+
+NO_ATTEMPT = Attempt()
+
+
+def attempt_of(provider: LiveProvider, result: Result, *, latency: float) -> Attempt:
+    """Return the attempt that ended with ``result``. ``latency`` is in seconds."""
     identity = result.provider_message_id
-    return {
-        "provider": provider.id,
-        "provider_name": provider.name,
-        "outcome": result.outcome.value,
-        "provider_message_id": identity and sql.text(identity, PROVIDER_MESSAGE_ID_MAX_LENGTH),
-        "provider_status": sql.text(result.provider_status, PROVIDER_STATUS_MAX_LENGTH),
-        "attempt_error": sql.text(result.error, ERROR_MAX_LENGTH),
-        "latency_ms": round(latency * 1000),
-    }
+    return Attempt(
+        provider=provider.id,
+        provider_name=provider.name,
+        outcome=result.outcome.value,
+        provider_message_id=identity and sql.text(identity, PROVIDER_MESSAGE_ID_MAX_LENGTH),
+        provider_status=sql.text(result.provider_status, PROVIDER_STATUS_MAX_LENGTH),
+        attempt_error=sql.text(result.error, ERROR_MAX_LENGTH),
+        latency_ms=round(latency * 1000),
+    )
 
 
-_NO_ATTEMPT = {
-    "provider": None,
-    "provider_name": None,
-    "outcome": None,
-    "provider_message_id": None,
-    "provider_status": None,
-    "attempt_error": None,
-    "latency_ms": None,
-}
+def note_attempt(message: ClaimedMessage, attempt: Attempt) -> None:
+    """Record a call that did not decide the message, which stays claimed."""
+    _record(message, None, attempt=attempt)
 
 
-def finish(
-    message: Any,
+def give_back(message: ClaimedMessage, *, in_seconds: float) -> None:
+    """End the claim; any worker may claim the message again ``in_seconds`` from now. A lost claim changes nothing."""
+    _record(message, MessageStatus.SENDING, seconds=in_seconds)
+
+
+def await_receipt(
+    message: ClaimedMessage, *, for_seconds: float, attempt: Attempt = NO_ATTEMPT, error: str | None = None
+) -> None:
+    """Record that the message was sent, or may have been. Without a receipt within ``for_seconds`` it expires."""
+    _record(message, MessageStatus.SENT, attempt=attempt, error=error, seconds=for_seconds)
+
+
+def close(
+    message: ClaimedMessage, status: MessageStatus, *, attempt: Attempt = NO_ATTEMPT, error: str | None = None
+) -> None:
+    """Record the message's final status: success, failed or expired."""
+    _record(message, status, attempt=attempt, error=error)
+
+
+def _record(
+    message: ClaimedMessage,
     status: MessageStatus | None,
     *,
+    attempt: Attempt = NO_ATTEMPT,
     error: str | None = None,
     seconds: float | None = None,
-    **attempt: Any,
 ) -> None:
-    """Record the attempt just made, if any, and the status that follows, if it changes.
+    """Call ``finish_message``. Raises Django's database errors once ``RECORD_SECONDS`` are over.
 
-    ``seconds`` is how long until the next try, or for the receipt, as ``finish_message`` has it. What is forgotten is
-    sent again: so a database that restarts is waited for, and a provider that was deleted meanwhile is on record by its
-    name alone. Raises Django's database errors once ``RECORD_SECONDS`` are over.
+    An outcome that is not recorded leads to a second send. So a database that restarts is waited for, and a call to a
+    provider that was deleted meanwhile is recorded by the provider's name alone.
     """
     give_up_at = time.monotonic() + RECORD_SECONDS
     while True:
@@ -70,7 +98,7 @@ def finish(
                 status=status.value if status else None,
                 error=sql.text(error, ERROR_MAX_LENGTH) if error else None,
                 retry_seconds=seconds,
-                **{**_NO_ATTEMPT, **attempt},
+                **attempt._asdict(),
             )
             return
         except (OperationalError, InterfaceError):
@@ -78,6 +106,6 @@ def finish(
                 raise
             time.sleep(RECORD_PAUSE_SECONDS)
         except IntegrityError:
-            if connection.in_atomic_block or attempt.get("provider") is None:
+            if connection.in_atomic_block or attempt.provider is None:
                 raise
-            attempt["provider"] = None
+            attempt = attempt._replace(provider=None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from providers.base import Adapter, Outcome
 from verification import sql
+from verification.sql.rows import ProviderPace
 
 LEAST_SECONDS, MOST_SECONDS = 1.5, 5.0  # given to one whose pace is known
 P99_TIMES = 4  # as long as 99 of 100 answers took: a usual answer is never cut off
@@ -37,7 +38,7 @@ class Pace:
 
 def paces_of(provider_ids: Collection[int]) -> dict[int, Pace]:
     """By the provider's id; of those that were not called within the hour nothing is known."""
-    rows = sql.call_many("provider_paces", providers=list(provider_ids)) if provider_ids else []
+    rows = sql.call_many(ProviderPace, "provider_paces", providers=list(provider_ids)) if provider_ids else []
     return {row.provider_id: Pace(row.answers, (row.p99_ms or 0) / 1000, row.is_late) for row in rows}
 
 

@@ -25,6 +25,7 @@ from verification.models import Callback, CallbackAttempt, MessageStatus, Projec
 from verification.outside import Busy, outside
 from verification.services.gateways.accounts import http_door
 from verification.services.projects.webhook_secrets import live_webhook_secrets
+from verification.sql.rows import ClaimedCallback
 
 log = logging.getLogger(__name__)
 
@@ -50,15 +51,20 @@ class Try:
         return self.status is not None and 200 <= self.status < 300
 
 
-def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[Any]:
+def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[ClaimedCallback]:
     """Take callbacks that are due, of each project as many as it has places. ``busy`` are the projects of those that
     this process has under way, each as often as it is one's."""
     return sql.call_many(
-        "claim_callbacks", limit=limit, per_project=PER_PROJECT, busy=list(busy), lease_seconds=LEASE_SECONDS
+        ClaimedCallback,
+        "claim_callbacks",
+        limit=limit,
+        per_project=PER_PROJECT,
+        busy=list(busy),
+        lease_seconds=LEASE_SECONDS,
     )
 
 
-def deliver(row: Any) -> None:
+def deliver(row: ClaimedCallback) -> None:
     """Make one call for a claimed callback (a row of ``claim_callbacks``) and note what became of it."""
     started_at = time.monotonic()
     tried = call(

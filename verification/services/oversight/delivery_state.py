@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from verification.models import DeliveryAttempt, Message, MessageStatus
-from verification.services.delivery.dispatch import ABOUT_THE_RECIPIENT
+from verification.services.delivery.policy import ABOUT_THE_RECIPIENT
 from verification.services.oversight.figures import LOST
 
 LATELY = timedelta(minutes=15)  # the least time that is looked back

@@ -18,6 +18,7 @@ from verification import sql, wake
 from verification.errors import Refusal
 from verification.models import BotUpdate, Provider
 from verification.services.sessions import subscriptions
+from verification.sql.rows import ClaimedUpdate
 
 log = logging.getLogger(__name__)
 
@@ -50,15 +51,20 @@ def store(provider: Provider, events: Sequence[BotEvent], *, key: str) -> None:
     wake.wake_bots()
 
 
-def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[Any]:
+def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[ClaimedUpdate]:
     """Take updates that are due, of each project as many as it has places. ``busy`` are the projects of those that
     this process has under way, each as often as it is one's; 0 stands for the system's bots."""
     return sql.call_many(
-        "claim_updates", limit=limit, per_project=PER_PROJECT, busy=list(busy), lease_seconds=LEASE_SECONDS
+        ClaimedUpdate,
+        "claim_updates",
+        limit=limit,
+        per_project=PER_PROJECT,
+        busy=list(busy),
+        lease_seconds=LEASE_SECONDS,
     )
 
 
-def act(row: Any) -> None:
+def act(row: ClaimedUpdate) -> None:
     """Act on a claimed update (a row of ``claim_updates``), and mark it. If that fails, it is claimed again later."""
     claimed = BotUpdate.objects.filter(pk=row.update_id, tries=row.tries, due_at__isnull=False)
     update = claimed.select_related("provider__project").first()

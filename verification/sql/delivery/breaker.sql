@@ -1,17 +1,21 @@
--- Note that a provider failed, and set it aside if it keeps failing: after five failures in a row, or when half of at
--- least twenty calls of the last minute failed. p_wait_seconds is a provider's own word on when to come back, which
--- opens at once. A probe that fails opens for twice as long as before, from 15 seconds up to five minutes.
--- What concerns the recipient or the message alone is no failure of the provider's and is not noted here.
--- Returns whether it was set aside.
+-- Note that a provider failed, and set it aside (open its breaker) if it keeps failing: after five faults in a row, or
+-- when half of at least twenty telling calls of the last minute were faults.
+--
+-- p_faults are the outcomes that count against a provider; p_telling are those and the outcomes that count in its favour.
+-- Both come from services/delivery/policy.py. An outcome that concerns the recipient or the message alone is in neither.
+-- p_wait_seconds is how long the provider asked to be left alone; it opens the breaker at once.
+-- A probe that fails opens the breaker for twice as long as before, from 15 seconds up to five minutes.
+-- Returns whether the provider was set aside by this call.
 CREATE OR REPLACE FUNCTION note_provider_failure(
-    p_provider bigint, p_reason text, p_wait_seconds double precision, p_is_probe boolean
+    p_provider bigint, p_reason text, p_wait_seconds double precision, p_is_probe boolean, p_faults text[],
+    p_telling text[]
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_in_a_row constant integer := 5;
     v_calls_to_judge constant integer := 20;
     v_first_seconds constant integer := 15;
     v_longest_seconds constant integer := 300;
-    v_doublings constant integer := 10;  -- have long met the longest; so many as a year brings are too large a number
+    v_doublings constant integer := 10;  -- caps the exponent: 2 ^ openings would overflow after months of failures
     v_now timestamptz := clock_timestamp();
     v_faults boolean[];
 BEGIN
@@ -25,9 +29,9 @@ BEGIN
     END IF;
     IF p_wait_seconds IS NULL THEN
         v_faults := ARRAY(
-            SELECT outcome IN ('temporary', 'unknown', 'misconfigured', 'out_of_funds')
+            SELECT outcome = ANY (p_faults)
             FROM verification_deliveryattempt
-            WHERE provider_id = p_provider AND created_at > v_now - interval '1 minute' AND outcome NOT IN ('not_applicable', 'declined', 'recipient_limited')
+            WHERE provider_id = p_provider AND created_at > v_now - interval '1 minute' AND outcome = ANY (p_telling)
             ORDER BY created_at DESC LIMIT 200
         );
         IF (cardinality(v_faults) < v_in_a_row OR false = ANY (v_faults[:v_in_a_row]))
@@ -59,8 +63,8 @@ BEGIN
 END
 $$;
 
--- Whether this call may be the probe of a provider whose time aside is over: of all workers one gets it, and the next
--- chance comes when its call must have ended.
+-- Take the probe of a provider whose time aside is over, and return whether the caller got it. One worker of all does.
+-- The next probe is to be had 10 seconds later, when this one's call must have ended.
 CREATE OR REPLACE FUNCTION take_probe(p_provider bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE verification_circuitbreaker SET open_until = clock_timestamp() + interval '10 seconds'

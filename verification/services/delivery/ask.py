@@ -1,4 +1,4 @@
-"""One call to one provider, whatever its adapter does, and what its failure says about it."""
+"""Make one call to one provider, and count its failures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from providers.door.deadline import within
 from providers.errors import ProviderError
 from verification import sql
 from verification.models.messages import ERROR_MAX_LENGTH
+from verification.services.delivery.policy import FAULTS, POLICY, TELLING
 from verification.services.gateways.accounts import LiveProvider, forget_providers
 
 log = logging.getLogger(__name__)
 
 
 def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, *, seconds: float) -> Result:
-    """Its answer, or why there is none within ``seconds``: for names, connection, TLS and all requests together."""
+    """Return the provider's answer, or a result that tells why there is none. Never raises.
+
+    ``seconds`` is the time for names, connection, TLS and all requests together.
+    """
     try:
         with within(seconds):
             return sender.send(outgoing)
@@ -28,21 +32,23 @@ def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: Outgoing
             is_suppressed=error.is_suppressed,
         )
     except Exception as error:
-        # A fault of the adapter's own: we cannot know how far it came. Its text may hold anything, so only its kind
-        # is kept.
+        # The adapter has a fault, and we cannot know how far it came. The error's text may hold anything, so we keep
+        # its kind alone.
         log.error("message %s: the adapter of %s failed with %s", outgoing.id, provider.name, type(error).__name__)
         return Result(Outcome.UNKNOWN, error=f"The adapter failed ({type(error).__name__}).")
 
 
 def note_fault(provider: LiveProvider, result: Result) -> None:
-    """Count a failure, and set the provider aside where it keeps failing."""
+    """Count a failure, and set the provider aside if it keeps failing or asks to be left alone."""
     is_set_aside = sql.call(
         "note_provider_failure",
         provider=provider.id,
         reason=sql.text(result.error, ERROR_MAX_LENGTH),
-        wait_seconds=result.retry_after if result.outcome is Outcome.RATE_LIMITED else None,
+        wait_seconds=result.retry_after if POLICY[result.outcome].is_paused else None,
         is_probe=provider.open_until is not None,
+        faults=FAULTS,
+        telling=TELLING,
     ).note_provider_failure
     if is_set_aside:
-        forget_providers()  # so that no other thread of this process asks it for the rest of a second
+        forget_providers()  # else this process's other threads ask it for up to a second more
         log.warning("%s is set aside for a while: %s", provider.name, result.error)

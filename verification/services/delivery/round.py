@@ -1,0 +1,248 @@
+"""One claim's round: offer a message to its providers in turn, and record what became of it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
+from verification import sql, wake
+from verification.crypto import DecryptionFailed
+from verification.fresh import Remembered
+from verification.models import MessageStatus, Subscription
+from verification.services.delivery import record
+from verification.services.delivery.ask import ask, note_fault
+from verification.services.delivery.compose import addressed, compose
+from verification.services.delivery.connections import sender_of
+from verification.services.delivery.policy import POLICY
+from verification.services.gateways.accounts import LiveProvider, forget_providers
+from verification.services.gateways.paces import is_late
+from verification.services.gateways.routing import is_aside, is_due_for_probe, providers_for
+from verification.services.notices import provider_alerts
+from verification.services.projects.snapshot import ProjectConfig, load_project
+from verification.services.protection.admission import stop_reason
+from verification.services.protection.suppressions import suppress
+from verification.sql.rows import ClaimedMessage
+
+log = logging.getLogger(__name__)
+
+ROUND_SECONDS = 10  # after these no further provider is asked within one claim, and the message is given back
+HAND_OVER_SECONDS = 2.0  # how long a message is kept for the workers that hold its provider's connection
+FIRST_RETRY_SECONDS = 1.0  # before the second round; the wait doubles from round to round
+MAX_RETRY_SECONDS = 15.0  # the longest wait between two rounds, so that a code of some minutes gets several
+UNCONFIRMED_SECONDS = (
+    600  # how long a message that may have been sent waits for a receipt: as long as a manual send lives
+)
+
+recent_projects: Remembered[int, ProjectConfig | None] = Remembered()
+
+
+@dataclass(slots=True)
+class _LastRefusal:
+    """The last refusal. ``retry_after``: the earliest retry any provider allows, in seconds; infinite if none does."""
+
+    error: str = "No enabled provider serves this channel."
+    retry_after: float = math.inf
+    may_have_sent: bool = False  # some provider was asked whose answer is not known
+
+
+class Round:
+    """One claim's round through the providers of a message. ``stopping`` is set when this process is about to end."""
+
+    def __init__(self, message: ClaimedMessage, *, stopping: threading.Event) -> None:
+        self.message = message
+        self.stopping = stopping
+        self.started_at = time.monotonic()
+        self.refusal = _LastRefusal(may_have_sent=bool(message.unknown_at))
+        self.complaints: list[tuple[LiveProvider, Result]] = []
+        self.has_asked = False
+
+    def run(self) -> None:
+        message = self.message
+        if reason := self._why_not_to_send():
+            record.close(message, MessageStatus.FAILED, error=reason)
+            return
+        try:
+            outgoing = compose(message)
+        except DecryptionFailed:
+            log.error("message %s: its code cannot be decrypted; is a key missing?", message.id)
+            record.close(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
+            return
+        try:
+            self._ask_in_turn(outgoing)
+        finally:
+            self._report_complaints()
+
+    def _why_not_to_send(self) -> str:
+        message = self.message
+        project = recent_projects.get(message.project_id, lambda: load_project(message.project_id))
+        return stop_reason(project, message.channel, message.address) if project else ""
+
+    def _ask_in_turn(self, outgoing: OutgoingMessage) -> None:
+        """Ask one provider after the other until an answer decides the message, or none is left."""
+        message = self.message
+        had_their_turn: set[int] = set()
+        while providers := self._next_providers(had_their_turn):
+            provider = providers[0]
+            had_their_turn.add(provider.id)
+            sender = sender_of(provider)
+            if sender is None:
+                if self._hand_over(provider):
+                    return
+                continue
+            if not self._take_turn(provider):
+                continue
+            if self.stopping.is_set() or self._elapsed() > ROUND_SECONDS or self._lives_seconds() <= 0:
+                self.refusal.retry_after = 0
+                break
+            if self.has_asked and not self._is_still_wanted():
+                record.give_back(message, in_seconds=0)  # the next claim sees why, and closes it
+                return
+            self.has_asked = True
+            seconds = provider.pace.seconds(provider.adapter, is_last=not _has_able(providers[1:]))
+            if self._ask_one(provider, sender, addressed(outgoing, provider, message), seconds):
+                return
+        self._give_back_or_end()
+
+    def _next_providers(self, had_their_turn: set[int]) -> list[LiveProvider]:
+        """Choose again each time: the earlier providers may have taken many seconds."""
+        message = self.message
+        return providers_for(
+            project_id=message.project_id,
+            channel=message.channel,
+            address=message.address,
+            pinned_id=message.pinned_provider_id,
+            left_out={*message.unknown_at, *message.no_account_at, *had_their_turn},
+            accounts=message.accounts,
+        )
+
+    def _is_still_wanted(self) -> bool:
+        """Return whether the message is still ours to send, its code of use, and sending allowed."""
+        wanted = sql.call("is_still_wanted", message=self.message.id, claims=self.message.claims).is_still_wanted
+        return wanted and not self._why_not_to_send()
+
+    def _hand_over(self, provider: LiveProvider) -> bool:
+        """Give the message to a worker that holds this provider's connection, and return whether that was done.
+
+        It is not done twice: if no such worker took it in time, or the provider is set aside, the next one is asked.
+        """
+        if self.message.is_handed_over or is_aside(provider, timezone.now()):
+            self.refusal.error = "The provider is not connected."
+            self.refusal.retry_after = 0
+            return False
+        sql.call("hand_over", message=self.message.id, claims=self.message.claims, seconds=HAND_OVER_SECONDS)
+        wake.wake_connected(self.message.id)
+        return True
+
+    def _take_turn(self, provider: LiveProvider) -> bool:
+        """Return whether the provider may be asked. If its time aside is over, one message of all takes the probe."""
+        now = timezone.now()
+        if not is_aside(provider, now) and (
+            not is_due_for_probe(provider, now) or sql.call("take_probe", provider=provider.id).take_probe
+        ):
+            return True
+        self.refusal.error = "The provider keeps failing and is set aside for a while."
+        self.refusal.retry_after = 0
+        return False
+
+    def _ask_one(
+        self, provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, seconds: float
+    ) -> bool:
+        """Ask one provider, and record its answer. Return whether the answer decides the message."""
+        asked_at = time.monotonic()
+        result = ask(provider, sender, outgoing, seconds=seconds)
+        latency = time.monotonic() - asked_at
+        is_decided = self._record(provider, result, record.attempt_of(provider, result, latency=latency))
+        self._learn(provider, result)
+        if is_late(result.outcome, latency) and not provider.pace.is_late:
+            forget_providers()  # else this process's other threads ask it first for up to a second more
+        return is_decided
+
+    def _record(self, provider: LiveProvider, result: Result, attempt: record.Attempt) -> bool:
+        """Record the answer, and return whether it decides the message.
+
+        Nothing that may fail comes before this: an answer that is not recorded leads to a second send.
+        """
+        if result.outcome is Outcome.ACCEPTED:
+            if result.is_delivered:
+                record.close(self.message, MessageStatus.SUCCESS, attempt=attempt)
+            else:
+                window = provider.adapter.receipt_window_seconds or UNCONFIRMED_SECONDS
+                record.await_receipt(self.message, for_seconds=window, attempt=attempt)
+            return True
+        why = attempt.attempt_error or "-"
+        log.info("message %s: %s answered %s: %s", self.message.id, provider.name, result.outcome, why)
+        if not POLICY[result.outcome].next_provider:
+            record.close(self.message, MessageStatus.FAILED, error=result.error, attempt=attempt)
+            return True
+        record.note_attempt(self.message, attempt)
+        self._remember_refusal(result)
+        return False
+
+    def _learn(self, provider: LiveProvider, result: Result) -> None:
+        """Note what the answer says about the recipient's account there, or about the provider."""
+        message, policy = self.message, POLICY[result.outcome]
+        if result.is_suppressed:
+            suppress(
+                project_id=message.project_id,
+                recipient_id=message.recipient_id,
+                channel=message.channel,
+                reason=result.error,
+            )
+        if result.outcome is Outcome.NO_ACCOUNT:
+            sql.call("note_no_account", recipient=message.recipient_id, provider=provider.id)
+        elif result.outcome is Outcome.REFUSED and provider.adapter.needs_start:
+            # The user has blocked the bot, or is gone; the messenger tells us when that changes.
+            Subscription.objects.filter(provider_id=provider.id, recipient_id=message.recipient_id).update(
+                is_active=False
+            )
+        elif policy.is_fault or policy.tells_owner or (policy.is_paused and result.retry_after):
+            self.complaints.append((provider, result))
+        elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:
+            sql.call("note_provider_success", provider=provider.id)
+            forget_providers()  # else this process's other threads leave it out for up to a second more
+            log.info("%s works again.", provider.name)
+
+    def _report_complaints(self) -> None:
+        """Tell owners and breakers of the answers that concern them, once the message itself is settled."""
+        for provider, result in self.complaints:
+            policy = POLICY[result.outcome]
+            if policy.tells_owner:
+                provider_alerts.tell_owner(self.message.project_id, provider, result)
+            if policy.is_fault or policy.is_paused:
+                note_fault(provider, result)
+
+    def _remember_refusal(self, result: Result) -> None:
+        policy = POLICY[result.outcome]
+        self.refusal.error = result.error or "The provider did not accept it."
+        if policy.may_have_sent:
+            self.refusal.may_have_sent = True
+        if policy.again:
+            self.refusal.retry_after = min(self.refusal.retry_after, result.retry_after or 0)
+
+    def _give_back_or_end(self) -> None:
+        """No provider took it: try again while the code lives, wait for a receipt that may come, or fail."""
+        backoff = min(MAX_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self.message.claims - 1))
+        delay = max(backoff, self.refusal.retry_after)
+        if delay < self._lives_seconds():
+            record.give_back(self.message, in_seconds=delay)
+        elif self.refusal.may_have_sent:
+            record.await_receipt(self.message, for_seconds=UNCONFIRMED_SECONDS)
+        else:
+            record.close(self.message, MessageStatus.FAILED, error=self.refusal.error)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self.started_at
+
+    def _lives_seconds(self) -> float:
+        return self.message.lives_seconds - self._elapsed()
+
+
+def _has_able(providers: list[LiveProvider]) -> bool:
+    now = timezone.now()
+    return any(not is_aside(provider, now) for provider in providers)

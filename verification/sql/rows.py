@@ -1,0 +1,77 @@
+"""The rows of those functions whose rows leave the file that calls them: one type for each, named as its columns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+
+class ClaimedMessage(NamedTuple):
+    """A message under a worker's lease (``claim_messages``), with all that sending it needs."""
+
+    id: int
+    project_id: int
+    project: dict[str, Any]  # what the text shows of it: its name, code_in_subject, web_otp_domain, android_hash
+    channel: str
+    address: str
+    language: str
+    claims: int  # leases so far, this one included; tells this lease from a later one
+    lost_leases: int  # leases that ended without a word, as their workers died
+    session_id: str | None  # none for a manual send
+    session_code: bytes | None
+    manual_code: bytes | None
+    pinned_provider_id: int | None
+    is_pinned: bool
+    lives_seconds: float
+    is_over: bool
+    unknown_at: list[int]  # providers that may have sent it
+    recipient_id: int
+    accounts: dict[str, str]  # the recipient's account at each bot, by the provider's id
+    no_account_at: list[int]  # providers that said within a day that the recipient has no account
+    is_handed_over: bool
+
+
+class DueFallback(NamedTuple):
+    """A session whose code did not arrive in time (``claim_fallback``)."""
+
+    project_id: int
+    session_id: str
+    channels: list[str]  # over which the code has gone out already
+    is_wanted: bool
+
+
+class ReportedMessage(NamedTuple):
+    """One report of a provider's call that is about a message of ours (``find_reported``)."""
+
+    place: int  # of the report in the call, from 1
+    message_id: int
+
+
+class ProviderPace(NamedTuple):
+    """How quickly a provider answered within the last hour (``provider_paces``)."""
+
+    provider_id: int
+    answers: int
+    p99_ms: int | None
+    is_late: bool
+
+
+class ClaimedCallback(NamedTuple):
+    """A callback whose next try is due (``claim_callbacks``)."""
+
+    message_id: int
+    project_id: int
+    url: str
+    tries: int
+    channel: str
+    status: str
+    error: str | None
+    finished_at: datetime
+
+
+class ClaimedUpdate(NamedTuple):
+    """What a user did in a bot, for a worker to act on (``claim_updates``)."""
+
+    update_id: int
+    project_id: int
+    tries: int
