@@ -15,13 +15,14 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeGuard
+from typing import Any
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door.http import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
 from providers.errors import HookForged, HookUnreadable, NoAnswer, ProviderError
 from providers.reading import hooks
+from providers.reading.telegram_updates import PAYLOAD, as_object, is_int, read_update
 
 MAX_TEXT_LENGTH = 4096
 ALLOWED_UPDATES = ["message", "my_chat_member"]  # the setting sticks at Telegram, so it goes with every call
@@ -31,12 +32,7 @@ QUOTE_LENGTH = 200
 
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{10,100}")
 _USERNAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,31}")
-_PAYLOAD = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_START = re.compile(r"/start(?:@[A-Za-z0-9_]+)?(?:\s+(.*))?", re.DOTALL)
 _ACCOUNT = re.compile(r"[1-9][0-9]{0,18}")  # groups have negative numbers
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-_PHONE = re.compile(r"\+?([0-9]{5,15})")
-_PHONE_SPACING = re.compile(r"[ ()-]")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 # What a description holds, in lower case, when the recipient is the matter. The words are not promised to be stable;
@@ -101,9 +97,9 @@ class Adapter(base.Adapter):
         if message.code:
             button = {"text": message.code, "copy_text": {"text": message.code}}
             fields["reply_markup"] = {"inline_keyboard": [[button]]}
-        sent = _dict(self._call("sendMessage", fields))
-        chat_id, message_id = _dict(sent.get("chat")).get("id"), sent.get("message_id")
-        if not (_is_int(chat_id) and _is_int(message_id)):
+        sent = as_object(self._call("sendMessage", fields))
+        chat_id, message_id = as_object(sent.get("chat")).get("id"), sent.get("message_id")
+        if not (is_int(chat_id) and is_int(message_id)):
             raise ProviderError("the answer lacks the message's id", Outcome.UNKNOWN)
         return base.Result.accepted(f"{chat_id}:{message_id}", is_delivered=True)
 
@@ -123,12 +119,12 @@ class Adapter(base.Adapter):
         start = f"https://t.me/{username}"
         if not payload:
             return start
-        if not _PAYLOAD.fullmatch(payload):
+        if not PAYLOAD.fullmatch(payload):
             raise ValueError("a payload has 1 to 64 letters, digits, _ and -")
         return f"{start}?start={payload}"
 
     def check(self) -> base.Health:
-        found = _dict(self._call("getMe")).get("username")
+        found = as_object(self._call("getMe")).get("username")
         username = found if isinstance(found, str) and _USERNAME.fullmatch(found) else "?"
         if username.lower() != self.text("username").lower():
             return base.Health(False, f"The token belongs to @{username}, not to @{self.text('username')}.")
@@ -148,7 +144,7 @@ class Adapter(base.Adapter):
             update = json.loads(request.body)
         except (ValueError, RecursionError):
             raise HookUnreadable("the update is not JSON") from None
-        reply = _read_update(update)
+        reply = read_update(update)
         if reply is None:
             raise HookUnreadable("the update has no update_id")
         return reply
@@ -181,7 +177,7 @@ class Adapter(base.Adapter):
         except NoAnswer:
             # Maybe more than the door reads: long messages of one user must not keep out all others.
             updates = self._updates(offset, 1, 0)
-        replies = [reply for reply in map(_read_update, updates) if reply is not None]
+        replies = [reply for reply in map(read_update, updates) if reply is not None]
         ids = [int(reply.dedup_key) for reply in replies]
         return replies, max(ids, default=offset - 1) + 1
 
@@ -198,12 +194,12 @@ class Adapter(base.Adapter):
         return found
 
     def _hook_state(self) -> str:
-        hook = _dict(self._call("getWebhookInfo"))
+        hook = as_object(self._call("getWebhookInfo"))
         if not hook.get("url"):
             return "No webhook is set; its updates have to be polled."
         state = "Its webhook is set."
         waiting, said = hook.get("pending_update_count"), hook.get("last_error_message")
-        if _is_int(waiting) and waiting > 0:
+        if is_int(waiting) and waiting > 0:
             state += f" Updates that wait: {waiting}."
         if isinstance(said, str) and said:
             # Telegram keeps it after the webhook has recovered, hence the time.
@@ -252,7 +248,7 @@ class Adapter(base.Adapter):
 def _refusal(answer: HttpAnswer, found: Mapping[str, Any]) -> ProviderError:
     """``"ok": false`` by the error's number and, where the recipient may be the matter, by its words."""
     status, number = answer.status, found.get("error_code")
-    if _is_int(number) and 400 <= number < 600:
+    if is_int(number) and 400 <= number < 600:
         status = number
     description = str(found.get("description")).lower()
     if status in (400, 403):
@@ -267,69 +263,10 @@ def _refusal(answer: HttpAnswer, found: Mapping[str, Any]) -> ProviderError:
         sentence = "something else fetches this bot's updates: a webhook, or a second program"
         return ProviderError(sentence, Outcome.MISCONFIGURED, provider_status="409")
     error = classify_status(HttpAnswer(status, answer.headers, b""))
-    seconds = _dict(found.get("parameters")).get("retry_after")
-    if error.outcome is Outcome.RATE_LIMITED and _is_int(seconds) and seconds >= 0:
+    seconds = as_object(found.get("parameters")).get("retry_after")
+    if error.outcome is Outcome.RATE_LIMITED and is_int(seconds) and seconds >= 0:
         error.retry_after = float(min(seconds, MAX_RETRY_AFTER_SECONDS))
     return error
-
-
-def _read_update(update: object) -> base.HookReply | None:
-    """None without an ``update_id``."""
-    found = _dict(update)
-    update_id = found.get("update_id")
-    if not _is_int(update_id):
-        return None
-    event = _read_message(_dict(found.get("message"))) or _read_membership(_dict(found.get("my_chat_member")))
-    return base.HookReply((event,) if event else (), dedup_key=str(update_id))
-
-
-def _read_message(message: Mapping[str, Any]) -> base.HookEvent | None:
-    """What a person says in a private chat; nothing else concerns us."""
-    sender = _dict(message.get("from"))
-    account_id = _private_chat(message)
-    if account_id is None or not _is_int(sender.get("id")) or sender.get("is_bot") is not False:
-        return None
-    language = _language(sender)
-    # Who forwards a message has not pressed Start, nor shared a contact that is still theirs.
-    is_forwarded = "forward_origin" in message or "forward_date" in message
-    contact = _dict(message.get("contact"))
-    phone = _phone(contact.get("phone_number"))
-    if phone:
-        user_id = contact.get("user_id")
-        is_own = _is_int(user_id) and user_id == sender["id"] and account_id == str(user_id) and not is_forwarded
-        return base.ContactShared(account_id, phone, is_own, language)
-    text = message.get("text")
-    start = _START.fullmatch(text) if isinstance(text, str) else None
-    if start and not is_forwarded:
-        payload = (start[1] or "").strip()
-        return base.BotStarted(account_id, payload if _PAYLOAD.fullmatch(payload) else "", language)
-    return base.BotMessage(account_id, language)
-
-
-def _read_membership(change: Mapping[str, Any]) -> base.HookEvent | None:
-    """In a private chat the bot's membership ends by a block and comes back by its end."""
-    account_id = _private_chat(change)
-    status = _dict(change.get("new_chat_member")).get("status")
-    if account_id is None or status not in ("kicked", "member"):
-        return None
-    return base.BotReachability(account_id, is_active=status == "member")
-
-
-def _private_chat(holder: Mapping[str, Any]) -> str | None:
-    chat = _dict(holder.get("chat"))
-    chat_id = chat.get("id")
-    return str(chat_id) if chat.get("type") == "private" and _is_int(chat_id) else None
-
-
-def _phone(value: object) -> str:
-    """With its leading plus, which Telegram may leave out; empty for what cannot be a number."""
-    found = _PHONE.fullmatch(_PHONE_SPACING.sub("", value)) if isinstance(value, str) else None
-    return f"+{found[1]}" if found else ""
-
-
-def _language(sender: Mapping[str, Any]) -> str:
-    code = sender.get("language_code")
-    return code if isinstance(code, str) and len(code) <= 35 and _LANGUAGE.fullmatch(code) else ""
 
 
 def _chat_id(account_id: str) -> int:
@@ -338,17 +275,8 @@ def _chat_id(account_id: str) -> int:
     return int(account_id)
 
 
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _when(moment: object) -> str:
     """`` (2025-02-26 12:00 UTC)`` for Unix seconds; empty for nonsense."""
-    if not _is_int(moment) or not 0 <= moment < 2**33:
+    if not is_int(moment) or not 0 <= moment < 2**33:
         return ""
     return f" ({datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC)"
-
-
-def _is_int(value: object) -> TypeGuard[int]:
-    """JSON's true is not a number, though Python's is."""
-    return isinstance(value, int) and not isinstance(value, bool)
