@@ -30,10 +30,14 @@ def label(text: object, variant: str = "neutral") -> SafeString:
     return format_html('<span class="ww-label ww-{}">{}</span>', variant, text)
 
 
+def page_address(row: Model) -> str:
+    """Return the path of the row's own page."""
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=(row.pk,))
+
+
 def page_link(text: object, row: Model) -> SafeString:
-    """To the row's own page."""
-    address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=(row.pk,))
-    return format_html('<a class="ww-link" href="{}">{}</a>', address, text)
+    """Return a link to the row's own page."""
+    return format_html('<a class="ww-link" href="{}">{}</a>', page_address(row), text)
 
 
 def status(value: str) -> SafeString:

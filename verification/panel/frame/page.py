@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.admin import ShowFacets, SimpleListFilter
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
@@ -17,6 +20,8 @@ from unfold.admin import ModelAdmin
 
 from verification.errors import Misuse
 from verification.models import Project
+from verification.panel.door import once
+from verification.panel.frame.display import page_address
 from verification.panel.frame.navigation import menu_title
 from verification.panel.frame.paging import ShortCount, ShortList
 from verification.panel.frame.scoping import Scoped
@@ -26,7 +31,11 @@ LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filte
 
 
 class ScopedAdmin(Scoped, ModelAdmin):
-    """The base of every page of the panel."""
+    """The base of every page of the panel.
+
+    A list's action gets rows of the user's alone: Django looks up the selected ids through ``get_queryset``, so forged
+    ids of other projects drop out.
+    """
 
     deleted_along = ""  # what is deleted with a row, for the page that asks
     empty_text = ""  # what a list without rows tells: where they come from, or that it is well so
@@ -114,6 +123,52 @@ class ScopedAdmin(Scoped, ModelAdmin):
         request.current_app = self.admin_site.name
         return {**self.admin_site.each_context(request), "opts": self.opts, "title": title, **more}
 
+    def ask(
+        self,
+        request: HttpRequest,
+        title: str,
+        *,
+        intro: str,
+        submit: str,
+        row: Model | None = None,
+        form: forms.Form | None = None,
+        back: str = "",
+        hidden: Iterable[tuple[str, str]] = (),
+        is_dangerous: bool = False,
+        acts_once: bool = False,
+    ) -> HttpResponse:
+        """Show one question with its ``form``, or with none a confirmation. The answer is a POST to the same address.
+
+        "Cancel" leads ``back``, by default to the page of the ``row``. The view of a question that ``acts_once`` calls
+        :func:`once.spend`.
+        """
+        context = self.page_context(
+            request,
+            title,
+            object=row,
+            form=form,
+            intro=intro,
+            submit_text=submit,
+            back=back or (page_address(row) if row else ""),
+            hidden=hidden,
+            variant="danger" if is_dangerous else "primary",
+            once=once.hand_out(request) if acts_once else "",
+        )
+        return TemplateResponse(request, "admin/verification/form_page.html", context)
+
+    def ask_about_selected(
+        self, request: HttpRequest, rows: Iterable[Model], title: str, *, action: str, **more: Any
+    ) -> HttpResponse:
+        """Ask before a list's ``action`` on its selected ``rows``. The answer comes to the action, as ``confirmed``."""
+        hidden = [("action", action), *((ACTION_CHECKBOX_NAME, str(row.pk)) for row in rows)]
+        back = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return self.ask(request, title, back=back, hidden=hidden, **more)
+
+    def refuse(self, request: HttpRequest, row: Model, reason: object) -> HttpResponse:
+        """Lead back to the row's page, with the reason why nothing was done."""
+        self.message_user(request, str(reason), messages.WARNING)
+        return HttpResponseRedirect(page_address(row))
+
     def show_secrets(
         self,
         request: HttpRequest,
@@ -122,10 +177,11 @@ class ScopedAdmin(Scoped, ModelAdmin):
         title: str,
         warning: str,
         secrets: list[tuple[str, str, str]],
-        back: str,
     ) -> HttpResponse:
         """Each of ``secrets`` is a name, the text, and a note. Only ever the answer to a POST."""
-        context = self.page_context(request, title, object=row, warning=warning, secrets=secrets, back=back)
+        context = self.page_context(
+            request, title, object=row, warning=warning, secrets=secrets, back=page_address(row)
+        )
         response = TemplateResponse(request, "admin/verification/secret_page.html", context)
         response["Cache-Control"] = "no-store"
         return response

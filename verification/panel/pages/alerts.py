@@ -84,6 +84,5 @@ class AlertAdmin(TrafficAdmin):
 
     @admin.action(description="Mark the selected as read", permissions=["view"])
     def mark_selected_read(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:
-        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
         number = mark_read(queryset)
         self.message_user(request, f"{number} marked as read.", messages.SUCCESS)

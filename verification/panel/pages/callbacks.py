@@ -7,8 +7,6 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from unfold.decorators import action
 
@@ -120,24 +118,20 @@ class CallbackAdmin(NewestFirstAdmin):
     @action(description="Send again", icon="replay", permissions=["view"], url_path="send-again")
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         callback: Callback = self.find(request, object_id)
-        page = reverse("admin:verification_callback_change", args=(callback.pk,))
-        if request.method == "POST":
-            self._send_again(request, callback)
-            return HttpResponseRedirect(page)
-        context = self.page_context(
-            request,
-            "Send again",
-            object=callback,
-            intro=f"{callback.url} is told once more how the message ended, under the same webhook-id, and the schedule"
-            " of tries starts over.",
-            submit_text="Send again",
-            back=page,
-        )
-        return TemplateResponse(request, "admin/verification/form_page.html", context)
+        if request.method != "POST":
+            return self.ask(
+                request,
+                "Send again",
+                row=callback,
+                intro=f"{callback.url} is told once more how the message ended, under the same webhook-id, and the"
+                " schedule of tries starts over.",
+                submit="Send again",
+            )
+        self._send_again(request, callback)
+        return HttpResponseRedirect(display.page_address(callback))
 
     @admin.action(description="Send the selected again", permissions=["view"])
     def send_again_selected(self, request: HttpRequest, queryset: QuerySet[Callback]) -> None:
-        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
         for callback in queryset:
             self._send_again(request, callback)
 

@@ -123,7 +123,6 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.action(description="Lift the selected", permissions=["view"])
     def lift_selected(self, request: HttpRequest, queryset: QuerySet[GuardBlock]) -> None:
-        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
         for block in queryset:
             self._lift(request, block)
 

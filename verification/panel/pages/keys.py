@@ -7,11 +7,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from unfold.decorators import action
 from unfold.enums import ActionVariant
@@ -20,7 +17,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from verification.errors import Misuse
 from verification.models import ApiKey
 from verification.panel.door import once
-from verification.panel.frame.display import how_long_ago, label, monospace, time_of, when
+from verification.panel.frame.display import how_long_ago, label, monospace, page_address, time_of, when
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter
 from verification.services.projects.keys import revoke_key, rotate_key
@@ -126,80 +123,59 @@ class KeyAdmin(ScopedAdmin):
 
     @action(description="Rotate", icon="autorenew", permissions=["view"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """A new key, shown once, and an end for the old one, in one step."""
+        """Issue a new key, shown once, and set an end for the old one, in one step."""
         key: ApiKey = self.find(request, object_id)
-        page = reverse("admin:verification_apikey_change", args=(key.pk,))
         form = RotateKeyForm(request.POST if request.method == "POST" else None)
-        if request.method != "POST" or not form.is_valid():
-            context = self.page_context(
+        if not form.is_valid():
+            return self.ask(
                 request,
                 "Rotate",
-                object=key,
+                row=key,
                 form=form,
                 intro="You get a new key of the same kind, shown once. The old one ends by itself.",
-                submit_text="Issue the new key",
-                back=page,
-                once=once.hand_out(request),
+                submit="Issue the new key",
+                acts_once=True,
             )
-            return TemplateResponse(request, "admin/verification/form_page.html", context)
         if fault := once.spend(request):
-            self.message_user(request, f"{fault} No key was issued.", messages.WARNING)
-            return HttpResponseRedirect(page)
-        lifetime = form.cleaned_data["lifetime"]
+            return self.refuse(request, key, f"{fault} No key was issued.")
         try:
             issued = rotate_key(
                 key.pk,
                 overlap=timedelta(seconds=int(form.cleaned_data["overlap"])),
-                expires_in=int(lifetime) if lifetime else None,
+                expires_in=seconds_of(form.cleaned_data["lifetime"]),
                 created_by=request.user,
             )
         except Misuse as error:
-            self.message_user(request, str(error), messages.WARNING)
-            return HttpResponseRedirect(page)
+            return self.refuse(request, key, error)
         key.refresh_from_db()
         assert key.expires_at is not None
         new = ApiKey.objects.get(pk=issued.id)
         self.log_change(request, key, f"Rotated: {new} takes its place")
+        warning = f"{COPY_NOW} The old key {key} ends {when(key.expires_at)}."
         return self.show_secrets(
-            request,
-            new,
-            title="The new key",
-            warning=f"{COPY_NOW} The old key {key} ends {when(key.expires_at)}.",
-            secrets=[
-                (
-                    f"{new.get_kind_display()} of {new.project.name}",
-                    issued.text,
-                    f"Valid until {when(new.expires_at)}." if new.expires_at else "Valid until it is revoked.",
-                )
-            ],
-            back=reverse("admin:verification_apikey_change", args=(new.pk,)),
+            request, new, title="The new key", warning=warning, secrets=[as_secret(new, issued.text)]
         )
 
     @action(description="Revoke", icon="block", permissions=["view"], variant=ActionVariant.DANGER)
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key: ApiKey = self.find(request, object_id)
-        page = reverse("admin:verification_apikey_change", args=(key.pk,))
         if key.revoked_at:
-            self.message_user(request, f"The key {key} was revoked before.", messages.WARNING)
-            return HttpResponseRedirect(page)
-        if request.method == "POST":
-            self._revoke(request, [key])
-            return HttpResponseRedirect(page)
-        return self._confirm(request, [key], back=page, object=key)
+            return self.refuse(request, key, f"The key {key} was revoked before.")
+        if request.method != "POST":
+            return self.ask(request, row=key, **_revoking([key]))
+        self._revoke(request, [key])
+        return HttpResponseRedirect(page_address(key))
 
     @admin.action(description="Revoke the selected keys", permissions=["view"])
     def revoke_selected(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> HttpResponse | None:
-        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
         keys = list(queryset.filter(revoked_at=None))
-        if request.POST.get("confirmed") and keys:
-            self._revoke(request, keys)
-            return None
         if not keys:
             self.message_user(request, "None of these keys can be revoked.", messages.WARNING)
             return None
-        hidden = [("action", "revoke_selected")] + [(ACTION_CHECKBOX_NAME, str(key.pk)) for key in keys]
-        back = reverse("admin:verification_apikey_changelist")
-        return self._confirm(request, keys, back=back, hidden=hidden)
+        if not request.POST.get("confirmed"):
+            return self.ask_about_selected(request, keys, action="revoke_selected", **_revoking(keys))
+        self._revoke(request, keys)
+        return None
 
     def _revoke(self, request: HttpRequest, keys: list[ApiKey]) -> None:
         for key in keys:
@@ -207,15 +183,25 @@ class KeyAdmin(ScopedAdmin):
                 self.log_change(request, key, "Revoked")
                 self.message_user(request, f"The key {key} is revoked.", messages.SUCCESS)
 
-    def _confirm(self, request: HttpRequest, keys: list[ApiKey], **more: Any) -> HttpResponse:
-        names = ", ".join(f"{key} ({key.get_kind_display()} of {key.project})" for key in keys)
-        context = self.page_context(
-            request,
-            "Revoke",
-            intro=f"{names}: within a second every request with {'it' if len(keys) == 1 else 'them'} is refused."
-            " This cannot be undone.",
-            submit_text="Revoke",
-            variant="danger",
-            **more,
-        )
-        return TemplateResponse(request, "admin/verification/form_page.html", context)
+
+def _revoking(keys: list[ApiKey]) -> dict[str, Any]:
+    """Return the words of the question before keys are revoked."""
+    names = ", ".join(f"{key} ({key.get_kind_display()} of {key.project})" for key in keys)
+    return {
+        "title": "Revoke",
+        "intro": f"{names}: within a second every request with {'it' if len(keys) == 1 else 'them'} is refused."
+        " This cannot be undone.",
+        "submit": "Revoke",
+        "is_dangerous": True,
+    }
+
+
+def seconds_of(lifetime: str) -> int | None:
+    """Read a choice of :data:`LIFETIMES`; None is without end."""
+    return int(lifetime) if lifetime else None
+
+
+def as_secret(key: ApiKey, text: str) -> tuple[str, str, str]:
+    """Return the line that shows the text of a new key."""
+    note = f"Valid until {when(key.expires_at)}." if key.expires_at else "Valid until it is revoked."
+    return f"{key.get_kind_display()} of {key.project.name}", text, note

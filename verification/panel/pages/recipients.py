@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html_join
@@ -80,18 +79,18 @@ class RecipientAdmin(NewestFirstAdmin):
         if not may_see_addresses(request.user, recipient):
             raise PermissionDenied
         if request.method != "POST":
-            return self._ask(
+            return self.ask(
                 request,
-                recipient,
-                title="Export",
+                "Export",
+                row=recipient,
                 intro=f"You get a JSON file with everything stored about {mask(recipient.address)}: the whole address,"
                 " sessions, messages with their attempts, started bots. No codes.",
-                submit_text="Export",
+                submit="Export",
             )
         try:
             data = forgetting.export(project=recipient.project, to=recipient.address)
         except Misuse as error:
-            return self._refuse(request, recipient, error)
+            return self.refuse(request, recipient, error)
         self.log_change(request, recipient, "Exported")
         response = JsonResponse(data, json_dumps_params={"indent": 2})
         response["Content-Disposition"] = f'attachment; filename="recipient-{recipient.pk}.json"'
@@ -102,31 +101,22 @@ class RecipientAdmin(NewestFirstAdmin):
     def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
         recipient: Recipient = self.find(request, object_id)
         if request.method != "POST":
-            return self._ask(
+            return self.ask(
                 request,
-                recipient,
-                title="Forget",
+                "Forget",
+                row=recipient,
                 intro=f"Everything stored about {mask(recipient.address)} goes: sessions, messages, started bots. What"
                 " counts in today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be"
                 " undone.",
-                submit_text="Forget",
-                variant="danger",
+                submit="Forget",
+                is_dangerous=True,
             )
         try:
             forgetting.forget(project=recipient.project, to=recipient.address)
         except Misuse as error:
-            return self._refuse(request, recipient, error)
+            return self.refuse(request, recipient, error)
         self.message_user(request, f"The recipient {mask(recipient.address)} is forgotten.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:verification_recipient_changelist"))
-
-    def _ask(self, request: HttpRequest, recipient: Recipient, *, title: str, **more: Any) -> HttpResponse:
-        back = reverse("admin:verification_recipient_change", args=(recipient.pk,))
-        context = self.page_context(request, title, object=recipient, back=back, **more)
-        return TemplateResponse(request, "admin/verification/form_page.html", context)
-
-    def _refuse(self, request: HttpRequest, recipient: Recipient, error: Misuse) -> HttpResponse:
-        self.message_user(request, str(error), messages.WARNING)
-        return HttpResponseRedirect(reverse("admin:verification_recipient_change", args=(recipient.pk,)))
 
     def get_inlines(self, request: HttpRequest, obj: Recipient | None) -> Any:
         return self.inlines if obj and obj.subscriptions.exists() else ()
@@ -143,26 +133,23 @@ class RecipientAdmin(NewestFirstAdmin):
         recipient: Recipient = self.find(request, object_id)
         if not may_see_addresses(request.user, recipient):
             raise PermissionDenied
-        back = reverse("admin:verification_recipient_change", args=(recipient.pk,))
-        if request.method == "POST":
-            self.log_change(request, recipient, "Looked at the address")
-            return self.show_secrets(
+        if request.method != "POST":
+            return self.ask(
                 request,
-                recipient,
-                title="Address",
-                warning="It is on record that you looked. Use it for what you looked it up for.",
-                secrets=[(f"Recipient of {recipient.project}", recipient.address, "")],
-                back=back,
+                "Show the address",
+                row=recipient,
+                intro=f"{mask(recipient.address)}: the whole address is shown once. The audit log notes that you"
+                " looked.",
+                submit="Show it",
             )
-        context = self.page_context(
+        self.log_change(request, recipient, "Looked at the address")
+        return self.show_secrets(
             request,
-            "Show the address",
-            object=recipient,
-            intro=f"{mask(recipient.address)}: the whole address is shown once. The audit log notes that you looked.",
-            submit_text="Show it",
-            back=back,
+            recipient,
+            title="Address",
+            warning="It is on record that you looked. Use it for what you looked it up for.",
+            secrets=[(f"Recipient of {recipient.project}", recipient.address, "")],
         )
-        return TemplateResponse(request, "admin/verification/form_page.html", context)
 
     @admin.display(description="Recipient")
     def masked(self, row: Recipient) -> str:

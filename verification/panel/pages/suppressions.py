@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import reverse
 from unfold.decorators import action
 
 from verification.addresses import mask
@@ -73,43 +70,39 @@ class SuppressionAdmin(TrafficAdmin):
     @action(description="Lift", icon="undo", permissions=["view"])
     def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row: Suppression = self.find(request, object_id)
-        page = reverse("admin:verification_suppression_change", args=(row.pk,))
         if row.lifted_at is None and request.method != "POST":
-            return self._confirm(request, [row], back=page)
+            return self.ask(request, row=row, **_lifting([row]))
         if request.method == "POST":
             self._lift(request, [row])
-        return HttpResponseRedirect(page)
+        return HttpResponseRedirect(display.page_address(row))
 
     @admin.action(description="Lift the selected", permissions=["view"])
     def lift_selected(self, request: HttpRequest, queryset: QuerySet[Suppression]) -> HttpResponse | None:
-        """``queryset`` holds rows of the user's only, whatever ids the form was made to carry."""
         rows = list(queryset.filter(lifted_at=None))
         if not rows:
             self.message_user(request, "None of these is live.", messages.WARNING)
             return None
-        if request.POST.get("confirmed"):
-            self._lift(request, rows)
-            return None
-        hidden = [("action", "lift_selected")] + [(ACTION_CHECKBOX_NAME, str(row.pk)) for row in rows]
-        return self._confirm(request, rows, back=reverse("admin:verification_suppression_changelist"), hidden=hidden)
+        if not request.POST.get("confirmed"):
+            return self.ask_about_selected(request, rows, action="lift_selected", **_lifting(rows))
+        self._lift(request, rows)
+        return None
 
     def _lift(self, request: HttpRequest, rows: list[Suppression]) -> None:
         for row in rows:
             if lift(row):
                 self.log_change(request, row, "Lifted")
-                self.message_user(request, f"Messages go to {_who(row)} again.", messages.SUCCESS)
-
-    def _confirm(self, request: HttpRequest, rows: list[Suppression], **more: Any) -> HttpResponse:
-        context = self.page_context(
-            request,
-            "Lift the suppression" if len(rows) == 1 else "Lift the suppressions",
-            intro=f"{', '.join(map(_who, rows))}: messages go there again. Do so only if the recipient wants them or"
-            " their mailbox is in order again: providers count bounces and complaints against the sender.",
-            submit_text="Lift",
-            **more,
-        )
-        return TemplateResponse(request, "admin/verification/form_page.html", context)
+                self.message_user(request, f"Messages go to {_recipient_and_channel(row)} again.", messages.SUCCESS)
 
 
-def _who(row: Suppression) -> str:
+def _lifting(rows: list[Suppression]) -> dict[str, Any]:
+    """Return the words of the question before suppressions are lifted."""
+    return {
+        "title": "Lift the suppression" if len(rows) == 1 else "Lift the suppressions",
+        "intro": f"{', '.join(map(_recipient_and_channel, rows))}: messages go there again. Do so only if the recipient"
+        " wants them or their mailbox is in order again: providers count bounces and complaints against the sender.",
+        "submit": "Lift",
+    }
+
+
+def _recipient_and_channel(row: Suppression) -> str:
     return f"{mask(row.recipient.address)} over {ChannelType(row.channel).label}"

@@ -8,7 +8,6 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -24,40 +23,36 @@ class NameForm(forms.Form):
     )
 
 
-class DeletingAdmin(ScopedAdmin):
-    """Replaces Django's page for deleting, which would load every row that goes with a project."""
+def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    """Stand in for Django's page for deleting, which would load every row that goes with a project."""
+    project: Project = page.find(request, object_id)
+    if not page.has_delete_permission(request, project):
+        raise PermissionDenied
+    form = NameForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            deletion.mark(project, typed_name=form.cleaned_data["name"])
+        except Misuse as error:
+            form.add_error("name", str(error))
+        else:
+            return _tell(page, request, project)
+    return page.ask(
+        request,
+        "Delete the project",
+        row=project,
+        form=form,
+        intro="Its keys stop working within a second. Its channels, providers, texts, recipients, sessions and"
+        " messages go, and do not come back. The audit log stays.",
+        submit="Delete the project",
+        is_dangerous=True,
+    )
 
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).filter(deleted_at=None)
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        project: Project = self.find(request, object_id)
-        if not self.has_delete_permission(request, project):
-            raise PermissionDenied
-        form = NameForm(request.POST if request.method == "POST" else None)
-        if form.is_valid():
-            try:
-                deletion.mark(project, typed_name=form.cleaned_data["name"])
-            except Misuse as error:
-                form.add_error("name", str(error))
-            else:
-                self.log_change(request, project, "Asked for its deletion")
-                self.message_user(
-                    request,
-                    f"{project} is stopped and out of sight. Workers remove its rows within the next minutes; its name"
-                    " is free after that.",
-                    messages.SUCCESS,
-                )
-                return HttpResponseRedirect(reverse("admin:verification_project_changelist"))
-        context = self.page_context(
-            request,
-            "Delete the project",
-            object=project,
-            form=form,
-            intro="Its keys stop working within a second. Its channels, providers, texts, recipients, sessions and"
-            " messages go, and do not come back. The audit log stays.",
-            submit_text="Delete the project",
-            variant="danger",
-            back=reverse("admin:verification_project_change", args=(project.pk,)),
-        )
-        return TemplateResponse(request, "admin/verification/form_page.html", context)
+def _tell(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
+    page.log_change(request, project, "Asked for its deletion")
+    text = (
+        f"{project} is stopped and out of sight. Workers remove its rows within the next minutes; its name is free"
+        " after that."
+    )
+    page.message_user(request, text, messages.SUCCESS)
+    return HttpResponseRedirect(reverse("admin:verification_project_changelist"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
@@ -18,14 +18,15 @@ from verification.models import ApiKey, Channel, KeyKind, Membership, Project, P
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.panel.door import once
 from verification.panel.frame.display import channel as show_channel
-from verification.panel.frame.display import flag_of, label, monospace, page_link, time_of, when
+from verification.panel.frame.display import flag_of, label, monospace, page_address, page_link, time_of, when
+from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ScopedInline, Who, own_projects
 from verification.panel.frame.tabs import HEADING
-from verification.panel.pages.keys import COPY_NOW, LIFETIMES
-from verification.panel.pages.projects.deleting import DeletingAdmin
+from verification.panel.pages.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of
+from verification.panel.pages.projects import deleting
 from verification.panel.pages.projects.fallback_order import FallbackInline
 from verification.panel.pages.projects.form import ProjectForm
-from verification.panel.pages.projects.test_event import TestEventAdmin
+from verification.panel.pages.projects.test_event import send_test_event
 from verification.services.projects.keys import issue_key
 from verification.services.projects.projects import SECRETS, SETTABLE_GROUPS, equip
 from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
@@ -116,7 +117,7 @@ class MembershipInline(ScopedInline):
 
 
 @admin.register(Project)
-class ProjectAdmin(TestEventAdmin, DeletingAdmin):
+class ProjectAdmin(ScopedAdmin):
     project_path = "pk"
     adders = deleters = Who.SUPERUSERS
     changers = Who.MEMBERS
@@ -128,6 +129,8 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
     actions = None
     actions_detail = ("issue_key", "webhook_secret", "test_event")
     change_form_before_template = "admin/verification/project/short_code.html"
+    delete_view = deleting.delete_view
+    test_event = send_test_event
     add_fieldsets = (
         (
             None,
@@ -226,7 +229,6 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
             obj,
             title="First keys",
             warning=COPY_NOW,
-            back=self._page(obj),
             secrets=[
                 ("API key", new.api_key, "For browsers and apps. Valid until it is revoked."),
                 ("Secret key", new.secret_key, "For your server alone. Valid until it is revoked."),
@@ -253,38 +255,30 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
         return when(project.created_at)
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).prefetch_related("channels")
+        return super().get_queryset(request).filter(deleted_at=None).prefetch_related("channels")
 
     @action(description="Issue a key", icon="key", permissions=["change"], url_path="issue-key")
     def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The text of the new key is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
         project: Project = self.find(request, object_id)
         form = IssueKeyForm(request.POST if request.method == "POST" else None)
-        if request.method != "POST" or not form.is_valid():
-            return TemplateResponse(
+        if not form.is_valid():
+            return self.ask(
                 request,
-                "admin/verification/form_page.html",
-                self.page_context(
-                    request,
-                    "Issue a key",
-                    object=project,
-                    form=form,
-                    intro="The full key is shown once, right after this step. Keep it where your other secrets are.",
-                    submit_text="Issue the key",
-                    back=self._page(project),
-                    once=once.hand_out(request),
-                ),
+                "Issue a key",
+                row=project,
+                form=form,
+                intro="The full key is shown once, right after this step. Keep it where your other secrets are.",
+                submit="Issue the key",
+                acts_once=True,
             )
         if fault := once.spend(request):
-            return self._refuse(request, project, f"{fault} No key was issued.")
-        kind, lifetime = KeyKind(form.cleaned_data["kind"]), form.cleaned_data["lifetime"]
+            return self.refuse(request, project, f"{fault} No key was issued.")
+        kind, lifetime = KeyKind(form.cleaned_data["kind"]), seconds_of(form.cleaned_data["lifetime"])
         try:
-            issued = issue_key(
-                project=project, kind=kind, expires_in=int(lifetime) if lifetime else None, created_by=request.user
-            )
+            issued = issue_key(project=project, kind=kind, expires_in=lifetime, created_by=request.user)
         except Misuse as error:
-            self.message_user(request, str(error), messages.ERROR)
-            return HttpResponseRedirect(self._page(project))
+            return self.refuse(request, project, error)
         key = ApiKey.objects.get(pk=issued.id)
         self.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
         return self.show_secrets(
@@ -292,14 +286,7 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
             project,
             title=f"New {'API' if kind is KeyKind.API else 'secret'} key",
             warning=COPY_NOW,
-            back=self._page(project),
-            secrets=[
-                (
-                    f"{KeyKind(kind).label} of {project.name}",
-                    issued.text,
-                    f"Valid until {when(key.expires_at)}." if key.expires_at else "Valid until it is revoked.",
-                )
-            ],
+            secrets=[as_secret(key, issued.text)],
         )
 
     @action(description="Webhook secret", icon="webhook", permissions=["change"], url_path="webhook-secret")
@@ -309,12 +296,11 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
         step = request.POST.get("step") if request.method == "POST" else None
         if step == "rotate":
             if fault := once.spend(request):
-                return self._refuse(request, project, f"{fault} The secret was not rotated.")
+                return self.refuse(request, project, f"{fault} The secret was not rotated.")
             try:
                 rotate_webhook_secret(project)
             except Misuse as error:
-                self.message_user(request, str(error), messages.ERROR)
-                return HttpResponseRedirect(self._page(project))
+                return self.refuse(request, project, error)
             self.log_change(request, project, "Rotated the webhook secret")
         elif step == "reveal":
             self.log_change(request, project, "Looked at the webhook secret")
@@ -323,7 +309,7 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
                 request,
                 "admin/verification/project/webhook_secret.html",
                 self.page_context(
-                    request, "Webhook secret", object=project, back=self._page(project), once=once.hand_out(request)
+                    request, "Webhook secret", object=project, back=page_address(project), once=once.hand_out(request)
                 ),
             )
         live = live_webhook_secrets(project)
@@ -331,7 +317,6 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
             request,
             project,
             title="Webhook secret",
-            back=self._page(project),
             warning="Whoever has it can sign callbacks in your name. Keep it on your servers.",
             secrets=[
                 (
@@ -342,10 +327,3 @@ class ProjectAdmin(TestEventAdmin, DeletingAdmin):
                 for text, expires_at in live
             ],
         )
-
-    def _refuse(self, request: HttpRequest, project: Project, text: str) -> HttpResponse:
-        self.message_user(request, text, messages.WARNING)
-        return HttpResponseRedirect(self._page(project))
-
-    def _page(self, project: Project) -> str:
-        return reverse("admin:verification_project_change", args=(project.pk,))

@@ -10,7 +10,6 @@ from django import forms
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -19,8 +18,9 @@ from providers.errors import AddressBlocked
 from verification.errors import Misuse
 from verification.models import Callback, Project
 from verification.panel.door.confirmation import without_asking
+from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin
-from verification.services.notices.callbacks import send_test_event
+from verification.services.notices import callbacks
 
 
 class TestEventForm(forms.Form):
@@ -42,35 +42,32 @@ class TestEventForm(forms.Form):
         return url
 
 
-class TestEventAdmin(ScopedAdmin):
-    """Adds the action to a page of projects."""
+@without_asking
+@action(description="Send a test event", icon="send", permissions=["change"], url_path="test-event")
+def send_test_event(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Show the form on the address, and under it how the customer's server has answered."""
+    project: Project = page.find(request, object_id)
+    form = TestEventForm(request.POST if request.method == "POST" else None, initial={"url": _last_url(project)})
+    context = page.page_context(
+        request,
+        "Send a test event",
+        object=project,
+        form=form,
+        back=page_address(project),
+        **(_send(page, request, project, form) if form.is_valid() else {}),
+    )
+    return TemplateResponse(request, "admin/verification/project/test_event.html", context)
 
-    __test__ = False  # as above
 
-    @without_asking
-    @action(description="Send a test event", icon="send", permissions=["change"], url_path="test-event")
-    def test_event(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        project: Project = self.find(request, object_id)
-        form = TestEventForm(request.POST if request.method == "POST" else None, initial={"url": _last_url(project)})
-        context = self.page_context(
-            request,
-            "Send a test event",
-            object=project,
-            form=form,
-            back=reverse("admin:verification_project_change", args=(project.pk,)),
-            **(self._send(request, project, form) if form.is_valid() else {}),
-        )
-        return TemplateResponse(request, "admin/verification/project/test_event.html", context)
-
-    def _send(self, request: HttpRequest, project: Project, form: TestEventForm) -> dict[str, Any]:
-        url, started_at = form.cleaned_data["url"], time.monotonic()
-        try:
-            tried = send_test_event(project=project, url=url)
-        except Misuse as error:
-            form.add_error(None, str(error))
-            return {}
-        self.log_change(request, project, f"Sent a test event to {urlsplit(url).hostname}")
-        return {"tried": tried, "took": round((time.monotonic() - started_at) * 1000)}
+def _send(page: ScopedAdmin, request: HttpRequest, project: Project, form: TestEventForm) -> dict[str, Any]:
+    url, started_at = form.cleaned_data["url"], time.monotonic()
+    try:
+        tried = callbacks.send_test_event(project=project, url=url)
+    except Misuse as error:
+        form.add_error(None, str(error))
+        return {}
+    page.log_change(request, project, f"Sent a test event to {urlsplit(url).hostname}")
+    return {"tried": tried, "took": round((time.monotonic() - started_at) * 1000)}
 
 
 def _last_url(project: Project) -> str:

@@ -9,7 +9,6 @@ from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.html import format_html
 from unfold.decorators import action
 from unfold.widgets import (
@@ -30,11 +29,11 @@ from verification.errors import Misuse
 from verification.models import ChannelType, Project, Provider
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import channel as show_channel
-from verification.panel.frame.display import channel_icon, label
+from verification.panel.frame.display import channel_icon, label, page_address
 from verification.panel.frame.fields import LinesField, clean_prefix
+from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, Who, own_projects
-from verification.panel.pages.providers.breaker import state_label
-from verification.panel.pages.providers.connecting import ConnectingAdmin
+from verification.panel.pages.providers import breaker, connecting
 from verification.panel.pages.providers.senders import CHANNELS as WITH_SENDERS
 from verification.panel.pages.providers.senders import SenderRuleInline
 from verification.services.delivery.polling import BOT_TYPE
@@ -124,7 +123,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
 
 
 @admin.register(Provider)
-class ProviderAdmin(ConnectingAdmin):
+class ProviderAdmin(ScopedAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
     deleted_along = ", with its settings and what it knows of started bots; its messages stay"
@@ -136,7 +135,19 @@ class ProviderAdmin(ConnectingAdmin):
     list_before_template = "admin/verification/provider/intro.html"
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
+    actions: Any = ("use_again_selected",)
     actions_detail = ("connect_bot", "check_credentials", "use_again")
+    change_form_outer_before_template = "admin/verification/provider/set_aside.html"
+    connect_bot = connecting.connect_bot
+    use_again = breaker.use_again
+    use_again_selected = breaker.use_again_selected
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Leave out "Use again now", which the notice above the form has, and "Connect" where there is no bot."""
+        row = self.get_object(request, str(object_id))
+        is_bot = row is not None and row.type == BOT_TYPE
+        hidden = {"use-again"} if is_bot else {"use-again", "connect"}
+        return [each for each in super().get_actions_detail(request, object_id) if each.path not in hidden]
 
     # --- adding: first what it is, then its settings --------------------------------------------------------------
 
@@ -239,7 +250,7 @@ class ProviderAdmin(ConnectingAdmin):
 
     @admin.display(description="State", ordering="is_enabled")
     def state(self, provider: Provider) -> str:
-        return state_label(provider)
+        return breaker.state_label(provider)
 
     def get_inlines(self, request: HttpRequest, obj: Provider | None) -> Any:
         return self.inlines if obj and obj.channel in WITH_SENDERS else ()
@@ -271,7 +282,7 @@ class ProviderAdmin(ConnectingAdmin):
             "Check credentials",
             object=provider,
             health=check_provider(provider) if request.method == "POST" else None,
-            back=reverse("admin:verification_provider_change", args=(provider.pk,)),
+            back=page_address(provider),
         )
         return TemplateResponse(request, "admin/verification/provider/check.html", context)
 
