@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from verification.models import ChannelType, MessageStatus
 
@@ -75,6 +76,11 @@ def shortened(text: str | None, length: int = 60) -> SafeString:
     return format_html(
         '<span title="{}">{}</span>', text, text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
     )
+
+
+def cause(text: str | None) -> str:
+    """Return why something failed, with a capital: providers' words often begin without one."""
+    return capfirst(text or "") or "–"
 
 
 def when(moment: datetime | None) -> str:
@@ -141,6 +147,16 @@ def text_of(name: str, description: str) -> Callable[[Any, Any], str]:
     @admin.display(description=description)
     def shown(page: Any, row: Any) -> str:
         return str(getattr(row, name) or "–")
+
+    return shown
+
+
+def cause_of(name: str, description: str = "Error") -> Callable[[Any, Any], str]:
+    """Return a readonly field that says why something failed."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return cause(getattr(row, name))
 
     return shown
 

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import capfirst
 
 from verification.models import Channel, ChannelType, CircuitBreaker, DailySpend, KillSwitch, Platform, Provider
 from verification.panel.frame.display import ago
@@ -110,7 +111,7 @@ def _set_aside(request: HttpRequest, projects: Any) -> list[Problem]:
     return [
         Problem(
             f"{_name(breaker.provider)} keeps failing and is set aside.",
-            breaker.reason,
+            capfirst(breaker.reason),
             "" if breaker.provider.is_system and not request.user.is_superuser else _page("provider", breaker.pk),
         )
         for breaker in breakers.order_by("-opened_at")[:SHOWN]

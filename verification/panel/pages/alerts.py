@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from verification.models import Alert
 from verification.panel.frame import display
-from verification.panel.frame.display import time_of, when
+from verification.panel.frame.display import cause_of, time_of, when
 from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.frame.traffic import CreatedFilter, TrafficAdmin
 from verification.services.notices.alerts import mark_read
@@ -46,13 +46,21 @@ class AlertAdmin(TrafficAdmin):
     actions: Any = ("mark_selected_read",)
     fieldsets = (
         (None, {"fields": ("title", "detail", "project", "created_when", "ended_when")}),
-        ("How it was told", {"fields": ("told", "mailed_when", "posted_when", "error")}),
+        ("How it was told", {"fields": ("told", "mailed_when", "posted_when", "shown_error")}),
     )
-    readonly_fields = ("created_when", "ended_when", "mailed_when", "posted_when", "told")
+    readonly_fields = ("created_when", "ended_when", "mailed_when", "posted_when", "told", "shown_error")
+    shown_error = cause_of("error")
     created_when = time_of("created_at", "Raised")
     ended_when = time_of("ended_at", "Over since")
     mailed_when = time_of("mailed_at", "Mailed")
     posted_when = time_of("posted_at", "Posted to the alert address")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
+        """Leave out the end of what has none: an outage that lasts, and all alerts of one moment."""
+        (_, about), *rest = self.fieldsets
+        if obj is None or obj.ended_at is None:
+            about = {"fields": tuple(name for name in about["fields"] if name != "ended_when")}
+        return ((None, about), *rest)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -56,7 +56,7 @@ class AttemptInline(ScopedInline):
     @admin.display(description="Error")
     def shown_error(self, attempt: CallbackAttempt) -> str:
         """Where it says more than the answer does."""
-        return "–" if attempt.error in ("", f"HTTP {attempt.status}") else attempt.error
+        return "–" if attempt.error == f"HTTP {attempt.status}" else display.cause(attempt.error)
 
 
 @admin.register(Callback)

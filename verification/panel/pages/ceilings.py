@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
@@ -15,6 +16,8 @@ from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who
 from verification.services.projects.kill_switch import stopped
 
+RESUMED = "Sending goes on within a second, for every project."
+
 
 class KillSwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
@@ -22,7 +25,7 @@ class KillSwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic 
         help_texts = {
             "subject": "For every project, within a second. Messages that wait in the queue fail; codes that have"
             " arrived can still be checked and verified.",
-            "reason": "For those who find it stopped.",
+            "reason": "Everybody whose sending is stopped reads it on the overview.",
         }
 
 
@@ -36,6 +39,7 @@ class KillSwitchAdmin(ScopedAdmin):
     list_display = ("shown_subject", "reason", "shown_since")
     list_before_template = "admin/verification/killswitch/intro.html"
     delete_confirmation_template = "admin/verification/form_page.html"
+    actions: Any = ("resume_selected",)
     since_when = time_of("since", "Stopped")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -49,10 +53,10 @@ class KillSwitchAdmin(ScopedAdmin):
         return super().changelist_view(request, {**(extra_context or {}), "stopped_besides": others})
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Deleting is resuming here, and says so."""
+        """Ask in the words of what deleting does here: it resumes."""
         words = {
             "title": "Resume",
-            "intro": "Sending goes on within a second, for every project.",
+            "intro": RESUMED,
             "submit_text": "Resume",
             "back": reverse("admin:verification_killswitch_change", args=(object_id,)),
         }
@@ -60,13 +64,38 @@ class KillSwitchAdmin(ScopedAdmin):
         return response
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
-        self.message_user(request, f"{obj_display}: sending goes on.", messages.SUCCESS)
+        self._say_it_goes_on(request, obj_display)
         return HttpResponseRedirect(reverse("admin:verification_killswitch_changelist"))
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Leave out Django's "Delete selected": a list's action is called what it does, too."""
+        return {name: each for name, each in super().get_actions(request).items() if name != "delete_selected"}
+
+    @admin.action(description="Resume the selected", permissions=["delete"])
+    def resume_selected(self, request: HttpRequest, queryset: QuerySet[KillSwitch]) -> HttpResponse | None:
+        switches = list(queryset)
+        if not request.POST.get("confirmed"):
+            return self.ask_about_selected(
+                request,
+                switches,
+                "Resume",
+                action="resume_selected",
+                intro=f"{', '.join(map(str, switches))}. {RESUMED}",
+                submit="Resume",
+            )
+        self.log_deletions(request, queryset)
+        self.delete_queryset(request, queryset)
+        for switch in switches:
+            self._say_it_goes_on(request, str(switch))
+        return None
+
+    def _say_it_goes_on(self, request: HttpRequest, name: str) -> None:
+        self.message_user(request, f"{name}: sending goes on.", messages.SUCCESS)
 
     def save_model(self, request: HttpRequest, obj: KillSwitch, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if not change:
-            self.message_user(request, f"{obj} is stopped. Delete the row to resume.", messages.WARNING)
+            self.message_user(request, f"{obj} is stopped. Its page resumes it.", messages.WARNING)
 
     @admin.display(description="Stopped", ordering="subject")
     def shown_subject(self, switch: KillSwitch) -> str:

@@ -9,12 +9,11 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
-from django.utils.text import capfirst
 
 from verification.codes import is_session_id
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.panel.frame import display
-from verification.panel.frame.display import channel_of, text_of, time_of
+from verification.panel.frame.display import cause_of, channel_of, text_of, time_of
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline
 from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.panel.pages.inbox import inbox_view
@@ -68,7 +67,7 @@ class AttemptInline(ScopedInline):
         "shown_outcome",
         "answer",
         "reference",
-        "error",
+        "shown_error",
         "latency",
         "created_when",
     )
@@ -76,6 +75,7 @@ class AttemptInline(ScopedInline):
     name = text_of("provider_name", "Provider")
     answer = text_of("provider_status", "Answer")
     reference = text_of("provider_message_id", "The provider's id")
+    shown_error = cause_of("error")
     created_when = time_of("created_at", "At")
     latency = display.latency
 
@@ -142,6 +142,7 @@ class MessageAdmin(NewestFirstAdmin):
     reference = text_of("provider_message_id", "The provider's id for it")
     callback_to = text_of("callback_url", "Callback address")
     created_when = time_of("created_at", "Created")
+    whole_error = cause_of("error")
     sent_when = time_of("sent_at", "Sent")
     finished_when = time_of("finished_at", "Final")
     expires_when = time_of("expires_at", "Expires")
@@ -189,11 +190,7 @@ class MessageAdmin(NewestFirstAdmin):
 
     @admin.display(description="Error")
     def shown_error(self, message: Message) -> str:
-        return display.shortened(capfirst(message.error or ""), 40)
-
-    @admin.display(description="Error")
-    def whole_error(self, message: Message) -> str:
-        return capfirst(message.error or "–")
+        return display.shortened(display.cause(message.error), 40)
 
     @admin.display(description="Session")
     def session_link(self, message: Message) -> str:

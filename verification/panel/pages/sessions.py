@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from verification.codes import is_session_id
 from verification.models import Message, Session
 from verification.panel.frame import display
-from verification.panel.frame.display import channel_of, flag_of, text_of, time_of
+from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of
 from verification.panel.frame.reasons import SHORT, why_not_sent
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, own_project_ids
 from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
@@ -41,9 +41,10 @@ class StateFilter(admin.SimpleListFilter):
 
 class SessionMessageInline(ScopedInline):
     model = Message
-    fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "error", "created_when")
+    fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "shown_error", "created_when")
     verbose_name_plural = "messages"
     shown_channel = channel_of("channel", "Channel")
+    shown_error = cause_of("error")
     created_when = time_of("created_at", "Created")
     ordering = ("created_at",)
 
