@@ -249,16 +249,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
 
 # --- API ---------------------------------------------------------------------------------------------------------
 
+# Read by drf-spectacular alone, which describes the endpoints. What serves them is verification/api/base.py.
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_PARSER_CLASSES": ["verification.api.parsing.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["verification.api.rendering.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "verification.api.rendering.OnlyJSON",
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "verification.api.exceptions.handle",
     "UNAUTHENTICATED_USER": None,
-    "URL_FORMAT_OVERRIDE": None,
 }
 
 SPECTACULAR_SETTINGS = {

@@ -301,3 +301,10 @@ def test_a_report_that_is_announced_as_too_long_is_refused_though_nothing_of_it_
     path = f"/hooks/{provider.uuid}/{hook_secret_of(provider)}"
     response = client.generic("POST", path, b"", content_type="application/json", CONTENT_LENGTH=str(size))
     assert (response.status_code, json.loads(response.content)["code"]) == (413, "body_too_large")
+
+
+def test_a_stranger_learns_nothing_by_options(client, provider):
+    response = client.options(f"/hooks/{provider.uuid}/wrong")
+    assert response.status_code == 405
+    assert response.json()["code"] == "method_not_allowed"
+    assert response["Allow"] == "GET, POST, HEAD"

@@ -12,8 +12,9 @@ from openapi_spec_validator import validate
 
 from verification.api.fields import MAX_ID
 from verification.api.reference.views import description
+from verification.api.urls import urlpatterns
 from verification.errors import CATALOGUE
-from verification.models import ChannelType, MessageStatus
+from verification.models import ChannelType, KeyKind, MessageStatus
 from verification.models.messages import FINAL
 
 OPERATIONS = {
@@ -52,6 +53,16 @@ def resolved(example):
 
 def schemas():
     return description()["components"]["schemas"]
+
+
+def test_each_operation_names_the_kind_of_key_that_its_view_takes():
+    for pattern in urlpatterns:
+        view = pattern.callback.cls
+        if view.schema is None:
+            continue
+        kind = {KeyKind.API: [{"ApiKey": []}], KeyKind.SECRET: [{"SecretKey": []}]}.get(getattr(view, "kind", None), [])
+        path = "/" + str(pattern.pattern).replace("<str:id>", "{id}")
+        assert [item["security"] for item in description()["paths"][path].values()] == [kind], path
 
 
 def test_it_is_valid():

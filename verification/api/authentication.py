@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.http import HttpRequest
-from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
 
 from verification.client import client_address
 from verification.errors import Refusal
@@ -18,25 +14,11 @@ from verification.services.protection import leaked_keys, limits
 HEADER = "HTTP_X_API_KEY"
 
 
-class KeyAuthentication(BaseAuthentication):
-    """Leaves the :class:`Caller` in ``request.auth``, and the project's id and origins on Django's request."""
-
-    kind: ClassVar[KeyKind]
-
-    def authenticate(self, request: Request) -> tuple[None, Caller]:
-        return None, identify(request._request, self.kind)
-
-
-class ApiKeyAuthentication(KeyAuthentication):
-    kind = KeyKind.API
-
-
-class SecretKeyAuthentication(KeyAuthentication):
-    kind = KeyKind.SECRET
-
-
 def identify(request: HttpRequest, kind: KeyKind) -> Caller:
-    """Raises ``missing_api_key``, ``invalid_api_key``, ``rate_limited`` (unknown keys) and ``wrong_key_kind``."""
+    """Return the caller behind the key. The project's id and origins are left on the request.
+
+    Raises ``missing_api_key``, ``invalid_api_key``, ``rate_limited`` (unknown keys) and ``wrong_key_kind``.
+    """
     text = request.META.get(HEADER, "")
     if not text:
         raise Refusal("missing_api_key")

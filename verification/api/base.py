@@ -1,66 +1,85 @@
-"""What the views share: their kind of key, and the caller that it stands for."""
+"""What the endpoints share: one way through every view, and the caller that a key stands for."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, ClassVar
 
-from django.http import HttpRequest
-from rest_framework.exceptions import MethodNotAllowed
-from rest_framework.request import Request
+from django.http import HttpRequest, HttpResponse
 from rest_framework.views import APIView
 
-from verification.api.authentication import ApiKeyAuthentication, SecretKeyAuthentication
+from verification.api import exceptions
+from verification.api.authentication import identify
 from verification.api.fields import Fields
 from verification.api.parsing import read_body
-from verification.errors import FieldError, FieldsInvalid
+from verification.errors import FieldError, FieldsInvalid, Refusal
+from verification.models import KeyKind
 from verification.services.projects.callers import Caller
 
 
 class ApiView(APIView):
-    """Any endpoint. Browsers get no CORS headers from one that is for servers only."""
+    """An endpoint. Its methods get Django's request and answer with Django's response.
 
-    is_server_only: ClassVar[bool]
+    It is a view of REST framework because drf-spectacular describes only those. Our ``dispatch`` replaces all that the
+    framework does with a request.
+    """
+
+    is_server_only: ClassVar[bool]  # browsers get no CORS headers from such an endpoint
 
     @property
     def allowed_methods(self) -> list[str]:
-        """For the Allow header. OPTIONS is answered to preflights alone."""
+        """The methods of the Allow header. OPTIONS is not among them: the middleware answers preflights."""
         return [method for method in super().allowed_methods if method != "OPTIONS"]
 
-    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> NoReturn:
-        raise MethodNotAllowed("OPTIONS")
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Look at the key, then at the method, and answer. Every failure becomes a problem document."""
+        try:
+            self.identify(request)
+            if request.method not in self.allowed_methods:
+                detail = f"{request.method} is not served here. See the Allow header."
+                raise Refusal("method_not_allowed", detail)
+            response: HttpResponse = getattr(self, request.method.lower())(request, *args, **kwargs)
+        except Exception as error:
+            response = exceptions.handle(error, request)
+        response["Allow"] = ", ".join(self.allowed_methods)
+        return response
+
+    def identify(self, request: HttpRequest) -> None:
+        """Find out who calls. An endpoint without a key asks nobody."""
 
 
 class KeylessView(ApiView):
-    authentication_classes = ()
     is_server_only = False
 
 
 class KeyView(ApiView):
-    """A view behind a key, which is looked at before the method and the body."""
+    """An endpoint behind a key. The key is looked at before the method and the body."""
 
-    def caller(self, request: Request) -> Caller:
-        return cast(Caller, request.auth)
+    kind: ClassVar[KeyKind]
+    caller: Caller  # whose key this is; set before the method runs
+
+    def identify(self, request: HttpRequest) -> None:
+        self.caller = identify(request, self.kind)
 
 
 class ApiKeyView(KeyView):
-    authentication_classes = (ApiKeyAuthentication,)
+    kind = KeyKind.API
     is_server_only = False
 
 
 class SecretKeyView(KeyView):
-    """Must be called from the customer's server."""
+    """An endpoint that only the customer's server may call."""
 
-    authentication_classes = (SecretKeyAuthentication,)
+    kind = KeyKind.SECRET
     is_server_only = True
 
 
-def body_fields(request: Request) -> Fields:
-    """The fields of a JSON body."""
-    return Fields(read_body(request._request))
+def body_fields(request: HttpRequest) -> Fields:
+    """Return the fields of a JSON body."""
+    return Fields(read_body(request))
 
 
-def query_fields(request: HttpRequest | Request) -> Fields:
-    """The fields of a query string, each of which may stand there once."""
+def query_fields(request: HttpRequest) -> Fields:
+    """Return the fields of a query string, each of which may stand there once."""
     for name in request.GET:
         if len(request.GET.getlist(name)) > 1:
             raise FieldsInvalid(FieldError(name, "repeated", "Give this parameter once."))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import traceback
-from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
-from rest_framework.exceptions import MethodNotAllowed
 
 from verification import sql
 from verification.api import refusal_log, rendering
@@ -23,9 +21,8 @@ log = logging.getLogger(__name__)
 DATABASE_RETRY_SECONDS = 1
 
 
-def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """REST framework's exception handler. It marks no transaction: what was counted stays counted."""
-    request: HttpRequest = context["request"]._request
+def handle(error: Exception, request: HttpRequest) -> HttpResponse:
+    """Answer what a view raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
     if isinstance(error, Refusal):
         note_refusal(error)
     return problem(error, request)
@@ -49,8 +46,6 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
             return Refusal("body_too_large", str(error))
         case UnsupportedMedia():
             return Refusal("unsupported_media_type", str(error))
-        case MethodNotAllowed():
-            return Refusal("method_not_allowed", f"{request.method} is not served here. See the Allow header.")
         case Http404():
             return Refusal("not_found")
         case DisallowedHost():

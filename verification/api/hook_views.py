@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import ClassVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from rest_framework.views import APIView
 
 from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
+from verification.api.base import ApiView
 from verification.api.parsing import BodyTooLarge, require_length
 from verification.client import client_address
 from verification.services.delivery import receipts
@@ -20,7 +19,7 @@ log = logging.getLogger(__name__)
 MAX_HOOK_BYTES = 64 * 1024  # vendors batch their receipts; none known sends more
 
 
-class ProviderHookView(APIView):
+class ProviderHookView(ApiView):
     """A wrong path is 404, a forged call 401, an unreadable one 400; whatever is genuine is answered 200.
 
     HEAD at the right path is 200 and has no effect: services ask so whether the address answers when it is entered,
@@ -29,8 +28,7 @@ class ProviderHookView(APIView):
     Signatures are computed over our configured public address, never over what the caller says the host is.
     """
 
-    is_server_only: ClassVar[bool] = True
-    authentication_classes = ()
+    is_server_only = True
     schema = None
 
     def head(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
@@ -45,15 +43,14 @@ class ProviderHookView(APIView):
 
     def _answer(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
         provider = receipts.find_provider(provider_uuid, secret)
-        raw: HttpRequest = request._request  # type: ignore[attr-defined]
-        require_length(raw, MAX_HOOK_BYTES)
-        body = raw.read(MAX_HOOK_BYTES + 1)
+        require_length(request, MAX_HOOK_BYTES)
+        body = request.read(MAX_HOOK_BYTES + 1)
         if len(body) > MAX_HOOK_BYTES:
             raise BodyTooLarge(f"The body is larger than {MAX_HOOK_BYTES} bytes.")
         try:
-            reply = receipts.take_in(provider, _hook_request(raw, body))
+            reply = receipts.take_in(provider, _hook_request(request, body))
         except HookForged:
-            log.warning("A forged call for %s from %s was refused.", provider.name, _caller(raw))
+            log.warning("A forged call for %s from %s was refused.", provider.name, _caller(request))
             return HttpResponse(status=401)
         except HookUnreadable as error:
             log.warning("A call of %s makes no sense: %s", provider.name, error)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
-from rest_framework.request import Request
+from django.http import HttpRequest, HttpResponse
 
 from verification.api.authentication import HEADER
 from verification.api.base import SecretKeyView
@@ -23,9 +22,9 @@ REPLAYED_HEADER = "Idempotency-Replayed"
 
 class ManualSendView(SecretKeyView):
     @operations.send_manual
-    def post(self, request: Request) -> HttpResponse:
-        caller = self.caller(request)
-        body = read_body(request._request)
+    def post(self, request: HttpRequest) -> HttpResponse:
+        caller = self.caller
+        body = read_body(request)
         fields = Fields(body)
         address = fields.address("to", test_addresses=caller.project.test_logins)
         channel_type = fields.channel("channel", required=True)
@@ -62,8 +61,8 @@ class ManualSendView(SecretKeyView):
 
 class ManualMessageView(SecretKeyView):
     @operations.read_message
-    def get(self, request: Request, id: str) -> HttpResponse:
-        message = messages.read_message(project=self.caller(request).project, message_id=_read_id(id))
+    def get(self, request: HttpRequest, id: str) -> HttpResponse:
+        message = messages.read_message(project=self.caller.project, message_id=_read_id(id))
         return json_response(
             {"id": message.id, "channel": message.channel, "status": message.status, "error": message.error}
         )
@@ -71,7 +70,7 @@ class ManualMessageView(SecretKeyView):
 
 class ManualChannelsView(SecretKeyView):
     @operations.list_manual_channels
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         return json_response(
             [
                 {
@@ -87,7 +86,7 @@ class ManualChannelsView(SecretKeyView):
                         for provider in channel.providers
                     ],
                 }
-                for channel in self.caller(request).project.channels.values()
+                for channel in self.caller.project.channels.values()
             ]
         )
 

@@ -6,14 +6,15 @@ last), so what RFC 8259 leaves to the reader, and what I-JSON (RFC 7493) forbids
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import IO, Any
+from collections.abc import Iterator
+from typing import Protocol
 
 from django.http import HttpRequest
 from django.utils.http import parse_header_parameters
-from rest_framework.parsers import BaseParser
 
 from verification.client import announced_length
+
+MEDIA_TYPE = "application/json"
 
 # Our largest request, a manual send with every field at its limit, takes under 4 KiB.
 MAX_BODY_BYTES = 16 * 1024
@@ -167,35 +168,28 @@ def _strings(value: object) -> Iterator[str]:
 # --- From a request --------------------------------------------------------------------------------------
 
 
-class StrictJSONParser(BaseParser):
-    """Reads `application/json` by the rules of `parse_object`.
+class Readable(Protocol):
+    """A stream of bytes: a file, or Django's request."""
 
-    REST framework calls no parser where Content-Length is 0 or absent: the view sees an empty dict then.
-    """
-
-    media_type = "application/json"
-
-    def parse(
-        self,
-        stream: IO[bytes],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, object]:
-        """Return the body's object; raises BodyUnreadable, BodyTooLarge or UnsupportedCharset."""
-        _check_charset(media_type or "")
-        return parse_object(_read_body(stream))
+    def read(self, size: int, /) -> bytes: ...
 
 
-def _check_charset(media_type: str) -> None:
+def read_object(stream: Readable, content_type: str) -> dict[str, object]:
+    """Return the JSON object in `stream`; raises BodyUnreadable, BodyTooLarge or UnsupportedCharset."""
+    _check_charset(content_type)
+    return parse_object(_read_body(stream))
+
+
+def _check_charset(content_type: str) -> None:
     try:
-        _, parameters = parse_header_parameters(media_type)
+        _, parameters = parse_header_parameters(content_type)
     except ValueError:  # an RFC 2231 parameter in an encoding that does not exist
         parameters = {"charset": ""}
     if parameters.get("charset", "utf-8").lower() not in ("utf-8", "utf8"):
         raise UnsupportedCharset("The body must be UTF-8.")
 
 
-def _read_body(stream: IO[bytes]) -> bytes:
+def _read_body(stream: Readable) -> bytes:
     """Return all of `stream`; raises BodyTooLarge one byte over the limit, whatever length was declared."""
     body = bytearray()
     # A read may return less than asked for before the end.
@@ -218,9 +212,9 @@ def read_body(request: HttpRequest) -> dict[str, object]:
     Raises BodyUnreadable, BodyTooLarge or UnsupportedMedia.
     """
     content_type = request.META.get("CONTENT_TYPE", "")
-    if content_type.partition(";")[0].strip().lower() != StrictJSONParser.media_type:
+    if content_type.partition(";")[0].strip().lower() != MEDIA_TYPE:
         raise UnsupportedMedia("The Content-Type must be application/json.")
     if request.META.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
         raise UnsupportedMedia("The body must not be compressed.")
     require_length(request, MAX_BODY_BYTES)
-    return StrictJSONParser().parse(request, content_type)  # type: ignore[arg-type]  # it reads like a file
+    return read_object(request, content_type)

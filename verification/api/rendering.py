@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from django.http import HttpResponse
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
-from rest_framework.request import Request
 
 from verification.errors import Refusal
 
 PROBLEM_DOCS = "/docs/errors/"
-
-
-class JSONRenderer(BaseRenderer):
-    """Names what we answer; the bytes are made by :func:`json_response`, without DRF's detours."""
-
-    media_type = "application/json"
-    format = "json"
-    charset = None
-
-
-class OnlyJSON(BaseContentNegotiation):
-    """``Accept`` and ``format`` are ignored: there is one way to read and one to answer."""
-
-    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
-        return next(iter(parsers))
-
-    def select_renderer(
-        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str]:
-        renderer = next(iter(renderers))
-        return renderer, str(renderer.media_type)
 
 
 def json_response(data: Any, *, status: int = 200, content_type: str = "application/json") -> HttpResponse:

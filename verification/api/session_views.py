@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from django.http import HttpResponse
-from rest_framework.request import Request
+from django.http import HttpRequest, HttpResponse
 
 from verification import moments
 from verification.addresses import AddressKind
@@ -24,8 +23,8 @@ TEST_LOGIN_HEADER = "X-Test-Login"
 
 class SessionCreateView(ApiKeyView):
     @operations.create_session
-    def post(self, request: Request) -> HttpResponse:
-        project = self.caller(request).project
+    def post(self, request: HttpRequest) -> HttpResponse:
+        project = self.caller.project
         fields = body_fields(request)
         address = fields.address("to", test_addresses=project.test_logins)
         channel_type = fields.channel("type", required=False)
@@ -40,7 +39,7 @@ class SessionCreateView(ApiKeyView):
             send=send,
             accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             challenge_token=challenge_token,
-            client_address=client_address(request._request),
+            client_address=client_address(request),
         )
         return json_response(
             {
@@ -54,7 +53,7 @@ class SessionCreateView(ApiKeyView):
 
 class SessionSendView(ApiKeyView):
     @operations.send_session
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         fields = body_fields(request)
         session_id = fields.session_id("session_id")
         channel_type = fields.channel("type", required=True)
@@ -62,11 +61,11 @@ class SessionSendView(ApiKeyView):
         fields.check()
         assert session_id is not None and channel_type is not None
         sent = sessions.resend_code(
-            project=self.caller(request).project,
+            project=self.caller.project,
             session_id=session_id,
             channel_type=channel_type,
             challenge_token=challenge_token,
-            client_address=client_address(request._request),
+            client_address=client_address(request),
         )
         return json_response(
             {
@@ -79,8 +78,8 @@ class SessionSendView(ApiKeyView):
 
 class SessionChannelsView(ApiKeyView):
     @operations.list_channels
-    def get(self, request: Request) -> HttpResponse:
-        project = self.caller(request).project
+    def get(self, request: HttpRequest) -> HttpResponse:
+        project = self.caller.project
         fields = query_fields(request)
         session_id = fields.session_id("session_id", required=False)
         fields.check()
@@ -94,32 +93,32 @@ class SessionChannelsView(ApiKeyView):
 
 class SessionCheckView(ApiKeyView):
     @operations.check_code
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         fields = body_fields(request)
         session_id = fields.session_id("session_id")
         code = fields.guess("code")
         fields.check()
         assert session_id is not None and code is not None
         checked = check.check_code(
-            project=self.caller(request).project,
+            project=self.caller.project,
             session_id=session_id,
             code=code,
-            client_address=client_address(request._request),
+            client_address=client_address(request),
         )
         return json_response({"verify_token": checked.verify_token, "is_test": checked.is_test})
 
 
 class SessionSettingsView(ApiKeyView):
     @operations.read_settings
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         fields = query_fields(request)
         session_id = fields.session_id("session_id", required=False)
         fields.check()
         found = sessions.describe_settings(
-            project=self.caller(request).project,
+            project=self.caller.project,
             session_id=session_id,
             accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
-            client_address=client_address(request._request),
+            client_address=client_address(request),
         )
         return json_response(
             {
@@ -133,24 +132,24 @@ class SessionSettingsView(ApiKeyView):
 
 class SessionChallengeView(KeylessView):
     @operations.read_puzzle
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         fields = query_fields(request)
         public_id = fields.public_id("project")
         fields.check()
         assert public_id is not None
-        puzzle, origins = challenges.hand_out_puzzle(public_id, client_address(request._request))
-        request._request.origins = origins  # type: ignore[attr-defined]
+        puzzle, origins = challenges.hand_out_puzzle(public_id, client_address(request))
+        request.origins = origins  # type: ignore[attr-defined]
         return json_response(puzzle)
 
 
 class SessionVerifyView(SecretKeyView):
     @operations.verify_session
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         fields = body_fields(request)
         token = fields.verify_token("verify_token")
         fields.check()
         assert token is not None
-        verified = check.redeem_verify_token(project=self.caller(request).project, token=token)
+        verified = check.redeem_verify_token(project=self.caller.project, token=token)
         member = "email" if verified.kind is AddressKind.EMAIL else "phone"
         response = json_response({member: verified.text})
         if verified.is_test:

@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParame
 
 from verification.api.fields import MAX_ID
 from verification.api.reference import shapes as shapes
-from verification.api.reference.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, operation, response_header
+from verification.api.reference.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, SECRET_KEY, operation, response_header
 from verification.api.reference.tags import MANUAL, SESSION, VERIFY
 
 _SESSION_ID = "01K5V9QW3M7D8N4R2T6Y0ZB1CX"
@@ -221,12 +221,13 @@ origins that the project lists get an answer they may read.""",
         "signature": "4538fe14c9e0a1b2c3d4e5f60718293a4b5c6d7e8f9012345678901234567890",
     },
     errors=("validation_error", "not_found"),
-    needs_key=False,
+    key=None,
 )
 
 verify_session = operation(
     "verifySession",
     tag=VERIFY,
+    key=SECRET_KEY,
     summary="Redeem a verify token",
     description="""Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
 of proof**: let the user in only if what comes back is the number or address of the account they asked for.
@@ -280,6 +281,7 @@ once. The same event can arrive twice. Neither the code nor the recipient is in 
 send_manual = operation(
     "sendMessage",
     tag=MANUAL,
+    key=SECRET_KEY,
     summary="Send a message",
     description="""Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
 that it arrived: read the status at manual/message, or have it sent to `callback_url`.
@@ -330,6 +332,7 @@ that it arrived: read the status at manual/message, or have it sent to `callback
 read_message = operation(
     "readMessage",
     tag=MANUAL,
+    key=SECRET_KEY,
     summary="Read a message",
     description="""What became of a manual send. `success`, `failed` and `expired` are final.
 
@@ -351,6 +354,7 @@ Only messages of manual/send can be read, and only with a key of the same projec
 list_manual_channels = operation(
     "listManualChannels",
     tag=MANUAL,
+    key=SECRET_KEY,
     summary="List channels and providers",
     description="The project's channels with the providers that serve them, in the order in which they are tried. A "
     "channel without an enabled provider is not listed.",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from django.conf import settings
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import (
     OpenApiCallback,
     OpenApiExample,
@@ -54,30 +53,23 @@ RETRY_STATUSES = ("429", "503")
 # --- keys --------------------------------------------------------------------------------------------------------
 
 
-class _KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    description = ""
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
-        return {"type": "apiKey", "in": "header", "name": "x-api-key", "description": self.description}
-
-
-class ApiKeyScheme(_KeyScheme):  # type: ignore[no-untyped-call]
-    target_class = "verification.api.authentication.ApiKeyAuthentication"
-    name = "ApiKey"
-    description = (
-        "An API key, `ww_api_…`. It may be used in a browser or an app: it can start and check a verification, but "
-        "never learn whose it was."
-    )
-
-
-class SecretKeyScheme(_KeyScheme):  # type: ignore[no-untyped-call]
-    target_class = "verification.api.authentication.SecretKeyAuthentication"
-    name = "SecretKey"
-    description = (
-        "A secret key, `ww_secret_…`. Keep it on your server; it must never reach a browser or an app. To try things "
-        "out on this page, use the key of a project made for that."
-    )
-
+API_KEY, SECRET_KEY = "ApiKey", "SecretKey"
+KEYS = {
+    API_KEY: {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "An API key, `ww_api_…`. It may be used in a browser or an app: it can start and check a "
+        "verification, but never learn whose it was.",
+    },
+    SECRET_KEY: {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "A secret key, `ww_secret_…`. Keep it on your server; it must never reach a browser or an app. "
+        "To try things out on this page, use the key of a project made for that.",
+    },
+}
 
 # --- headers -----------------------------------------------------------------------------------------------------
 
@@ -178,13 +170,13 @@ def operation(
     parameters: Iterable[OpenApiParameter] = (),
     errors: Iterable[str] = (),
     callbacks: list[OpenApiCallback] | None = None,
-    needs_key: bool = True,
+    key: str | None = API_KEY,
 ) -> Callable[[View], View]:
     """The decorator that describes one view's method. ``errors`` are the codes beside those that any may answer.
 
     Of a list, ``answer_example`` is one item.
     """
-    codes = {*ALWAYS, *errors, *(WITH_KEY if needs_key else ()), *(WITH_BODY if request else ())}
+    codes = {*ALWAYS, *errors, *(WITH_KEY if key else ()), *(WITH_BODY if request else ())}
     return extend_schema(
         operation_id=name,
         tags=[tag],
@@ -199,7 +191,7 @@ def operation(
             **problems(codes),
         },
         callbacks=callbacks,
-        auth=None if needs_key else [],
+        auth=[{key: []}] if key else [],  # type: ignore[list-item]  # OpenAPI has objects here, the annotation names
         examples=[
             OpenApiExample(title, value=value, request_only=True) for title, value in (request_examples or {}).items()
         ],
@@ -234,6 +226,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components = result["components"]
     result["info"]["description"] = OVERVIEW.read_text()
     result["tags"] = TAGS
+    components["securitySchemes"] = KEYS
     components["headers"] = ANSWER_HEADERS
     components["examples"] = {}
     # Either a phone number or an e-mail address.
