@@ -1,8 +1,8 @@
-"""What users do in bots, from the messenger's call until a worker has acted on it.
+"""Updates of bots: each tells what a user did in a chat. A row keeps it until a worker has acted on it.
 
-The call is answered once the row is written; whatever has to be said in a chat is said by a worker, in threads of its
-own. So a messenger that does not answer holds no request. A worker marks a row when it has acted on it, not before: one
-that dies in between has its rows acted on again, which changes nothing that was done.
+The messenger's call is answered once the row is written. Workers speak in chats, in threads of their own, so a
+messenger that does not answer holds no request. A worker marks a row after it has acted on it. If the worker dies
+before, another acts on the row again, which changes nothing that was done.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from verification.sql.rows import ClaimedUpdate
 
 log = logging.getLogger(__name__)
 
-LEASE_SECONDS = 30  # longer than three answers in chats may take; no update is given more
-PER_PROJECT = 2  # updates of one project's bots at a time, in each worker
-MAX_TRIES = 5  # after which an update whose handling fails is given up
-MAX_WAITING = 300  # updates of one bot; its messenger keeps what is refused beyond, and repeats it
-RETRY_SECONDS = 1  # after which it may
+# Seconds for which one worker has an update to itself: longer than three answers in chats may take, the most that an
+# update leads to.
+LEASE_SECONDS = 30
+PER_PROJECT = 2  # updates of one project's bots that a worker handles at a time
+MAX_TRIES = 5  # claims of an update; one whose handling failed as often is given up
+MAX_WAITING = 300  # waiting updates of one bot. The messenger keeps and repeats what we refuse beyond.
+RETRY_SECONDS = 1  # wait that a refused messenger is told
 
 _EVENTS = {event.__name__: event for event in (BotMessage, BotReachability, BotStarted, ContactShared)}
 
 
 def store(provider: Provider, events: Sequence[BotEvent], *, key: str) -> None:
-    """Keep what a verified call told of users, and wake a worker. What was told before is not kept again.
+    """Keep the events of a genuine call, and wake a worker. An event that was told before is not kept again.
 
-    ``key`` is the messenger's own for the call, empty where it has none. Raises ``service_unavailable`` where too many
-    of the bot's updates wait.
+    ``key`` is the messenger's own name for the call, empty where it has none. Raises ``service_unavailable`` where too
+    many of the bot's updates wait.
     """
     key = key[:180] or uuid.uuid4().hex
     kept = sql.call(
@@ -52,8 +54,10 @@ def store(provider: Provider, events: Sequence[BotEvent], *, key: str) -> None:
 
 
 def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[ClaimedUpdate]:
-    """Take updates that are due, of each project as many as it has places. ``busy`` are the projects of those that
-    this process has under way, each as often as it is one's; 0 stands for the system's bots."""
+    """Claim updates that are due, at most ``PER_PROJECT`` under way for each project.
+
+    ``busy`` names the project of each update that this process handles now; 0 stands for the system's bots.
+    """
     return sql.call_many(
         ClaimedUpdate,
         "claim_updates",
@@ -78,7 +82,7 @@ def act(row: ClaimedUpdate) -> None:
 
 
 def act_on_all() -> int:
-    """Act on everything that is due, one after the other. Returns the number of updates."""
+    """Act on everything that is due, one after the other. Return the number of updates."""
     acted = 0
     while claimed := claim_due(limit=1):
         act(claimed[0])

@@ -1,4 +1,4 @@
-"""What a caller is told of a project's channels."""
+"""The channels that a caller is told of, and those that a code could go over."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SessionChannel:
 def session_channel(
     channel: ChannelConfig, *, blocks: Mapping[str, int], active: Collection[str], link_payload: str
 ) -> SessionChannel:
-    """``blocks`` are the seconds left by channel; ``active`` the messengers that reach the recipient now."""
+    """Describe a channel. ``blocks``: seconds left of each block; ``active``: messengers that reach the recipient."""
     return SessionChannel(
         name=channel.name,
         type=channel.type,
@@ -48,7 +48,7 @@ def session_channels(
 
 
 def project_channels(project: ProjectConfig) -> list[SessionChannel]:
-    """The project's channels with no session in sight: ``is_active`` says whether one needs no start."""
+    """Describe the project's channels without a session. ``is_active`` is false only for bots, which need a start."""
     without_start = [channel.type for channel in project.channels.values() if not channel.is_bot]
     return session_channels(project.channels.values(), blocks={}, active=without_start, link_payload="")
 
@@ -56,10 +56,10 @@ def project_channels(project: ProjectConfig) -> list[SessionChannel]:
 def usable_channels(
     project: ProjectConfig, address: Address, channel_type: str | None, *, is_test: bool, client_address: str = ""
 ) -> list[ChannelConfig]:
-    """The channels a code could go to this recipient over, the preferred first; with ``channel_type`` that one alone.
+    """Return the channels that a code could go over, the preferred first. With ``channel_type`` it is that one alone.
 
-    Raises ``channel_not_available`` where the project has none for this kind of recipient, and
-    ``recipient_not_allowed`` where a list, its country or the type of the number rules them all out.
+    Raises ``channel_not_available`` where the project has none for this kind of recipient. Raises
+    ``recipient_not_allowed`` where a list, the country or the type of the number rules out all of them.
     """
     available = project.preferred_channels(address.kind)
     if channel_type is not None:
@@ -72,9 +72,9 @@ def usable_channels(
 
 
 def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | None = None) -> str:
-    """The deep link that starts a bot of the channel with this payload: that of ``provider_id``, else the first.
+    """Return the deep link that starts a bot of the channel with this payload; empty for a channel without a bot.
 
-    Empty for a channel without a bot.
+    The bot is the one with ``provider_id``, else the channel's first.
     """
     bots = [provider for provider in channel.providers if provider.is_bot]
     asked_for = [bot for bot in bots if bot.id == provider_id]

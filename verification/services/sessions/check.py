@@ -1,4 +1,4 @@
-"""From a right code to a verify token, and from the token to the address it proves."""
+"""Checking a code, which gives a verify token, and redeeming the token, which gives the address that it proves."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from verification.errors import Refusal, refusal
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import guard, limits
 
-VERIFY_TOKEN_SECONDS = 60
+VERIFY_TOKEN_SECONDS = 60  # life of a verify token: time for the customer's server to redeem it
 
 _CODE = re.compile(r"[0-9A-Za-z]{1,32}")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedCode:
-    """``verify_token`` is the token's text, of which only a digest is kept."""
+    """A right code. ``verify_token`` is the token's text; only its digest is kept."""
 
     verify_token: str
     is_test: bool
@@ -35,8 +35,8 @@ class VerifiedAddress:
 def check_code(*, project: ProjectConfig, session_id: str, code: str, client_address: str) -> CheckedCode:
     """Spend one attempt and compare. The count is committed before this returns or raises.
 
-    Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, what a session that is not open raises, and
-    ``rate_limited`` for a client network that seems to guess; that spends no attempt.
+    Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, and what a session that is not open raises.
+    Raises ``rate_limited`` for a client network that seems to guess; that spends no attempt.
     """
     network = limits.stranger(project, client_address)
     subnet = limits.subnet_of(project, client_address)
@@ -65,7 +65,7 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
 
 
 def redeem_verify_token(*, project: ProjectConfig, token: str) -> VerifiedAddress:
-    """Use a token up. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
+    """Use up a token. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
     row = sql.call("redeem_token", project=project.id, digest=_digest(token))
     if row.outcome != "redeemed":
         raise refusal(row.outcome)
@@ -77,6 +77,6 @@ def _digest(token: str) -> bytes:
 
 
 def _digest_of_guess(code: str, session_id: str) -> bytes | None:
-    """What to compare, or None for what cannot be a code: only ASCII letters and digits can match."""
+    """Return the digest to compare, or None: only 1 to 32 ASCII letters and digits can be a code."""
     guess = code.strip(" ")
     return code_digest(guess.upper(), session_id=session_id) if _CODE.fullmatch(guess) else None

@@ -1,4 +1,4 @@
-"""The code of a session: what it is made of, and drawing one, sealed for the session that it is for."""
+"""The code of a session: its settings, and new codes, each bound to the session that it is for."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class DrawnCode:
     digest: bytes
     encrypted: bytes
     settings: CodeSettings
-    test_login: str | None  # the revision of the test login that it is of
+    test_login: str | None  # revision of the test login whose fixed code this is
 
 
 def new_session_code(project: ProjectConfig, address: Address) -> DrawnCode:
+    """Draw the code of a new session, and the session's id. A test login gets its fixed code."""
     session_id = codes.generate_session_id()
     login = project.test_logins.get(address.text)
     if login is not None:
@@ -45,7 +46,7 @@ def new_session_code(project: ProjectConfig, address: Address) -> DrawnCode:
 
 
 def replacement_code(session_id: str, settings: CodeSettings) -> DrawnCode:
-    """Another code for a session that has one, of the same length and kind."""
+    """Draw another code for a session that has one, with the same length and characters."""
     return _seal(_generate(settings), session_id, settings)
 
 

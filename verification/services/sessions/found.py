@@ -1,4 +1,4 @@
-"""Sessions that are there, found by their id among those of the caller's project."""
+"""Finding a session by its id, among those of the caller's project."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def _find(project: ProjectConfig, session_id: str) -> FoundSession:
 
 
 def find_open(project: ProjectConfig, session_id: str) -> FoundSession:
+    """Find a session whose code may still be sent. Otherwise raise why it may not."""
     session = _find(project, session_id)
     if session.state != "open":
         raise refusal(session.state)
@@ -51,7 +52,7 @@ def find_open(project: ProjectConfig, session_id: str) -> FoundSession:
 
 
 def find_live(project: ProjectConfig, session_id: str) -> FoundSession:
-    """A session that can be described: open, or locked by wrong codes but not over."""
+    """Find a session that can be described: open, or locked by wrong codes and not over. Else raise why it cannot."""
     session = _find(project, session_id)
     if session.state not in ("open", "session_locked"):
         raise refusal(session.state)
@@ -59,5 +60,5 @@ def find_live(project: ProjectConfig, session_id: str) -> FoundSession:
 
 
 def note_session_refusal(session_id: str, rule: str) -> None:
-    """Note on a session by which rule its code did not go out. The same rule again writes nothing."""
+    """Note on a session the rule that kept its code from going out. The same rule again writes nothing."""
     Session.objects.filter(pk=session_id).exclude(refusal=rule).update(refusal=rule)

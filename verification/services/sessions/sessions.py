@@ -1,4 +1,4 @@
-"""Sessions: opening one, sending its code again, describing where it stands. Codes are checked in check.py."""
+"""Sessions: opening one, sending its code again, and describing it. ``check.py`` checks codes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from verification.services.sessions.code import CodeSettings, new_session_code, 
 from verification.services.sessions.found import FoundSession, find_live, find_open, note_session_refusal
 from verification.services.texts.rendering import best_language
 
-SESSION_SECONDS = 180
-ATTEMPTS = {4: 3, 6: 5}  # wrong codes that lock a session, by the code's length
+SESSION_SECONDS = 180  # life of a session: time for a code to arrive and be typed, and little for guessing
+ATTEMPTS = {4: 3, 6: 5}  # wrong codes that lock a session, by the length of its code; a short one is guessed sooner
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A session as create tells it. ``sent_to`` is None until the code went somewhere."""
+    """A session as create describes it. ``sent_to`` is None until its code went out over a channel."""
 
     session_id: str
     expires_at: datetime
@@ -62,13 +62,13 @@ def create_session(
     challenge_token: str | None,
     client_address: str,
 ) -> OpenedSession:
-    """The recipient's live session, or a new one; with ``send`` its code goes out unless the block still runs.
+    """Return the recipient's live session, or open one. With ``send`` its code goes out unless the block still runs.
 
-    ``challenge_token`` is the caller's answer to a challenge, which works once; test logins are never asked for one.
+    ``challenge_token`` is the caller's answer to a challenge, which works once. Test logins are never asked for one.
 
     Raises ``challenge_required``, ``challenge_failed``, ``challenge_unavailable``, ``channel_not_available``,
-    ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and, for a channel whose budget of the day is
-    spent, ``rate_limited``.
+    ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and ``service_unavailable`` (sending is
+    stopped). Raises ``rate_limited`` for the client address, the project's second, or a spent budget of the day.
     """
     is_test = address.text in project.test_logins
     # Asked before this create is counted: a caller is over the limit when one more would be too many.
@@ -161,7 +161,7 @@ def _open_or_find(
 
 
 def _renew(project: ProjectConfig, row: Any) -> None:
-    """Send a new code of the session, unless another caller did so since."""
+    """Send a new code of the session, unless another caller has just done so."""
     try:
         _queue_code(project, find_open(project, row.session_id), project.channels[row.sent_to])
     except Refusal as refusal:
@@ -172,11 +172,12 @@ def _renew(project: ProjectConfig, row: Any) -> None:
 def resend_code(
     *, project: ProjectConfig, session_id: str, channel_type: str, challenge_token: str | None, client_address: str
 ) -> SentCode:
-    """Send the session's code over the channel asked for. ``challenge_token`` is as in :func:`create_session`.
+    """Send the session's code again, over ``channel_type``. ``challenge_token`` is as in :func:`create_session`.
 
     Raises what a session that is not open raises, ``challenge_required``, ``challenge_failed``,
     ``challenge_unavailable``, ``channel_not_available``, ``recipient_not_allowed``, ``channel_not_active`` (with
-    ``link``), ``too_many_attempts``, ``channel_timeout`` and ``too_many_sends``.
+    ``link``), ``too_many_attempts``, ``channel_timeout``, ``too_many_sends``, ``rate_limited`` and
+    ``service_unavailable``.
     """
     session = find_open(project, session_id)
     channel = _channel_for(session, project, channel_type, client_address)
@@ -195,7 +196,7 @@ def resend_code(
 
 
 def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
-    """As :func:`resend_code`, of our own accord: there is no caller to be asked for a challenge."""
+    """Send the session's code again without a caller, so nobody is asked for a challenge. Raises as a re-send does."""
     session = find_open(project, session_id)
     _queue_code(project, session, _channel_for(session, project, channel_type))
 
@@ -217,7 +218,7 @@ def _channel_for(
 
 
 def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
-    """The channels as this session sees them. A locked session is described too."""
+    """Describe the channels for this session's recipient. A session locked by wrong codes is described too."""
     session = find_live(project, session_id)
     channels = project.channels_for(session.address.kind)
     view = sql.call(
@@ -231,9 +232,9 @@ def describe_channels(*, project: ProjectConfig, session_id: str) -> list[Sessio
 def describe_settings(
     *, project: ProjectConfig, session_id: str | None, accept_language: str, client_address: str
 ) -> SessionSettings:
-    """The project's settings, or the actual ones of a session. A locked session is described too.
+    """Return the settings of the project, or of a session. A session locked by wrong codes is described too.
 
-    A challenge is part of them only where this caller would be asked for one.
+    They include a challenge only where this caller would be asked for one.
     """
     if session_id is None:
         is_asked = challenges.is_asked(project, None, client_address)
@@ -263,7 +264,7 @@ def _queue_code(
 ) -> Any:
     """Queue the code over ``channel`` and wake a worker, or raise the refusal.
 
-    ``may_ask``: after too many wrong codes the caller is asked for a challenge, which they have not tried to pass.
+    ``may_ask``: after too many wrong codes, ask the caller for a challenge. That helps only one who has sent no answer.
     """
     new = None
     if project.new_code_on_send and not session.is_test:

@@ -1,4 +1,4 @@
-"""Who is behind a bot's chat: bound by proof only, never by a link alone.
+"""Subscriptions bind a bot's chat to a recipient: by proof only, never by a link alone.
 
 A user opens the deep link of a session, which carries a one-time payload. That tells us which session they come from,
 not who they are. They prove their number by sharing their own contact, for which the messenger vouches; only then is
@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 
 
 def act_on(provider: Provider, event: BotEvent) -> None:
-    """Act on what a bot's user did. The same event twice does nothing the second time but to repeat what was said.
+    """Act on what a bot's user did. The same event again only repeats what the bot said.
 
-    Where the bot, its project or its channel is switched off, nothing is bound, sent or said. Who has blocked the bot
-    is noted all the same: the messenger does not tell it again.
+    Where the bot, its project or its channel is switched off, nothing is bound, sent or said. A user who blocks the bot
+    is noted all the same, as the messenger does not tell it again.
     """
     if isinstance(event, BotReachability):
         note_reachability(provider, event)
@@ -52,7 +52,7 @@ def note_reachability(provider: Provider, event: BotReachability) -> None:
 
 
 def start(provider: Provider, event: BotStarted) -> None:
-    """The user pressed Start. Someone bound before gets the waiting code at once; others are asked for their number."""
+    """Begin a chat after Start. A bound user gets the waiting code at once; others are asked for their number."""
     session = _session_of_link(provider, event.payload)
     BotChat.objects.update_or_create(
         provider=provider,
@@ -72,7 +72,7 @@ def start(provider: Provider, event: BotStarted) -> None:
 
 
 def share_contact(provider: Provider, event: ContactShared) -> None:
-    """The user shared a contact. It binds only when it is their own number and the session's."""
+    """Take a contact that the user shared. It binds the chat only when it is their own number and the session's."""
     chats = BotChat.objects.filter(provider=provider, account_id=event.account_id)
     chat = chats.select_related("session__project", "session__recipient").first()
     language = event.language or (chat.language if chat else "")
@@ -98,20 +98,24 @@ def share_contact(provider: Provider, event: ContactShared) -> None:
 
 @transaction.atomic
 def bind(provider: Provider, session: Session, account_id: str, language: str) -> list[str] | None:
-    """Bind a proved account to the session's recipient. In each project an account has one recipient and a recipient
-    one account; a bot of all projects keeps a number's bindings to one account, so a proof counts for all of them.
-    Returns the accounts that lost the number, who are to be told; None where somebody else was bound by the session's
-    link before."""
+    """Bind a proved account to the session's recipient.
+
+    In each project an account has one recipient, and a recipient one account. A bot of all projects keeps a number's
+    bindings to one account, so a proof counts for all of them.
+
+    Return the accounts that lost the number, whose users are to be told. Return None where the session's link has
+    already bound somebody else.
+    """
     recipient = Recipient.objects.select_for_update(no_key=True).get(pk=session.recipient_id)
     bound = Subscription.objects.filter(provider=provider)
     own = bound.filter(recipient=recipient, account_id=account_id, is_active=True)
     if not Session.objects.filter(pk=session.pk, is_link_used=False).update(is_link_used=True):
         return [] if own.exists() else None
-    # One after the other for an account, which may be proving itself for another recipient at the same moment.
+    # The account may be proving itself for another recipient at this moment, so its proofs are taken one by one.
     BotChat.objects.select_for_update(no_key=True).filter(provider=provider, account_id=account_id).first()
     others = bound.filter(recipient__address=recipient.address).exclude(account_id=account_id)
     replaced = sorted(set(others.filter(is_active=True).values_list("account_id", flat=True)))
-    # They are no longer of any use: whoever has the old number now is somebody else.
+    # The old bindings are dropped: the number has another owner now, or the account another number.
     others.exclude(recipient=recipient).delete()
     bound.filter(account_id=account_id).exclude(recipient__address=recipient.address).delete()
     Subscription.objects.update_or_create(
@@ -125,7 +129,7 @@ def bind(provider: Provider, session: Session, account_id: str, language: str) -
 
 
 def _session_of_link(provider: Provider, payload: str) -> Session | None:
-    """The open session whose link carries this payload, in a project that this provider serves."""
+    """Return the open session whose link carries this payload, in a project that this provider serves."""
     of_link = Session.objects.filter(link_payload=payload).exclude(link_payload="")  # both, as the index has it
     # By itself and in no order: for a join or an order PostgreSQL may read all sessions by an index that has it.
     session = next(iter(of_link.order_by()[:1]), None)
@@ -135,7 +139,7 @@ def _session_of_link(provider: Provider, payload: str) -> Session | None:
 
 
 def _is_open(session: Session) -> bool:
-    """Whether its code may still be used; a system bot also serves projects that are switched off."""
+    """Return whether its code may still be used. Through a system bot, its project may be one that is off."""
     is_live = session.is_open and session.expires_at > timezone.now() and session.attempts < session.attempts_max
     return is_live and session.project.is_enabled
 
@@ -153,7 +157,7 @@ def _canonical(phone: str) -> str:
 
 
 def _send_waiting_code(provider: Provider, session: Session) -> None:
-    """Send the code if it waits for this messenger. Limits hold: then the user is told nothing and asks again."""
+    """Send the code if it waits for this messenger. A refusal, as by a limit, is noted and not told in the chat."""
     project = load_project(session.project_id)
     if project is None or provider.channel not in project.channels:
         return
@@ -172,12 +176,12 @@ def _ask_for_contact(provider: Provider, account_id: str, language: str, *, text
 
 
 def _say(provider: Provider, account_id: str, text: str, language: str, *, button: str = "") -> None:
-    """Say one of our texts in the chat. What cannot be said is logged and no reason to fail."""
+    """Say one of our texts in the chat. A failure is logged and raises nothing."""
     try:
         adapter_of(provider).prompt(account_id, _bot_text(text, language), contact_button=button)
     except ProviderError as error:
         log.warning("%s could not answer in a chat: %s", provider.name, error)
-    except Exception as error:  # unreadable settings, or a fault of the adapter's own, whose text may hold anything
+    except Exception as error:  # unreadable settings or a fault in the adapter; its text may hold anything
         log.error("%s could not answer in a chat: %s", provider.name, type(error).__name__)
 
 
