@@ -19,18 +19,19 @@ TEST_LOGINS, TEST_CODE = ["+46701740605", "+46701740606", "ada@example.com"], "4
 SETUP = f"""
 import json
 from verification.models import Channel, ChannelType
-from verification.services.gateways import accounts as providers
+from verification.models.project_settings import SETTABLE
+from verification.services.gateways import accounts
 from verification.services.projects import projects, test_logins
 new = projects.create_project(name="Fuzzed")
 windows = ("_minutes", "_hour", "_day", "_second", "_address")
-limits = [name for name in projects.SETTABLE if name.endswith(windows) and not name.startswith(("guard_", "guess_"))]
+limits = [name for name in SETTABLE if name.endswith(windows) and not name.startswith(("guard_", "guess_"))]
 limits += ["guard_prefix_numbers", "guard_country_sends"]
 limits += ["guess_wrong_checks", "guess_network_recipients", "guess_same_value_sessions"]
 projects.set_project(project=new.project, values=dict.fromkeys(limits, "0"))
 for to in {TEST_LOGINS}:
     test_logins.add_test_login(project=new.project, to=to, code="{TEST_CODE}")
 made = [
-    providers.add_provider(project=new.project, channel=channel, provider_type="inbox", name=channel, values={{}})
+    accounts.add_provider(project=new.project, channel=channel, provider_type="inbox", name=channel, values={{}})
     for channel in ChannelType.values
 ]
 print(json.dumps({{"api": new.api_key, "secret": new.secret_key, "provider": made[0].pk}}))

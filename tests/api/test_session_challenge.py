@@ -18,7 +18,7 @@ from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.test_altcha import solve
 from verification import sql
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
-from verification.services.projects.projects import seal_challenge_secret
+from verification.services.projects.settings import seal_challenge_secret
 from verification.services.protection import challenges, limits
 from verification.services.upkeep import retention
 

@@ -9,7 +9,7 @@ from tests.commands.running import run, run_json
 from verification.errors import Refusal
 from verification.models import ApiKey, Membership, Project, TestLogin
 from verification.services.projects.keys import authenticate
-from verification.services.projects.projects import challenge_secret_of
+from verification.services.projects.settings import challenge_secret_of
 from verification.services.projects.test_logins import code_of
 
 pytestmark = pytest.mark.django_db
@@ -136,7 +136,7 @@ def test_no_project_is_named_like_the_id_of_another(project):
 
 def test_alerts_are_mailed_to_a_handful(project):
     addresses = ",".join(f"a{number}@example.com" for number in range(21))
-    with pytest.raises(CommandError, match="at most 20"):
+    with pytest.raises(CommandError, match="no more than 20"):
         run("setproject", project.row.name, f"alert_emails={addresses}")
 
 

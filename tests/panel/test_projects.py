@@ -9,10 +9,11 @@ from django.urls import reverse
 from tests.api.calls import Api
 from tests.panel.rows import values_on
 from verification.models import ApiKey, Membership, Message, Project
+from verification.models.project_settings import SECRETS, SETTABLE
 from verification.panel.frame.tabs import in_tabs
 from verification.panel.pages.projects.project import ProjectAdmin
 from verification.services.projects import deletion
-from verification.services.projects.projects import SECRETS, SETTABLE, challenge_secret_of
+from verification.services.projects.settings import challenge_secret_of
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from verification.models.projects import LANGUAGE_MAX_LENGTH
+from verification.models.fields import LANGUAGE_MAX_LENGTH
 
 
 class BotChat(models.Model):

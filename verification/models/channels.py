@@ -2,17 +2,24 @@
 
 import uuid
 
-from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now, NullIf
+
+from verification.models.fields import (
+    LANGUAGE_MAX_LENGTH,
+    PREFIX_MAX_LENGTH,
+    CountryField,
+    HttpsUrlField,
+    LanguageField,
+    ListField,
+    PrefixField,
+)
 
 DEFAULT_PRIORITY = 100
 DEFAULT_DAILY_BUDGET = 1_000  # SMS, or calls: enough for a first launch, and a bound on what an attack may cost
 MAX_PREFIXES = 200  # that a provider serves, or does not; each message is compared with them
 MAX_COUNTRIES = 300  # more than there are
-PREFIX_MAX_LENGTH = 16  # a plus and the 15 digits of E.164
 
 
 class ChannelType(models.TextChoices):
@@ -37,12 +44,12 @@ class Channel(models.Model):
     """A delivery route that a project offers. A user sees its name, icon and link."""
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="channels")
-    type = models.CharField(max_length=20, choices=ChannelType.choices)
+    type = models.CharField("channel", max_length=20, choices=ChannelType.choices)
     name = models.CharField(max_length=50, blank=True, help_text="What users see. Empty means the usual name.")
     is_active = models.BooleanField(default=True)
     position = models.PositiveSmallIntegerField(default=0, help_text="The project's order; the lowest comes first.")
-    image_url = models.URLField(blank=True, help_text="The icon. Empty means ours.")
-    link = models.URLField(blank=True, help_text="Where users are sent for this channel. Empty means the site.")
+    image_url = HttpsUrlField("icon", blank=True, help_text="The address of a picture. Empty means ours.")
+    link = HttpsUrlField(blank=True, help_text="Where users are sent for this channel. Empty means the site.")
     daily_budget = models.PositiveIntegerField(
         null=True,
         blank=True,
@@ -58,12 +65,10 @@ class Channel(models.Model):
         db_persist=True,
         help_text="The budget that holds; null for no limit.",
     )
-    countries = ArrayField(
-        models.CharField(max_length=2),
-        validators=(ArrayMaxLengthValidator(MAX_COUNTRIES),),
-        default=list,
-        blank=True,
-        help_text="Narrows the project's countries for this channel. Empty means as the project.",
+    countries = ListField(
+        CountryField(max_length=2),
+        most=MAX_COUNTRIES,
+        help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
     )
 
     class Meta:
@@ -101,19 +106,17 @@ class Provider(models.Model):
         default=1,
         help_text="Its share among those of the same priority: weight 3 comes first three times as often as 1.",
     )
-    only_prefixes = ArrayField(
-        models.CharField(max_length=PREFIX_MAX_LENGTH),
-        validators=(ArrayMaxLengthValidator(MAX_PREFIXES),),
-        default=list,
-        blank=True,
-        help_text="Serve only numbers that begin so, e.g. +49, +43. Empty means every number.",
+    only_prefixes = ListField(
+        PrefixField(max_length=PREFIX_MAX_LENGTH),
+        verbose_name="only numbers that begin with",
+        most=MAX_PREFIXES,
+        help_text="Such as +49, +43. Empty means every number.",
     )
-    except_prefixes = ArrayField(
-        models.CharField(max_length=PREFIX_MAX_LENGTH),
-        validators=(ArrayMaxLengthValidator(MAX_PREFIXES),),
-        default=list,
-        blank=True,
-        help_text="Never serve numbers that begin so.",
+    except_prefixes = ListField(
+        PrefixField(max_length=PREFIX_MAX_LENGTH),
+        verbose_name="never numbers that begin with",
+        most=MAX_PREFIXES,
+        help_text="Such as +1900.",
     )
     settings = models.JSONField(default=dict, blank=True)
     secrets = models.BinaryField(null=True, editable=False)
@@ -137,7 +140,11 @@ class SenderRule(models.Model):
     """What a provider's messages to one country carry: another sender, and the ids India's operators ask for."""
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="sender_rules")
-    prefix = models.CharField(max_length=PREFIX_MAX_LENGTH, help_text="Numbers that begin so; the longest match holds.")
+    prefix = PrefixField(
+        "numbers that begin with",
+        max_length=PREFIX_MAX_LENGTH,
+        help_text="Such as +91. Where several fit, the longest holds.",
+    )
     sender = models.CharField(max_length=40, blank=True)
     dlt_entity_id = models.CharField("DLT entity id", max_length=40, blank=True)
     dlt_template_id = models.CharField("DLT template id", max_length=40, blank=True)
@@ -192,7 +199,7 @@ class MessageTemplate(models.Model):
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="templates")
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    language = models.CharField(max_length=35)
+    language = LanguageField(max_length=LANGUAGE_MAX_LENGTH)
     subject = models.CharField(max_length=200, blank=True, help_text="For e-mail.")
     text = models.TextField(max_length=1_000)
 

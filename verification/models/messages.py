@@ -5,7 +5,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from verification.models.channels import ChannelType
-from verification.models.projects import LANGUAGE_MAX_LENGTH
+from verification.models.fields import LANGUAGE_MAX_LENGTH
 
 ERROR_MAX_LENGTH = 500
 PROVIDER_MESSAGE_ID_MAX_LENGTH = 255

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from verification.models.channels import ChannelType
-from verification.models.projects import LANGUAGE_MAX_LENGTH
+from verification.models.fields import LANGUAGE_MAX_LENGTH
 
 
 class Mailbox(models.Func):

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 
 from verification.codes import ULID_LENGTH
 from verification.models.channels import ChannelType
-from verification.models.projects import LANGUAGE_MAX_LENGTH
+from verification.models.fields import LANGUAGE_MAX_LENGTH
 
 
 class Session(models.Model):

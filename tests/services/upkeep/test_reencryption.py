@@ -14,7 +14,7 @@ from verification import crypto
 from verification.models import Message, Project, Provider, Session, TestLogin, WebhookSecret
 from verification.services.delivery.receipts import find_provider
 from verification.services.gateways.accounts import add_provider, hook_secret_of, stored_secrets
-from verification.services.projects.projects import challenge_secret_of, seal_challenge_secret
+from verification.services.projects.settings import challenge_secret_of, seal_challenge_secret
 from verification.services.projects.test_logins import code_of
 from verification.services.projects.webhook_secrets import issue_webhook_secret, live_webhook_secrets
 from verification.services.upkeep import reencryption

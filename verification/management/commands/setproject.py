@@ -11,7 +11,8 @@ from django.db import models
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned, read_value
 from verification.models import Project
-from verification.services.projects.projects import SECRETS, SETTABLE_GROUPS, find_project, set_project
+from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
+from verification.services.projects.projects import find_project, set_project
 
 
 class Command(WatchwordCommand):

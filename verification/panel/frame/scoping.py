@@ -18,6 +18,8 @@ from django.http import HttpRequest
 from unfold.admin import TabularInline
 
 from verification.models import Project
+from verification.models.fields import ListField
+from verification.panel.frame.fields import LinesField
 
 LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filters of a list write into its address
 
@@ -105,6 +107,8 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if isinstance(db_field, URLField):
             kwargs.setdefault("assume_scheme", "https")
+        if isinstance(db_field, ListField):
+            kwargs.setdefault("form_class", LinesField)
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is None:
             return None

@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.validators import URLValidator
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
@@ -16,36 +15,13 @@ from django.utils.html import format_html
 from verification.errors import Misuse
 from verification.models import Channel, DailySpend, Provider
 from verification.panel.frame.display import channel_icon, label
-from verification.panel.frame.fields import LinesField
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import ShortList
 from verification.panel.frame.scoping import ProjectFilter, Who
 from verification.services.projects.ceilings import require_budget_below_ceiling
-from verification.services.projects.lists import clean_country
-
-only_https = URLValidator(schemes=["https"], message="Enter an address that begins with https://.")
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
-    countries = LinesField(
-        clean_item=clean_country,
-        help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
-    )
-
-    def clean_image_url(self) -> str:
-        """Apps load it into their pages."""
-        return self._clean_https("image_url")
-
-    def clean_link(self) -> str:
-        """Apps open it."""
-        return self._clean_https("link")
-
-    def _clean_https(self, name: str) -> str:
-        address: str = self.cleaned_data[name]
-        if address:
-            only_https(address)
-        return address
-
     def clean_daily_budget(self) -> int | None:
         budget: int | None = self.cleaned_data["daily_budget"]
         if "daily_budget" in self.changed_data:
@@ -54,10 +30,6 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             except Misuse as error:
                 raise forms.ValidationError(str(error)) from None
         return budget
-
-    class Meta:
-        labels = {"image_url": "Icon", "type": "Channel"}
-        help_texts = {"image_url": "The address of a picture. Empty means ours."}
 
 
 class ChannelList(ShortList):

@@ -16,7 +16,6 @@ from verification.errors import Misuse
 from verification.models import ChannelType, MessageTemplate
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import label, shortened
-from verification.panel.frame.fields import cleaned
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, Who
 from verification.services.texts import own
@@ -57,8 +56,8 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
             field.choices = CHANNELS
 
     def clean_language(self) -> str:
-        """In the writing that the texts are looked up by."""
-        text = cleaned(own.clean_language, self.cleaned_data["language"])
+        """Return the writing that the texts are looked up by."""
+        text: str = self.cleaned_data["language"]
         known = {name.lower(): name for name in languages()}
         first, *rest = text.split("-")
         region = [part.upper() if len(part) == 2 else part for part in rest]

@@ -20,7 +20,8 @@ from verification.models import (
     Project,
     Provider,
 )
-from verification.services.projects.lists import add_entry, clean_country
+from verification.models.fields import clean_country
+from verification.services.projects.lists import add_entry
 from verification.services.projects.projects import find_project
 from verification.services.records import audit
 

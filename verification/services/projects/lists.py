@@ -7,7 +7,6 @@ import ipaddress
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-import phonenumbers
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
@@ -15,12 +14,11 @@ from django.utils import timezone
 from verification.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
 from verification.errors import Misuse
 from verification.models import ListEntry, ListKind, ListSubject, Project
+from verification.models.fields import clean_country, clean_prefix
 from verification.networks import clean_network, read_address
 
 MAX_ENTRIES = 1_000  # live ones of a project: every process reads them all every second
 SAFE_SUBJECTS = (ListSubject.RECIPIENT, ListSubject.PREFIX, ListSubject.DOMAIN)  # never all of a country or network
-MIN_PREFIX_DIGITS = 1
-MAX_PREFIX_DIGITS = 15  # of E.164
 
 
 class Lists:
@@ -97,14 +95,6 @@ class _Matcher:
 # --- entries -----------------------------------------------------------------------------------------------------
 
 
-def clean_country(text: str) -> str:
-    """An ISO 3166 region that has phone numbers. Raises :class:`Misuse`."""
-    country = text.strip().upper()
-    if country not in phonenumbers.SUPPORTED_REGIONS:
-        raise Misuse(f"{text!r} is not a country. Write two letters, such as DE.")
-    return country
-
-
 def clean_value(kind: str, subject: str, text: str) -> str:
     """The one writing in which a value is matched. Raises :class:`Misuse`."""
     if kind not in ListKind.values:
@@ -171,13 +161,6 @@ def _clean_recipient(text: str) -> str:
         raise Misuse(str(error)) from None
 
 
-def _clean_prefix(text: str) -> str:
-    digits = text.removeprefix("+")
-    if not (digits.isascii() and digits.isdigit() and MIN_PREFIX_DIGITS <= len(digits) <= MAX_PREFIX_DIGITS):
-        raise Misuse(f"{text!r} does not begin a phone number. Write it as +4915.")
-    return f"+{digits}"
-
-
 def _clean_domain(text: str) -> str:
     try:
         return parse_test_address(f"anybody@{text.removeprefix('@')}").text.rpartition("@")[2]
@@ -187,7 +170,7 @@ def _clean_domain(text: str) -> str:
 
 _CLEANERS: dict[str, Callable[[str], str]] = {
     ListSubject.RECIPIENT: _clean_recipient,
-    ListSubject.PREFIX: _clean_prefix,
+    ListSubject.PREFIX: clean_prefix,
     ListSubject.DOMAIN: _clean_domain,
     ListSubject.COUNTRY: clean_country,
     ListSubject.CLIENT: clean_network,

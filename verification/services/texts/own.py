@@ -27,7 +27,6 @@ SAMPLE_CODES = {(True, False): "471836", (False, True): "KTRMWH", (True, True): 
 SAMPLE_MINUTES = 3
 
 _ANY_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # as browsers name them, by BCP 47
 _WITH_SCHEME = re.compile(
     r"(?:[a-z][a-z0-9+.-]*:[/\\]|(?:mailto|tel|sms|data|javascript|intent):(?=\S))\S*", re.IGNORECASE
 )
@@ -38,13 +37,6 @@ _WITHOUT_SCHEME = re.compile(
 _WRITE = "Put a space after the dot if none is meant, or set the project's site to where it leads."
 _ENDS_A_SENTENCE = ".,;:!?…)]}>\"'»”’"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
-
-
-def clean_language(text: str) -> str:
-    """Raises :class:`Misuse` for what is no name of a language."""
-    if not _LANGUAGE.fullmatch(text):
-        raise Misuse(f"{text!r} is not a language. Write it as en, de or pt-BR.")
-    return text
 
 
 def faults(*, project: Project, channel: str, text: str, subject: str = "") -> list[str]:

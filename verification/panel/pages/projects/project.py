@@ -16,6 +16,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 from verification.errors import Misuse
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.models.channels import DEFAULT_DAILY_BUDGET
+from verification.models.project_settings import SECRETS, SETTABLE_GROUPS, SHORT_CODE
 from verification.panel.door import once
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import flag_of, label, monospace, page_address, page_link, time_of, when
@@ -28,10 +29,8 @@ from verification.panel.pages.projects.fallback_order import FallbackInline
 from verification.panel.pages.projects.form import ProjectForm
 from verification.panel.pages.projects.test_event import send_test_event
 from verification.services.projects.keys import issue_key
-from verification.services.projects.projects import SECRETS, SETTABLE_GROUPS, equip
+from verification.services.projects.projects import equip
 from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
-
-SHORT_CODE = 4
 
 
 def _group(name: str, description: str, *more: str, tab: str = "") -> Any:

@@ -30,7 +30,6 @@ from verification.models import ChannelType, Project, Provider
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import channel_icon, label, page_address
-from verification.panel.frame.fields import LinesField, clean_prefix
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, Who, own_projects
 from verification.panel.pages.providers import breaker, connecting
@@ -62,19 +61,6 @@ class BlankTextarea(UnfoldAdminTextareaWidget):
 
 class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """The row's own fields; :func:`form_for` adds one for each setting of the adapter."""
-
-    only_prefixes = LinesField(
-        label="Only numbers that begin with",
-        help_text="Such as +49, +43. Empty means every number.",
-        clean_item=clean_prefix,
-        rows=2,
-    )
-    except_prefixes = LinesField(
-        label="Never numbers that begin with",
-        help_text="Such as +1900.",
-        clean_item=clean_prefix,
-        rows=2,
-    )
 
     fixed: dict[str, Any] = {}  # project, channel and type of a provider that is being added
 

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 
 from verification.models import ChannelType, SenderRule
 from verification.models.bounds import MAX_SENDERS
-from verification.panel.frame.fields import clean_prefix, cleaned
 from verification.panel.frame.scoping import ScopedInline, Who
 
 CHANNELS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the sender
@@ -17,16 +16,11 @@ CHANNELS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the 
 
 class SenderRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
-        labels = {"prefix": "Numbers that begin with"}
         help_texts = {
-            "prefix": "Such as +91. Where several fit, the longest holds.",
             "sender": "A number or name that is registered there. Empty means the usual one.",
             "dlt_entity_id": "Operators in India ask for it.",
             "dlt_template_id": "Operators in India ask for it.",
         }
-
-    def clean_prefix(self) -> str:
-        return cleaned(clean_prefix, self.cleaned_data["prefix"])
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data

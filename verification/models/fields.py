@@ -1,0 +1,194 @@
+"""Fields that clean themselves: each brings what was typed into its one writing, or refuses it in one sentence.
+
+Forms and commands both call ``full_clean``, so the panel and the command line judge alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import phonenumbers
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.validators import ArrayMaxLengthValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, URLValidator
+from django.db import models
+
+from verification.errors import Misuse
+from verification.networks import clean_network
+
+PREFIX_MAX_LENGTH = 16  # characters: a plus and the 15 digits of E.164
+ORIGIN_MAX_LENGTH = 255  # characters: a host name has at most 253, and few are near it
+NETWORK_MAX_LENGTH = 43  # characters of the longest writing of an IPv6 network
+LANGUAGE_MAX_LENGTH = 35  # characters, for which RFC 5646 asks for room
+HOST_MAX_LENGTH = 253  # characters of the longest name in the DNS
+
+_NUMBER_PREFIX = re.compile(r"\+[1-9][0-9]{0,14}")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # as browsers name them, by BCP 47
+_ANDROID_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
+_HOST_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOST_NAME = re.compile(rf"(?:{_HOST_LABEL}\.)*(?![0-9]+$){_HOST_LABEL}")  # an address's last part is a number
+_CHALLENGE_HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?")  # vendors take addresses and underscores too
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?")
+
+
+def clean_country(text: str) -> str:
+    """Return an ISO 3166 region that has phone numbers. Raises :class:`Misuse`."""
+    country = text.strip().upper()
+    if country not in phonenumbers.SUPPORTED_REGIONS:
+        raise Misuse(f"{text!r} is not a country. Write two letters, such as DE.")
+    return country
+
+
+def clean_prefix(text: str) -> str:
+    """Return what phone numbers begin with, as +49. Raises :class:`Misuse`."""
+    prefix = f"+{text.strip().removeprefix('+')}"
+    if not _NUMBER_PREFIX.fullmatch(prefix):
+        raise Misuse(f"{text!r} does not begin a phone number. Write it as +49.")
+    return prefix
+
+
+def clean_language(text: str) -> str:
+    """Return the name of a language, such as en or pt-BR. Raises :class:`Misuse`."""
+    language = text.strip()
+    if not _LANGUAGE.fullmatch(language):
+        raise Misuse(f"{text!r} is not a language. Write it as en, de or pt-BR.")
+    return language
+
+
+def clean_origin(text: str) -> str:
+    """Return a browser origin in the writing that browsers send. Raises :class:`Misuse`."""
+    origin = text.strip().lower()
+    if not _ORIGIN.fullmatch(origin):
+        raise Misuse(f"{text!r} is not an origin. Write scheme and host, such as https://app.example.com.")
+    return origin
+
+
+def clean_host_name(text: str) -> str:
+    """Return a bare host name, as it ends an SMS for filling in. Raises :class:`Misuse`."""
+    host = text.strip().lower()
+    if not _HOST_NAME.fullmatch(host):
+        raise Misuse(f"{text!r} is not a bare host name. Write it as shop.example, without https:// and path.")
+    return host
+
+
+def clean_challenge_host(text: str) -> str:
+    """Return a host name that a widget stands on, or the name of an Android package. Raises :class:`Misuse`."""
+    host = text.strip().lower()
+    if not _CHALLENGE_HOST.fullmatch(host):
+        raise Misuse(f"{text!r} is not a host name. Write it as shop.example, without https:// and path.")
+    return host
+
+
+def clean_android_hash(text: str) -> str:
+    """Return the hash of an Android app. Raises :class:`Misuse`."""
+    text = text.strip()
+    if not _ANDROID_HASH.fullmatch(text):
+        raise Misuse("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu.")
+    return text
+
+
+if TYPE_CHECKING:
+    CharField = models.CharField[str, str]
+    URLField = models.URLField[str, str]
+else:  # Django's classes take no type arguments at run time
+    CharField, URLField = models.CharField, models.URLField
+
+
+class CleanedField(CharField):
+    """A text with one writing, which a subclass's ``clean_text`` finds."""
+
+    @staticmethod
+    def clean_text(text: str) -> str:
+        """Return the one writing. Raises :class:`Misuse` for a text that has none."""
+        raise NotImplementedError
+
+    def clean(self, value: Any, model_instance: models.Model | None) -> Any:
+        if value not in self.empty_values:
+            try:
+                value = self.clean_text(value)
+            except Misuse as error:
+                raise ValidationError(str(error)) from None
+        return super().clean(value, model_instance)
+
+    def deconstruct(self) -> Any:
+        """Return what migrations know of it: a plain column."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs
+
+
+class CountryField(CleanedField):
+    clean_text = staticmethod(clean_country)
+
+
+class PrefixField(CleanedField):
+    clean_text = staticmethod(clean_prefix)
+
+
+class LanguageField(CleanedField):
+    clean_text = staticmethod(clean_language)
+
+
+class OriginField(CleanedField):
+    clean_text = staticmethod(clean_origin)
+
+
+class NetworkField(CleanedField):
+    clean_text = staticmethod(clean_network)
+
+
+class HostNameField(CleanedField):
+    clean_text = staticmethod(clean_host_name)
+
+
+class ChallengeHostField(CleanedField):
+    clean_text = staticmethod(clean_challenge_host)
+
+
+class AndroidHashField(CleanedField):
+    clean_text = staticmethod(clean_android_hash)
+
+
+class HttpsUrlField(URLField):
+    """An address that apps load or open, and so one of https."""
+
+    default_validators = [URLValidator(schemes=["https"], message="Enter an address that begins with https://.")]
+
+    def deconstruct(self) -> Any:
+        """Return what migrations know of it: a plain column."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.URLField", args, kwargs
+
+
+class ListField(ArrayField):  # type: ignore[type-arg]  # as its base
+    """A list of at most ``most`` items. Each item cleans itself and is kept once, in the order that it was typed in."""
+
+    def __init__(self, base_field: Any, *, most: int | None = None, **options: Any) -> None:
+        if most is not None:
+            options["validators"] = (ArrayMaxLengthValidator(most),)
+        super().__init__(base_field, **{"default": list, "blank": True, **options})
+
+    def clean(self, value: Any, model_instance: models.Model | None) -> Any:
+        items = [self.base_field.clean(item, model_instance) for item in self.to_python(value) or []]
+        return super().clean(list(dict.fromkeys(items)), model_instance)
+
+    def formfield(self, **options: Any) -> Any:
+        """Return the field of a form. Its class is the form's choice, as the panel's pages have one for all lists."""
+        return super(ArrayField, self).formfield(**{"show_hidden_initial": False, **options})
+
+    def deconstruct(self) -> Any:
+        """Return what migrations know of it: a plain column."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.contrib.postgres.fields.ArrayField", args, kwargs
+
+
+def limit_field(name: str, default: int, help_text: str) -> models.PositiveIntegerField[int, int]:
+    """Return a field for a limit, which 0 switches off."""
+    return models.PositiveIntegerField(name, default=default, help_text=f"{help_text} 0 switches the limit off.")
+
+
+def figure_field(name: str, default: int, help_text: str, *, most: int) -> models.PositiveIntegerField[int, int]:
+    """Return a field for a figure that is never off: 1 to ``most``."""
+    bounds = (MinValueValidator(1), MaxValueValidator(most))
+    return models.PositiveIntegerField(name, default=default, validators=bounds, help_text=help_text)

@@ -1,0 +1,258 @@
+"""A project's settings, each declared once: type, bounds, name, help and group.
+
+The project's page in the panel, ``setproject`` with its help, and the snapshot that requests read follow from this.
+"""
+
+from typing import Any
+
+from django.core.validators import MinValueValidator
+from django.db import models
+
+from verification.models.channels import ChannelType
+from verification.models.fields import (
+    HOST_MAX_LENGTH,
+    LANGUAGE_MAX_LENGTH,
+    NETWORK_MAX_LENGTH,
+    ORIGIN_MAX_LENGTH,
+    AndroidHashField,
+    CountryField,
+    HostNameField,
+    LanguageField,
+    ListField,
+    NetworkField,
+    OriginField,
+    limit_field,
+)
+from verification.models.protection_settings import Challenges, Guessing, TrafficGuard
+from verification.models.setting_group import SettingGroup
+
+SHORT_CODE, LONG_CODE = 4, 6  # characters: the two lengths that a code may have
+CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
+# Every process reads these lists again each second, and a request is compared with some of them.
+MAX_ORIGINS = 100  # web sites and apps of one customer
+MAX_LANGUAGES = 100  # there are texts in 24
+MAX_SERVERS = 100  # addresses, or networks, of one customer's own machines
+MAX_COUNTRIES = 300  # more than there are
+MAX_ALERT_EMAILS = 20  # addresses of an owner's choice, which the operator's mail server sends to
+URL_MAX_LENGTH = 2048  # characters that every browser and proxy takes
+
+
+class RetentionMode(models.TextChoices):
+    REMOVE = "remove", "Remove the rows"
+    HASH = "hash", "Keep the rows, hash the addresses"
+
+
+class Basics(SettingGroup):
+    title = "Basics"
+
+    name = models.CharField(max_length=100, help_text="Messages carry it.")
+    is_enabled = models.BooleanField(
+        "enabled", default=True, help_text="A disabled project's keys answer 401 and nothing of it is sent."
+    )
+    site_url = models.URLField("site", blank=True, help_text="Where a channel without a link of its own points.")
+
+    class Meta:
+        abstract = True
+
+
+class CodesAndTexts(SettingGroup):
+    title = "Codes & texts"
+
+    code_length = models.PositiveSmallIntegerField(
+        "length",
+        choices=CODE_LENGTHS,
+        default=LONG_CODE,
+        help_text="6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
+    )
+    code_digits = models.BooleanField("digits", default=True, help_text="Codes have digits.")
+    code_letters = models.BooleanField(
+        "letters",
+        default=False,
+        help_text="Codes have letters, without look-alikes such as 0 and O. At least one of the two must be on.",
+    )
+    new_code_on_send = models.BooleanField(
+        "new code on every send",
+        default=False,
+        help_text="Draw a new code for every send of a session instead of sending the same one.",
+    )
+    language = LanguageField(
+        "default language",
+        max_length=LANGUAGE_MAX_LENGTH,
+        default="en",
+        help_text="The language where nothing else is known.",
+    )
+    languages = ListField(
+        LanguageField(max_length=LANGUAGE_MAX_LENGTH),
+        most=MAX_LANGUAGES,
+        help_text="Languages offered to Accept-Language, such as en or pt-BR. Empty means every language there is a"
+        " text in.",
+    )
+    code_in_subject = models.BooleanField(
+        "code in the subject",
+        default=False,
+        help_text="Put the code into the subject of e-mails, where notifications show it.",
+    )
+    web_otp_domain = HostNameField(
+        "domain for filling in",
+        max_length=HOST_MAX_LENGTH,
+        blank=True,
+        help_text="Such as shop.example. SMS then end with @shop.example #123456, which browsers and iOS fill in by"
+        " themselves.",
+    )
+    android_hash = AndroidHashField(
+        "Android app hash",
+        max_length=11,
+        blank=True,
+        help_text="The 11 characters by which Android hands SMS to your app, such as FA+9qCX9VSu.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class ChannelsAndCountries(SettingGroup):
+    title = "Channels & countries"
+
+    default_phone_channel = models.CharField(
+        "default for phone numbers",
+        max_length=20,
+        choices=ChannelType.phone_choices(),
+        default=ChannelType.SMS,
+        help_text="What a code for a phone number goes out over where the caller names no channel.",
+    )
+    default_email_channel = models.CharField(
+        "default for e-mail addresses",
+        max_length=20,
+        choices=ChannelType.email_choices(),
+        default=ChannelType.EMAIL,
+        help_text="The same for an e-mail address.",
+    )
+    countries = ListField(
+        CountryField(max_length=2),
+        most=MAX_COUNTRIES,
+        help_text="Where phone numbers may be from, two letters each, such as DE. Empty means every country.",
+    )
+    allow_voip = models.BooleanField(
+        "allow VoIP numbers",
+        default=False,
+        help_text="Send SMS to VoIP and personal numbers too (they are easy to get by the thousand).",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Limits(SettingGroup):
+    title = "Limits"
+
+    sends_per_10_minutes = limit_field("sends in 10 minutes", 5, "Messages to one recipient in 10 minutes.")
+    sends_per_hour = limit_field("sends an hour", 10, "Messages to one recipient in an hour.")
+    sends_per_day = limit_field("sends a day", 20, "Messages to one recipient in a day.")
+    wrong_codes_per_15_minutes = limit_field(
+        "wrong codes in 15 minutes", 10, "Wrong codes for one recipient in 15 minutes (half of that for codes of 4)."
+    )
+    wrong_codes_per_day = limit_field(
+        "wrong codes a day", 20, "Wrong codes for one recipient in a day (half of that for codes of 4)."
+    )
+    creates_per_address = limit_field(
+        "creates per client address", 300, "Session creates from one client address in 10 minutes."
+    )
+    server_addresses = ListField(
+        models.GenericIPAddressField(),
+        most=MAX_SERVERS,
+        help_text="IP addresses of the customer's own servers. The limit per client address leaves them alone.",
+    )
+    requests_per_second = limit_field(
+        "requests a second", 200, "Session creates and manual sends of the project in a second."
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Access(SettingGroup):
+    title = "Access"
+
+    origins = ListField(
+        OriginField(max_length=ORIGIN_MAX_LENGTH),
+        most=MAX_ORIGINS,
+        help_text="Browser origins that may call the session endpoints, such as https://app.example.com.",
+    )
+    secret_key_networks = ListField(
+        NetworkField(max_length=NETWORK_MAX_LENGTH),
+        verbose_name="secret keys only from",
+        most=MAX_SERVERS,
+        help_text="Networks of your servers, such as 203.0.113.0/24. Secret keys are taken from nowhere else. Empty"
+        " means from anywhere.",
+    )
+    test_logins_enabled = models.BooleanField("test logins", default=True, help_text="One switch for all test logins.")
+
+    class Meta:
+        abstract = True
+
+
+class Alerts(SettingGroup):
+    title = "Alerts"
+
+    alert_emails = ListField(
+        models.EmailField(),
+        verbose_name="mail alerts to",
+        most=MAX_ALERT_EMAILS,
+        help_text="Who is mailed of blocks, spent budgets and the like. Empty means the project's members.",
+    )
+    alert_url = models.URLField(
+        "call with alerts",
+        max_length=URL_MAX_LENGTH,
+        blank=True,
+        help_text="Called with each alert, signed as callbacks are. https only.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Retention(SettingGroup):
+    title = "Retention"
+
+    retention_days = models.PositiveIntegerField(
+        default=30,
+        validators=[MinValueValidator(1)],
+        help_text="Days after which sessions, messages and recipients of whom nothing is left go.",
+    )
+    retention_mode = models.CharField(
+        max_length=6,
+        choices=RetentionMode.choices,
+        default=RetentionMode.REMOVE,
+        help_text="What becomes of them then.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class ProjectSettings(
+    Basics,
+    CodesAndTexts,
+    ChannelsAndCountries,
+    Limits,
+    TrafficGuard,
+    Guessing,
+    Challenges,
+    Access,
+    Alerts,
+    Retention,
+):
+    """All settings of a project."""
+
+    class Meta:
+        abstract = True
+
+
+_GROUPS: tuple[Any, ...] = ProjectSettings.__bases__
+SETTABLE_GROUPS: dict[str, tuple[str, ...]] = {
+    group.title: tuple(field.name for field in group._meta.local_fields) for group in _GROUPS
+}
+SETTABLE = tuple(name for names in SETTABLE_GROUPS.values() for name in names)
+SECRETS = tuple(
+    field.name for group in _GROUPS for field in group._meta.local_fields if isinstance(field, models.BinaryField)
+)  # settings that are stored encrypted and never shown

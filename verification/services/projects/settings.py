@@ -1,0 +1,142 @@
+"""A project's settings: set from text, and judged where one field alone cannot tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.text import capfirst
+
+from providers.challenges.vendors import VENDORS, is_dummy_secret
+from providers.door.outbound import judge_url
+from providers.errors import AddressBlocked
+from verification import places
+from verification.crypto import DecryptionFailed, decrypt, encrypt
+from verification.errors import Misuse
+from verification.models import ChallengeMode, ChallengeProvider, Project
+from verification.models.project_settings import SECRETS, SETTABLE
+from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
+from verification.services.texts.own import judge_name
+
+_DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+_RULES = {  # by the name of the database's constraint
+    "project_code_alphabet": "code_digits, code_letters: a code has digits, letters or both.",
+}
+
+
+def set_settings(project: Project, values: Mapping[str, str]) -> None:
+    """Set fields by the names of :data:`SETTABLE` from text, as a command line gives it. Lists are comma-separated.
+
+    The row is not saved. Raises :class:`Misuse` with one sentence.
+    """
+    for name, text in values.items():
+        if name not in SETTABLE:
+            raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE)}.")
+        is_secret = name in SECRETS
+        setattr(project, name, seal_challenge_secret(project, text) if is_secret else _read(name, text.strip()))
+    require_sound(project, values.keys())
+
+
+def require_sound(project: Project, changed: Collection[str]) -> None:
+    """Clean a row that is to be saved. Raises :class:`Misuse` with one sentence."""
+    try:
+        project.full_clean(validate_constraints=False)
+        for name, text in faults(project, changed).items():
+            raise Misuse(f"{name}: {text}")
+        project.validate_constraints()
+    except ValidationError as error:
+        name, texts = next(iter(error.message_dict.items()))
+        if name == "__all__":
+            raise Misuse(next((text for rule, text in _RULES.items() if rule in texts[0]), texts[0])) from None
+        raise Misuse(f"{name}: {texts[0]}") from None
+
+
+def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
+    """Return by field why a row must not be saved, beyond what each field refuses by itself.
+
+    ``changed`` names the fields that were set just now. An older value may be over a ceiling that came later.
+    """
+    judges: dict[str, Callable[[], None]] = {
+        "challenge_mode": lambda: judge_challenge(project),
+        "name": lambda: judge_name(project),
+    }
+    if "alert_url" in changed:
+        judges["alert_url"] = lambda: judge_alert_url(project.alert_url)
+    found = {}
+    for name in CEILINGS.keys() & set(changed):
+        judges[name] = partial(require_below_ceiling, name, getattr(project, name))
+    for name, judge in judges.items():
+        try:
+            judge()
+        except Misuse as error:
+            found[name] = str(error)
+    return found
+
+
+def judge_alert_url(url: str) -> None:
+    """Raises :class:`Misuse` for an address that alerts cannot be posted to. An empty one is none."""
+    if not url:
+        return
+    try:
+        judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
+    except AddressBlocked as error:
+        raise Misuse(f"{capfirst(str(error)).rstrip('.')}.") from None
+
+
+def seal_challenge_secret(project: Project, text: str) -> bytes | None:
+    """The secret of the challenge provider as it is stored; None for an empty one."""
+    return encrypt(text, place=places.challenge_secret(project.public_id)) if text else None
+
+
+def judge_challenge(project: Project) -> None:
+    """Raises :class:`Misuse` for challenges that could judge nobody, or in production would let everybody pass."""
+    if project.challenge_mode == ChallengeMode.OFF or project.challenge_provider not in VENDORS:
+        return
+    label = ChallengeProvider(project.challenge_provider).label
+    if not project.challenge_site_key or not project.challenge_secret:
+        raise Misuse(f"Challenges of {label} need a site key and a secret.")
+    try:
+        secret = challenge_secret_of(project)
+    except DecryptionFailed:
+        raise Misuse(
+            "The challenge's secret cannot be read with the present encryption keys. Enter it again."
+        ) from None
+    if not settings.IS_EMBEDDED and is_dummy_secret(project.challenge_provider, secret):
+        raise Misuse(f"This secret of {label} is for tests and lets everybody pass.")
+
+
+def challenge_secret_of(project: Project) -> str:
+    """The stored secret, empty where there is none. Raises :class:`verification.crypto.DecryptionFailed`."""
+    sealed = project.challenge_secret
+    return decrypt(bytes(sealed), place=places.challenge_secret(project.public_id)) if sealed else ""
+
+
+def _read(name: str, text: str) -> Any:
+    """Return the text as the field's type. The field itself cleans it."""
+    field = Project._meta.get_field(name)
+    if isinstance(field, models.Field) and field.choices:
+        choices = [str(value) for value, _ in field.flatchoices]
+        if text not in choices and not (field.blank and text == ""):
+            raise Misuse(f"{name}: write one of {', '.join(choices)}.")
+    if isinstance(field, models.BooleanField):
+        if text.lower() not in _TRUE + _FALSE:
+            raise Misuse(f"{name}: write true or false.")
+        return text.lower() in _TRUE
+    if isinstance(field, ArrayField):
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if isinstance(field, models.FloatField):
+        if not _DECIMAL.fullmatch(text):
+            raise Misuse(f"{name}: write a number such as 0.5.")
+        return float(text)
+    if isinstance(field, models.IntegerField):
+        if not (text.isascii() and text.isdigit()):
+            raise Misuse(f"{name}: write a whole number.")
+        return int(text)
+    return text
