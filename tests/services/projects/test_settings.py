@@ -1,0 +1,42 @@
+"""A project's settings: declared once, cleaned by their fields for every face."""
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from verification.errors import Misuse
+from verification.models import ListEntry, Project, SenderRule
+from verification.models.project_settings import SETTABLE, SETTABLE_GROUPS
+from verification.services.projects.lists import add_entry
+from verification.services.projects.projects import set_project
+
+
+def test_every_field_that_people_may_edit_is_in_one_group():
+    not_settings = {"id", "public_id", "created_at", "deleted_at"}
+    assert sorted(SETTABLE) == sorted({field.name for field in Project._meta.fields} - not_settings)
+    assert all(SETTABLE_GROUPS.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kept"),
+    [
+        ("countries", "de, DE ,se", ["DE", "SE"]),
+        ("origins", "https://A.example", ["https://a.example"]),
+        ("secret_key_networks", "203.0.113.7", ["203.0.113.7/32"]),
+        ("challenge_hosts", "Shop.example,com.shop.app", ["shop.example", "com.shop.app"]),
+        ("web_otp_domain", " Shop.example ", "shop.example"),
+    ],
+)
+@pytest.mark.django_db
+def test_a_setting_has_one_writing(project, name, text, kept):
+    set_project(project=project.row, values={name: text})
+    assert getattr(Project.objects.get(pk=project.id), name) == kept
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("prefix", ["+0", "+049", "+", "+49x", "+1234567890123456"])
+def test_a_provider_and_a_list_refuse_the_same_prefixes(project, prefix):
+    with pytest.raises(ValidationError, match="does not begin a phone number"):
+        SenderRule._meta.get_field("prefix").clean(prefix, None)
+    with pytest.raises(Misuse, match="does not begin a phone number"):
+        add_entry(project=project.row, kind="block", subject="prefix", value=prefix)
+    assert not ListEntry.objects.exists()
