@@ -31,7 +31,7 @@ from verification.services.delivery.fairness import RecentProjects, Shares
 from verification.services.notices import alerts, callbacks
 from verification.services.oversight import outages
 from verification.services.projects import deletion
-from verification.services.protection import guard
+from verification.services.protection.guard import findings
 from verification.services.records import workers
 from verification.services.sessions import bot_updates
 from verification.services.texts.rendering import languages
@@ -220,7 +220,7 @@ class Guarding:
         began = time.monotonic()
         if began < self.look_at:
             return
-        guard.sweep()
+        findings.sweep()
         took = time.monotonic() - began
         self.look_at = began + max(GUARD_SECONDS, took / GUARD_SHARE)
 

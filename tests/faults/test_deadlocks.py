@@ -19,7 +19,7 @@ from verification.services.delivery import dispatch, fallback, receipts
 from verification.services.delivery import sweep as sweeping
 from verification.services.manual import messages
 from verification.services.projects.snapshot import load_project
-from verification.services.protection import guard
+from verification.services.protection.guard import findings
 from verification.services.sessions import check as verify_tokens
 from verification.services.sessions import sessions
 from verification.services.upkeep import forgetting, retention
@@ -119,7 +119,7 @@ class Crowd:
         sweeping.expire_messages()
         sweeping.wipe_codes()
         fallback.send_fallbacks(limit=5)
-        guard.sweep()
+        findings.sweep()
 
     def purge(self, shop):
         retention.purge(days=1)

@@ -12,7 +12,8 @@ from verification.models.channels import (
     Provider,
     SenderRule,
 )
-from verification.models.guard import GuardBlock, GuardedSend, GuardRule
+from verification.models.guard import GuardBlock, GuardedSend
+from verification.models.guard_rules import GuardRule
 from verification.models.keys import ApiKey, KeyKind, WebhookSecret
 from verification.models.lists import ListEntry, ListKind, ListSubject
 from verification.models.messages import (

@@ -4,34 +4,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from verification.models.guard_rules import ABOUT_GUESSING, GuardRule
 from verification.models.messages import Message
 from verification.models.projects import Project
-
-
-class GuardRule(models.TextChoices):
-    """Each guards one kind of subject: a prefix, a country, a client network, the whole project, or a guessed value.
-
-    Two of a prefix, conversion, network_refused and strangers refuse; the others only make what they found suspicious.
-    """
-
-    PREFIX = "prefix", "Many numbers of one prefix"
-    MANUAL_PREFIX = "manual_prefix", "Many numbers of one prefix, by manual sends"
-    CONVERSION = "conversion", "A country where few codes are verified"
-    LOW_CONVERSION = "low_conversion", "A country to watch"
-    WRONG_CODES = "wrong_codes", "Many wrong codes in the project"
-    SAME_GUESS = "same_guess", "One code tried on many sessions"
-    NETWORK = "network", "A client network that guesses"
-    NETWORK_REFUSED = "network_refused", "A client network that is kept from checking"
-    STRANGERS = "strangers", "Wrong codes from many client networks"
-
-
-GUESSING = (
-    GuardRule.WRONG_CODES,
-    GuardRule.SAME_GUESS,
-    GuardRule.NETWORK,
-    GuardRule.NETWORK_REFUSED,
-    GuardRule.STRANGERS,
-)
 
 
 class GuardedSend(models.Model):
@@ -95,7 +70,9 @@ class GuardBlock(models.Model):
         )
         indexes = (
             models.Index(name="guard_block_to_announce", fields=("project",), condition=Q(is_announced=False)),
-            models.Index(name="guard_block_of_guessing", fields=("project", "until"), condition=Q(rule__in=GUESSING)),
+            models.Index(
+                name="guard_block_of_guessing", fields=("project", "until"), condition=Q(rule__in=ABOUT_GUESSING)
+            ),
         )
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from tests import factories
 from tests.api.calls import Api
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.models import Callback, CallbackAttempt, WebhookSecret
-from verification.services.notices import callbacks
+from verification.services.notices import callbacks, schedule
 from verification.services.projects import webhook_secrets
 
 pytestmark = pytest.mark.django_db
@@ -126,15 +126,14 @@ def test_retry_after_is_kept_beyond_an_hour_and_for_a_day_at_most(receiver, fini
 
 def test_it_gives_up_after_the_last_retry(receiver, finished):
     receiver.script(answer(500, b""))
-    Callback.objects.update(tries=len(callbacks.RETRY_SECONDS))
+    Callback.objects.update(tries=len(schedule.RETRY_SECONDS))
     run()
     assert Callback.objects.get().due_at is None
 
 
 def test_each_wait_is_that_of_the_schedule():
-    tried = callbacks.Try(500)
-    for tries, seconds in enumerate(callbacks.RETRY_SECONDS, start=1):
-        wait = callbacks.next_try(tries, tried) - timezone.now()
+    for tries, seconds in enumerate(schedule.RETRY_SECONDS, start=1):
+        wait = schedule.next_try(tries) - timezone.now()
         assert timedelta(seconds=seconds * 0.79) < wait < timedelta(seconds=seconds * 1.21)
 
 
@@ -154,7 +153,7 @@ def test_a_secret_that_cannot_be_read_is_a_try_that_failed_and_ends_with_the_sch
     run()
     assert receiver.requests == []
     assert "ENCRYPTION_KEYS" in CallbackAttempt.objects.get().error
-    Callback.objects.update(due_at=timezone.now(), tries=len(callbacks.RETRY_SECONDS))
+    Callback.objects.update(due_at=timezone.now(), tries=len(schedule.RETRY_SECONDS))
     run()
     assert Callback.objects.get().due_at is None
 

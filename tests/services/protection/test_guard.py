@@ -22,9 +22,11 @@ from verification.models import (
     Message,
     Recipient,
 )
+from verification.models.guard_rules import ABOUT_GUESSING
 from verification.services.projects.snapshot import load_project
-from verification.services.protection import guard, limits
-from verification.services.protection.suspicion import is_suspected
+from verification.services.protection import limits
+from verification.services.protection.challenges import is_suspected
+from verification.services.protection.guard import conversion, findings
 from verification.services.records import decisions
 
 pytestmark = pytest.mark.django_db
@@ -274,14 +276,14 @@ def test_after_a_quiet_day_it_starts_with_30_minutes_again(api):
 def test_a_lift_takes_effect_at_once_and_starts_a_new_count(api):
     pump(api, 11)
     block = GuardBlock.objects.get()
-    assert guard.lift(block)
-    assert not guard.lift(block)
+    assert findings.lift(block)
+    assert not findings.lift(block)
     assert pump(api, 11, start=20) == [200] * 10 + [403]  # the ten before the lift are forgotten
 
 
 def test_a_block_that_was_lifted_is_no_repeat(api):
     pump(api, 11)
-    guard.lift(GuardBlock.objects.get())
+    findings.lift(GuardBlock.objects.get())
     pump(api, 11, start=20)
     block = GuardBlock.objects.get()
     assert (block.level, block.lifted_at) == (1, None)
@@ -345,13 +347,13 @@ def running():
 )
 def test_a_country_that_hardly_verifies_is_found(project, sends, verified, age, found):
     send_to_country(project, sends, verified, age=age)
-    guard.sweep()
+    findings.sweep()
     assert running() == found
 
 
 def test_a_blocked_country_is_refused_and_others_are_not(api, project):
     send_to_country(project, 40, 0)
-    guard.sweep()
+    findings.sweep()
     assert problem(api.create("+4915112345678")) == REFUSED
     assert api.create("+33612345678").status_code == 200
     assert GuardBlock.objects.get().refused == 1
@@ -359,21 +361,21 @@ def test_a_blocked_country_is_refused_and_others_are_not(api, project):
 
 def test_the_same_old_sends_block_a_country_only_once(api, project):
     send_to_country(project, 40, 0)
-    guard.sweep()
-    guard.lift(GuardBlock.objects.get())
-    guard.sweep()
+    findings.sweep()
+    findings.lift(GuardBlock.objects.get())
+    findings.sweep()
     assert running() == set()
     send_to_country(project, 30, 0, age=181)
     GuardBlock.objects.update(lifted_at=timezone.now() - timedelta(seconds=190))
-    guard.sweep()
+    findings.sweep()
     assert running() == {("conversion", "DE")}
 
 
 def test_the_end_of_a_block_is_the_start_of_a_new_count(project):
     send_to_country(project, 40, 0)
-    guard.sweep()
+    findings.sweep()
     clock.forward(31 * clock.MINUTE)
-    guard.sweep()
+    findings.sweep()
     assert running() == set()
 
 
@@ -381,7 +383,7 @@ def test_each_project_is_judged_by_its_own_sends(project):
     other = factories.project(traffic_guard="off")
     send_to_country(project, 20, 0)
     send_to_country(other, 40, 0)
-    guard.sweep()
+    findings.sweep()
     assert running() == set()
 
 
@@ -398,18 +400,28 @@ def test_verify_marks_every_send_of_the_number(api, outbox):
 
 def test_a_block_is_logged_and_its_owner_alerted_once(api, project):
     pump(api, 12)
-    guard.sweep()
-    guard.sweep()
+    findings.sweep()
+    findings.sweep()
     decision, alert = Decision.objects.get(), Alert.objects.get()
     assert (decision.rule, decision.subject, decision.figures["numbers"]) == ("prefix", f"{PREFIX}…", 11)
     assert alert.title == f"SMS and calls to {PREFIX}… are refused"
     assert alert.project == project.row
 
 
+@pytest.mark.parametrize("rule", GuardRule.values)
+def test_requests_know_of_the_findings_on_guessing_alone(project, rule):
+    now = timezone.now()
+    GuardBlock.objects.create(
+        project=project.row, rule=rule, subject="x", level=1, since=now, until=now + timedelta(hours=1), figures={}
+    )
+    known = set(load_project(project.id).findings)
+    assert known == ({(rule, "x")} if rule in ABOUT_GUESSING else set())
+
+
 def test_in_observe_mode_the_alert_says_so(api, project):
     project.set(traffic_guard="observe")
     pump(api, 11)
-    guard.sweep()
+    findings.sweep()
     assert "would be refused" in Alert.objects.get().title
 
 
@@ -421,7 +433,7 @@ def test_every_rule_can_be_told(project, rule):
     GuardBlock.objects.create(
         project=project.row, rule=rule, subject="", level=1, since=now, until=now + timedelta(hours=1), figures=figures
     )
-    assert guard.announce() == 1
+    assert findings.announce() == 1
     assert decisions.RULES[rule].meaning
     assert "{" not in Alert.objects.get().detail
 
@@ -429,10 +441,10 @@ def test_every_rule_can_be_told(project, rule):
 def test_statistics_count_sends_verifications_and_refusals(api, outbox, project):
     pump(api, 12)
     verify(api, outbox, "+33612345678")
-    germany, france = guard.by_country([project.id], hours=24)
+    germany, france = conversion.by_country([project.id], hours=24)
     assert (germany.subject, germany.sends, germany.verified, germany.percent) == ("DE", 10, 0, 0)
     assert (france.subject, france.sends, france.percent) == ("FR", 1, 100)
-    worst = guard.by_prefix([project.id], hours=24)[0]
+    worst = conversion.by_prefix([project.id], hours=24)[0]
     assert (worst.subject, worst.refused) == (PREFIX, 2)
 
 
@@ -453,7 +465,7 @@ def test_a_number_is_suspected_from_half_of_the_limit_on(api, project):
 
 def test_a_number_of_a_watched_country_is_suspected(project):
     send_to_country(project, 30, 7)
-    guard.sweep()
+    findings.sweep()
     assert wary(project, "+4915122220000")
     assert not wary(project, "+33612345678")
     assert not is_suspected(load_project(project.id), None, "203.0.113.9")

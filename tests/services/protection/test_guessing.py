@@ -11,8 +11,8 @@ from tests.api.calls import problem
 from verification.addresses import parse_address
 from verification.models import Alert, GuardBlock, Session, WrongCode
 from verification.services.projects.snapshot import load_project
-from verification.services.protection import guard
-from verification.services.protection.suspicion import is_suspected
+from verification.services.protection.challenges import is_suspected
+from verification.services.protection.guard import findings
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +52,7 @@ def guess(api, times, *, code=None, network=GUESSER):
 
 
 def running():
-    guard.sweep()
+    findings.sweep()
     factories.forget()
     found = GuardBlock.objects.filter(lifted_at=None, until__gt=timezone.now())
     return {(block.rule, block.subject) for block in found}
@@ -155,8 +155,8 @@ def test_an_alarm_ends_by_itself(api, project):
 def test_a_lift_ends_it_and_starts_a_new_count(api, project):
     guess(api, 7)
     running()
-    guard.lift(GuardBlock.objects.get(rule="network_refused"))
-    guard.lift(GuardBlock.objects.get(rule="wrong_codes"))
+    findings.lift(GuardBlock.objects.get(rule="network_refused"))
+    findings.lift(GuardBlock.objects.get(rule="wrong_codes"))
     assert running() == set()
     assert problem(guess(api, 1)) == (400, "invalid_code")
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests import clock, factories
 from verification.models import Decision, GuardBlock, GuardRule, Project
 from verification.panel.overview import dashboard
-from verification.services.protection import guard
+from verification.services.protection.guard import conversion, findings
 
 pytestmark = pytest.mark.django_db
 
@@ -28,12 +28,12 @@ def overview(project):
 
 
 def refused_by_country(project):
-    return {line.subject: line.refused for line in guard.by_country([project.id], hours=24)}
+    return {line.subject: line.refused for line in conversion.by_country([project.id], hours=24)}
 
 
 def test_each_request_that_the_prefix_rule_refuses_is_one(api, project):
     assert pump(api, 25, type="sms") == [200] * 10 + [403] * 15
-    guard.sweep()
+    findings.sweep()
     assert overview(project) == (15, {"prefix": 15})
     assert refused_by_country(project) == {"TN": 15}
     noted = Decision.objects.get()
@@ -83,7 +83,7 @@ def test_what_a_country_is_refused_is_counted_too(api, project):
 def test_what_is_only_observed_is_no_refusal(api, project):
     project.set(traffic_guard="observe")
     pump(api, 13, type="sms")
-    guard.sweep()
+    findings.sweep()
     assert overview(project) == (0, {})
     assert (Decision.objects.get().count, Decision.objects.get().refused) == (3, 0)
 
@@ -102,7 +102,7 @@ def test_a_check_from_a_network_that_guesses_is_one(api, project):
         for n in range(5):
             body = {"session_id": api.create(f"user{n}@example.com").data["session_id"], "code": f"wrong{n}"}
             api.call("POST", "/session/check", body, headers=headers)
-            guard.sweep()
+            findings.sweep()
             factories.forget()
     assert overview(project) == (2, {"network_refused": 2})
 
@@ -112,6 +112,6 @@ def test_an_alarm_that_refuses_nothing_is_none(api, project):
     session_id = api.create("ada@example.com").data["session_id"]
     api.check(session_id, "wrong1")
     api.check(session_id, "wrong2")
-    guard.sweep()
+    findings.sweep()
     assert Decision.objects.get().rule == "wrong_codes"
     assert overview(project) == (0, {})

@@ -12,8 +12,9 @@ from tests.api.calls import problem
 from verification.crypto import code_digest
 from verification.models import Alert, Decision, GuardBlock, Recipient, Session, VerifyToken, WrongCode
 from verification.services.projects.snapshot import load_project
-from verification.services.protection import guard, limits
-from verification.services.protection.suspicion import is_suspected
+from verification.services.protection import limits
+from verification.services.protection.challenges import is_suspected
+from verification.services.protection.guard import findings
 from verification.services.sessions import check as tokens
 
 pytestmark = pytest.mark.django_db
@@ -225,7 +226,7 @@ def test_0_switches_it_off(api, project):
 def test_the_owner_is_alerted_and_reads_who_was_refused(api, project):
     project.set(guess_assumed=3)
     guess(api, 6)
-    guard.sweep()
+    findings.sweep()
     assert Alert.objects.filter(title__startswith="Codes are being guessed from many client networks").exists()
     noted = Decision.objects.get(rule="strangers", subject="81.2.69.0/24")
     assert (noted.count, noted.figures) == (2, {"wrong": 4, "right": 0, "limit": 3})
@@ -234,15 +235,15 @@ def test_the_owner_is_alerted_and_reads_who_was_refused(api, project):
 def test_callers_of_a_project_under_attack_are_suspected(api, project):
     project.set(guess_assumed=3)
     guess(api, 4)
-    guard.sweep()
+    findings.sweep()
     assert is_suspected(load_project(project.id), None, network(1))
 
 
 def test_a_lift_starts_a_new_count(api, project):
     project.set(guess_assumed=3)
     guess(api, 5)
-    guard.sweep()
-    guard.lift(GuardBlock.objects.get(rule="strangers"))
+    findings.sweep()
+    findings.lift(GuardBlock.objects.get(rule="strangers"))
     assert problem(guess(api)) == (400, "invalid_code")
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests import factories
 from verification.services.projects.snapshot import load_project
 from verification.services.protection import limits
-from verification.services.protection.suspicion import is_suspected
+from verification.services.protection.challenges import is_suspected
 
 STRANGER = "198.41.0.4"
 

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, table
 from verification.services.projects.projects import find_project
-from verification.services.protection import guard
+from verification.services.protection.guard import conversion, findings
 
 HOURS = 24
 
@@ -29,16 +29,16 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str, lift: str | None, json: bool, **_: Any) -> None:
         found = find_project(project)
         if lift is not None:
-            blocks = [block for block in guard.blocks_of(found) if lift in (block.subject, "all")]
+            blocks = [block for block in findings.running_findings(found) if lift in (block.subject, "all")]
             if not blocks:
                 raise Misuse(f"Nothing runs about {lift!r}.")
-            lifted = sum(guard.lift(block) for block in blocks)
+            lifted = sum(findings.lift(block) for block in blocks)
             self.show({"project": found.pk, "lifted": lifted}, f"Lifted: {lifted}.", as_json=json)
             return
-        blocks = guard.blocks_of(found)
+        blocks = findings.running_findings(found)
         lines = {
-            "countries": guard.by_country([found.pk], hours=HOURS),
-            "prefixes": guard.by_prefix([found.pk], hours=HOURS),
+            "countries": conversion.by_country([found.pk], hours=HOURS),
+            "prefixes": conversion.by_prefix([found.pk], hours=HOURS),
         }
         data = {
             "project": found.pk,

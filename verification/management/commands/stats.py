@@ -7,7 +7,7 @@ from typing import Any
 from verification.management.base import WatchwordCommand, table
 from verification.models import MessageStatus, Project, Worker
 from verification.services.oversight import figures
-from verification.services.protection import guard
+from verification.services.protection.guard import conversion
 from verification.services.records import workers
 from verification.services.upkeep.retention import is_overdue, last_purge
 
@@ -68,5 +68,5 @@ def _row(project: Project, counted: figures.Figures) -> dict[str, Any]:
         "sessions": counted.sessions,
         "verified": counted.verified,
         "messages": {status.value: counted.number(status) for status in MessageStatus},
-        "countries": [line.as_dict() for line in guard.by_country([project.pk], hours=figures.HOURS)],
+        "countries": [line.as_dict() for line in conversion.by_country([project.pk], hours=figures.HOURS)],
     }

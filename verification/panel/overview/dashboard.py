@@ -31,7 +31,7 @@ from verification.panel.overview.state_line import state_line
 from verification.panel.pages.decisions import title_of_rule
 from verification.services.notices.alerts import unread_count
 from verification.services.oversight import delivery_state, figures
-from verification.services.protection import guard
+from verification.services.protection.guard import conversion
 
 PATIENCE_MS = 2000  # a page that is looked at all day must not load the database for longer
 FAILURES_READ = 50  # of which those of one reason are shown together
@@ -184,7 +184,7 @@ def _count(projects: Any) -> dict[str, Any]:
         "rows": [row for row in (_row(channel, counted) for channel in ChannelType.values) if row.total],
         "countries": [
             {"line": line, "name": country(line.subject) if line.subject else "No country"}
-            for line in guard.by_country(projects, hours=figures.HOURS)[:COUNTRIES_SHOWN]
+            for line in conversion.by_country(projects, hours=figures.HOURS)[:COUNTRIES_SHOWN]
         ],
         "blocks": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
         "failures": _failures(lost.select_related("project", "provider").order_by("-created_at")),

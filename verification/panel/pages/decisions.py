@@ -11,14 +11,15 @@ from django.utils import timezone
 from django.utils.text import capfirst
 
 from verification.models import ChannelType, Decision, GuardRule, ListSubject
+from verification.models.guard_rules import ABOUT_COUNTRIES
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of
 from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.frame.traffic import SPANS, CreatedFilter, TrafficAdmin
-from verification.services.protection import guard
+from verification.services.protection.guard import findings
 from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
 
-COUNTRY_RULES = ("country", *guard.COUNTRY_RULES)  # whose subject is a country
+COUNTRY_RULES = ("country", *ABOUT_COUNTRIES)  # whose subject is a country
 NAMES = {"entry": "matched by", "retry_after": "seconds left"}
 WORDS = {str(value): str(label) for value, label in (*ChannelType.choices, *ListSubject.choices)}
 
@@ -102,7 +103,7 @@ def figures_of(decision: Decision) -> str:
     """A sentence of the guard's, or the figures by their names."""
     if decision.rule in GuardRule.values:
         try:
-            return guard.saw(GuardRule(decision.rule), decision.figures)
+            return findings.what_was_counted(GuardRule(decision.rule), decision.figures)
         except KeyError:
             pass  # a line that an earlier version wrote
     written = (f"{NAMES.get(name, name)}: {_written(value)}" for name, value in decision.figures.items())

@@ -12,11 +12,12 @@ from django.utils import timezone
 from unfold.decorators import action
 
 from verification.models import GuardBlock, GuardRule
+from verification.models.guard_rules import ABOUT_COUNTRIES, REFUSES_SENDS
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of
 from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.frame.traffic import TrafficAdmin
-from verification.services.protection import guard
+from verification.services.protection.guard import findings
 
 
 class RunningFilter(admin.SimpleListFilter):
@@ -78,26 +79,26 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.display(description="Subject", ordering="subject")
     def shown_subject(self, block: GuardBlock) -> str:
-        if block.rule in guard.COUNTRY_RULES and block.subject:
+        if block.rule in ABOUT_COUNTRIES and block.subject:
             return display.country(block.subject)
-        return display.monospace(guard.subject_of(block))
+        return display.monospace(findings.subject_of(block))
 
     @admin.display(description="State", ordering="until")
     def state(self, block: GuardBlock) -> str:
         if block.lifted_at:
             return display.label("Lifted")
-        if not guard.is_running(block):
+        if not findings.is_running(block):
             return display.label("Over")
-        if guard.refuses(block):
+        if findings.refuses(block):
             return display.label("Refusing", "danger")
-        return display.label("Observed" if block.rule in guard.REFUSING_SENDS else "Suspicious", "warning")
+        return display.label("Observed" if block.rule in REFUSES_SENDS else "Suspicious", "warning")
 
     @admin.display(description="What was found")
     def what(self, block: GuardBlock) -> str:
-        if guard.is_running(block):
-            return guard.describe(block)[1]
+        if findings.is_running(block):
+            return findings.headline_and_detail(block)[1]
         end = "It was lifted." if block.lifted_at else "It is over."
-        return f"{guard.saw(GuardRule(block.rule), block.figures)} {end}"
+        return f"{findings.what_was_counted(GuardRule(block.rule), block.figures)} {end}"
 
     @admin.display(description="Lifted by")
     def lifter(self, block: GuardBlock) -> str:
@@ -106,9 +107,9 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.display(description="Refused", ordering="refused")
     def shown_refused(self, block: GuardBlock) -> str:
-        if block.rule not in guard.REFUSING_SENDS:
+        if block.rule not in REFUSES_SENDS:
             return "–"
-        return f"{block.refused:,}" if guard.refuses(block) else f"{block.refused:,} would have been"
+        return f"{block.refused:,}" if findings.refuses(block) else f"{block.refused:,} would have been"
 
     @admin.display(description="Since", ordering="since")
     def began(self, block: GuardBlock) -> str:
@@ -127,8 +128,8 @@ class GuardBlockAdmin(TrafficAdmin):
             self._lift(request, block)
 
     def _lift(self, request: HttpRequest, block: GuardBlock) -> None:
-        if not guard.lift(block, by=request.user):  # type: ignore[arg-type]  # a page of the panel has a user
+        if not findings.lift(block, by=request.user):  # type: ignore[arg-type]  # a page of the panel has a user
             self.message_user(request, f"{block} was over.", messages.INFO)
             return
         self.log_change(request, block, "Lifted")
-        self.message_user(request, f"Lifted. For {guard.subject_of(block)} counting starts anew.", messages.SUCCESS)
+        self.message_user(request, f"Lifted. For {findings.subject_of(block)} counting starts anew.", messages.SUCCESS)

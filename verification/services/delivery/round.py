@@ -25,7 +25,7 @@ from verification.services.gateways.paces import is_late
 from verification.services.gateways.routing import is_aside, is_due_for_probe, providers_for
 from verification.services.notices import provider_alerts
 from verification.services.projects.snapshot import ProjectConfig, load_project
-from verification.services.protection.admission import stop_reason
+from verification.services.protection.admission import why_not_to_send
 from verification.services.protection.suppressions import suppress
 from verification.sql.rows import ClaimedMessage
 
@@ -81,7 +81,7 @@ class Round:
     def _why_not_to_send(self) -> str:
         message = self.message
         project = recent_projects.get(message.project_id, lambda: load_project(message.project_id))
-        return stop_reason(project, message.channel, message.address) if project else ""
+        return why_not_to_send(project, message.channel, message.address) if project else ""
 
     def _ask_in_turn(self, outgoing: OutgoingMessage) -> None:
         """Ask one provider after the other until an answer decides the message, or none is left."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verification import sql
 from verification.services.delivery import dispatch
-from verification.services.protection import guard
+from verification.services.protection.guard import findings
 from verification.services.sessions import bot_updates
 
 BATCH = 2_000  # rows of one statement; a backlog is worked off in several
@@ -12,7 +12,7 @@ BATCH = 2_000  # rows of one statement; a backlog is worked off in several
 
 def sweep_once(*, limit: int) -> dict[str, int]:
     """One whole round by hand: at most ``limit`` messages are delivered, one after the other."""
-    guard.sweep()
+    findings.sweep()
     counts = {"expired": expire_messages(), "wiped": wipe_codes(), "updates": bot_updates.act_on_all(), "delivered": 0}
     while counts["delivered"] < limit and (claimed := dispatch.claim_due(limit=1, idle_seconds=0)):
         dispatch.deliver_claimed(claimed[0])

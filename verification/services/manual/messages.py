@@ -13,8 +13,9 @@ from verification.crypto import encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.models import Message, Provider
 from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
-from verification.services.protection import guard, limits
-from verification.services.protection.admission import refused, require_sending
+from verification.services.protection import limits
+from verification.services.protection.admission import refusal_of, require_not_stopped
+from verification.services.protection.guard import judge
 from verification.services.sessions.channels import bot_link, usable_channels
 
 MANUAL_SECONDS = 600  # the time to live of a manual send
@@ -54,7 +55,7 @@ def send_message(
     is_test = address.text in project.test_logins
     channel = usable_channels(project, address, channel_type, is_test=is_test)[0]
     if not is_test:
-        require_sending(project)
+        require_not_stopped(project)
     _require_provider(channel, provider_id)
     code = code or codes.generate_code(project.code_length)
     message_id = codes.generate_message_id()
@@ -73,7 +74,7 @@ def send_message(
         is_test=is_test,
         limits=project.send_limits_for(address.text),
         budget=channel.daily_budget,
-        guard=guard.case_of(project, address.text, address.country, is_manual=True),
+        guard=judge.guard_terms(project, address.text, address.country, is_manual=True),
     )
     if row.outcome == "channel_not_active":
         raise Refusal(
@@ -82,7 +83,7 @@ def send_message(
             link=bot_link(channel, "", provider_id=provider_id) or channel.link,
         )
     if row.outcome != "queued":
-        raise refused(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
+        raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
     if not is_test:
         wake.wake(message_id)
     return SentMessage(message_id, code)

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from verification import moments, sql
 from verification.models import Alert, Project
-from verification.services.notices import callbacks
+from verification.services.notices import callbacks, schedule
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def deliver(row: tuple[int]) -> None:
     alert = Alert.objects.select_related("project").get(pk=row[0])
     errors = list(filter(None, (_mail(alert), _post(alert))))
     alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
-    alert.due_at = callbacks.next_try(alert.tries, callbacks.Try(None)) if errors else None
+    alert.due_at = schedule.next_try(alert.tries) if errors else None
     alert.save(update_fields=["error", "due_at", "mailed_at", "posted_at"])
     if errors and alert.due_at is None:
         log.warning("Alert %s of project %s was given up: %s", alert.pk, alert.project_id, alert.error)

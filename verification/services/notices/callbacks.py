@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from standardwebhooks import Webhook
@@ -24,6 +22,7 @@ from verification.errors import Misuse
 from verification.models import Callback, CallbackAttempt, MessageStatus, Project
 from verification.outside import Busy, outside
 from verification.services.gateways.accounts import http_door
+from verification.services.notices import schedule
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 from verification.sql.rows import ClaimedCallback
 
@@ -32,8 +31,6 @@ log = logging.getLogger(__name__)
 TIMEOUTS = Timeouts(connect=3.0, total=10.0)
 LEASE_SECONDS = 30  # longer than a call may take
 PER_PROJECT = 2  # calls of one project at a time, in each worker
-RETRY_SECONDS = (5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200)
-JITTER = 0.2  # of the wait, either way, so that retries do not come in waves
 MAX_RETRY_AFTER_SECONDS = 86_400
 GONE = 410  # the customer does not want it any more
 
@@ -86,7 +83,9 @@ def deliver(row: ClaimedCallback) -> None:
         latency_ms=round((time.monotonic() - started_at) * 1000),
     )
     delivered_at = sql.now() if tried.is_delivered else None
-    due_at = None if tried.is_delivered else next_try(row.tries, tried)
+    due_at = None
+    if not tried.is_delivered and tried.status != GONE:
+        due_at = schedule.next_try(row.tries, wait_at_least=tried.retry_after or 0)
     Callback.objects.filter(pk=row.message_id, tries=row.tries).update(due_at=due_at, delivered_at=delivered_at)
     if not tried.is_delivered and due_at is None:
         log.warning("The callback of message %s was given up after %s tries.", row.message_id, row.tries)
@@ -116,14 +115,6 @@ def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> 
     except ProviderError as error:
         return Try(None, error=str(error))
     return Try(answer.status, error="" if answer.status < 300 else _reason(answer), retry_after=_asked_for(answer))
-
-
-def next_try(tries: int, tried: Try) -> datetime | None:
-    """When to call again after ``tries`` calls, or None to give up."""
-    if tried.status == GONE or tries > len(RETRY_SECONDS):
-        return None
-    wait = RETRY_SECONDS[tries - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  (nothing to be guessed)
-    return sql.now() + timedelta(seconds=max(wait, tried.retry_after or 0))
 
 
 def send_again(callback: Callback) -> None:

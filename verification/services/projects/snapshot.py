@@ -165,11 +165,11 @@ class ProjectConfig:
             quiet_seconds=row["guard_quiet_hours"] * 3600,
         )
         self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
-        # The alarms on guessing that run, as {(rule, subject): the moment of their end by the monotonic clock}. The
-        # database says how long they last; this machine's clock may tell another time.
+        # The running findings on guessing, as {(rule, subject): their end by the monotonic clock}. The database says
+        # how long they last; this machine's clock may tell another time.
         loaded_at = time.monotonic()
-        self.alarms: dict[tuple[str, str], float] = {
-            (rule, subject): loaded_at + left for rule, subject, left in row["alarms"]
+        self.findings: dict[tuple[str, str], float] = {
+            (rule, subject): loaded_at + left for rule, subject, left in row["findings"]
         }
         self.challenge = self._challenge(row)  # None where challenges are off
         self._default_channels = {

@@ -1,4 +1,4 @@
-"""Who may be sent to, by what is known before the database is asked: lists, countries, types of number.
+"""The rules on recipients that need no question to the database: lists, countries, types of number, the kill switch.
 
 Callers hear one answer whichever rule it was; the owner's log says which.
 """
@@ -14,15 +14,15 @@ from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
 from verification.services.protection.limits import network_of
 
 STOPPED = "Sending is stopped for now."
-STOPPED_RETRY_SECONDS = 60  # the operator ends the stop by hand, so an earlier try is as good as any
+STOPPED_RETRY_SECONDS = 60  # nobody knows when the operator ends the stop; a try a minute costs little
 RECIPIENT_LIMITS = ("too_many_sends", "session_sends", "too_many_attempts", "channel_timeout", "suppressed")
-NOWHERE = "no country"  # satellite and other networks that belong to none
+NOWHERE = "no country"  # the subject for satellite and other networks that belong to no country
 
 
-def admitted(
+def allowed_channels(
     project: ProjectConfig, address: Address, channels: list[ChannelConfig], *, client_address: str = ""
 ) -> list[ChannelConfig]:
-    """Those of ``channels`` over which this recipient may be sent to, in their order.
+    """Return those of ``channels`` over which this recipient may be sent to, in their order.
 
     Raises ``recipient_not_allowed``.
     """
@@ -41,8 +41,8 @@ def admitted(
     return reaching
 
 
-def require_sending(project: ProjectConfig) -> None:
-    """Raises ``service_unavailable`` while the operator has stopped all sending."""
+def require_not_stopped(project: ProjectConfig) -> None:
+    """Raise ``service_unavailable`` while the operator has stopped all sending."""
     if project.is_stopped:
         raise Refusal(
             "service_unavailable",
@@ -52,8 +52,10 @@ def require_sending(project: ProjectConfig) -> None:
         )
 
 
-def refused(project: ProjectConfig, outcome: str, retry_after: int | None, *, to: str, channel: str | None) -> Refusal:
-    """The refusal of a send by an SQL function, with what the owner's log gets of it."""
+def refusal_of(
+    project: ProjectConfig, outcome: str, retry_after: int | None, *, to: str, channel: str | None
+) -> Refusal:
+    """Return the refusal of a send by an SQL function, with the entry for the owner's decision log attached."""
     decision = None
     if outcome == "over_budget":
         budget = project.budgets.get(channel or "")
@@ -65,8 +67,8 @@ def refused(project: ProjectConfig, outcome: str, retry_after: int | None, *, to
     return refusal(outcome, retry_after, decision=decision)
 
 
-def stop_reason(project: ProjectConfig, channel: str, to: str) -> str:
-    """Why a message that is queued must not be sent any more, for its ``error``; empty if it may."""
+def why_not_to_send(project: ProjectConfig, channel: str, to: str) -> str:
+    """Return why a queued message must not be sent any more, as its ``error``; empty if it may be sent."""
     if project.is_stopped:
         return STOPPED
     if channel not in project.active_channels:
@@ -81,7 +83,10 @@ def stop_reason(project: ProjectConfig, channel: str, to: str) -> str:
 
 
 def _serves_country(project: ProjectConfig, channel: ChannelConfig, country: str) -> bool:
-    """An empty list allows every country; once there is one, a number of no known country is refused."""
+    """Return whether the project and the channel send to this country.
+
+    An empty list allows every country. Where a list names any, a number of no known country is refused.
+    """
     return all(not allowed or country in allowed for allowed in (project.countries, channel.countries))
 
 

@@ -24,7 +24,7 @@ from verification.outside import CHALLENGE_VENDOR, Busy, outside
 from verification.services.gateways.accounts import http_door
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.protection import limits
-from verification.services.protection.suspicion import is_suspected
+from verification.services.protection.guard import judge
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,16 @@ def is_asked(project: ProjectConfig, address: Address | None, client_address: st
     """Whether this caller needs a challenge. Counts nothing; ``address`` is None where none is known yet."""
     challenge = project.challenge
     return challenge is not None and (challenge.is_always or is_suspected(project, address, client_address))
+
+
+def is_suspected(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
+    """Return whether this caller has to prove that they are no bot. Counts nothing.
+
+    The reasons: more sessions came from the client address than the project allows in ten minutes; codes are being
+    guessed, in the project or by that address; the traffic guard found something about the number's prefix or country,
+    or soon may. ``address`` is None where none is known yet.
+    """
+    return limits.is_over_creates(project, client_address) or judge.suspects(project, address, client_address)
 
 
 def ask(project: ProjectConfig) -> None:
@@ -67,7 +77,7 @@ def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_
         if solved is None:
             _fail(project, "the answer is wrong, too old or not for this project")
         return stored_digest(solved.puzzle, kind=ANSWER)
-    limits.require_honest_challenges(project, client_address)
+    limits.require_few_failed_challenges(project, client_address)
     judgement = _ask_vendor(project, challenge, token)
     match judgement.verdict:
         case Verdict.PASSED:

@@ -58,7 +58,7 @@ def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
         try:
             _hit(
                 item,
-                _creator(project, client_address),
+                _create_key(project, client_address),
                 "Too many sessions were created from this client address. If it is your own server's, list it among "
                 "the project's server addresses.",
                 Decision(project.id, "client_address", network_of(client_address)),
@@ -71,7 +71,7 @@ def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
 def is_over_creates(project: ProjectConfig, client_address: str) -> bool:
     """Whether the next session create from this address would be one too many. Counts nothing."""
     item = _creates(project, client_address)
-    return item is not None and _is_used_up(item, _creator(project, client_address))
+    return item is not None and _is_used_up(item, _create_key(project, client_address))
 
 
 def count_unknown_key(client_address: str) -> None:
@@ -84,13 +84,16 @@ def has_sent_unknown_keys(client_address: str) -> bool:
     return bool(_full) and _full.get(_unknown_keys(client_address), 0.0) > time.monotonic()
 
 
-def stranger(project: ProjectConfig, client_address: str) -> str:
+def counted_network(project: ProjectConfig, client_address: str) -> str:
     """The caller's network as in :func:`network_of`; empty where it tells nobody apart."""
     return "" if _is_exempt(project, client_address) else network_of(client_address)
 
 
 def subnet_of(project: ProjectConfig, client_address: str) -> str:
-    """The caller's surroundings, that guessing is counted by: the /24, for IPv6 the /48; empty as :func:`stranger`."""
+    """Return the caller's subnet, by which guessing is counted: the /24, for IPv6 the /48.
+
+    It is empty for callers whom :func:`counted_network` leaves out.
+    """
     if _is_exempt(project, client_address):
         return ""
     address = read_address(client_address)
@@ -107,12 +110,12 @@ def count_puzzle(client_address: str) -> None:
         _hit(item, f"puzzle:{network_of(client_address)}", "Too many puzzles were asked for from this client address.")
 
 
-def require_honest_challenges(project: ProjectConfig, client_address: str) -> None:
+def require_few_failed_challenges(project: ProjectConfig, client_address: str) -> None:
     """Raises ``rate_limited`` for an address that failed too many challenges. Counts nothing."""
     if _is_exempt(project, client_address):
         return
     item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
-    window = _ask(lambda limiter: limiter.get_window_stats(item, NAMESPACE, _failer(client_address)))
+    window = _ask(lambda limiter: limiter.get_window_stats(item, NAMESPACE, _failure_key(client_address)))
     if not window.remaining:
         raise Refusal(
             "rate_limited",
@@ -124,7 +127,7 @@ def require_honest_challenges(project: ProjectConfig, client_address: str) -> No
 def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
     if not _is_exempt(project, client_address):
         item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
-        _ask(lambda limiter: limiter.hit(item, NAMESPACE, _failer(client_address)))
+        _ask(lambda limiter: limiter.hit(item, NAMESPACE, _failure_key(client_address)))
 
 
 def network_of(client_address: str) -> str:
@@ -148,11 +151,11 @@ def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | Non
     return RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
 
 
-def _creator(project: ProjectConfig, client_address: str) -> str:
+def _create_key(project: ProjectConfig, client_address: str) -> str:
     return f"create:{project.id}:{network_of(client_address)}"
 
 
-def _failer(client_address: str) -> str:
+def _failure_key(client_address: str) -> str:
     return f"challenge:{network_of(client_address)}"
 
 

@@ -12,7 +12,7 @@ from django.db import DatabaseError, InterfaceError
 
 from verification import sql
 from verification.errors import Decision, Refusal
-from verification.models import GuardRule
+from verification.models.guard_rules import GUARD_RULES
 
 log = logging.getLogger(__name__)
 
@@ -68,28 +68,7 @@ RULES = {
     "requests_per_second": Rule(
         "Too many requests in a second", "The project's limit of requests in a second was reached.", is_limit=True
     ),
-    "prefix": Rule(
-        GuardRule.PREFIX.label, "More unverified numbers of one prefix than allowed: the mark of SMS pumping."
-    ),
-    "manual_prefix": Rule(
-        GuardRule.MANUAL_PREFIX.label, "As above, by manual sends, which are only observed unless the project says so."
-    ),
-    "conversion": Rule(
-        GuardRule.CONVERSION.label, "So few of the codes sent to this country were verified that nobody may want them."
-    ),
-    "low_conversion": Rule(GuardRule.LOW_CONVERSION.label, "Fewer codes than usual were verified; nothing is refused."),
-    "wrong_codes": Rule(GuardRule.WRONG_CODES.label, "More wrong codes than right ones: codes are being guessed."),
-    "same_guess": Rule(
-        GuardRule.SAME_GUESS.label, "One value tried on many sessions, to get around the tries that each allows."
-    ),
-    "network": Rule(GuardRule.NETWORK.label, "One client network entered wrong codes for many recipients."),
-    "network_refused": Rule(
-        GuardRule.NETWORK_REFUSED.label, "One client network guessed so much that its checks are refused."
-    ),
-    "strangers": Rule(
-        GuardRule.STRANGERS.label,
-        "More wrong codes than right ones explain: a subnet that entered some had to wait with its next check.",
-    ),
+    **{rule.value: Rule(str(rule.label), info.meaning) for rule, info in GUARD_RULES.items()},
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from verification.addresses import Address
 from verification.errors import Refusal
 from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
-from verification.services.protection.admission import admitted
+from verification.services.protection.admission import allowed_channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def usable_channels(
         raise _not_available(address, channel_type)
     if is_test:
         return available
-    return admitted(project, address, available, client_address=client_address)
+    return allowed_channels(project, address, available, client_address=client_address)
 
 
 def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | None = None) -> str:

@@ -10,7 +10,8 @@ from verification.addresses import AddressKind, kind_of
 from verification.crypto import code_digest, guess_digest, stored_digest
 from verification.errors import Refusal, refusal
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection import guard, limits
+from verification.services.protection import limits
+from verification.services.protection.guard import judge
 
 VERIFY_TOKEN_SECONDS = 60  # life of a verify token: time for the customer's server to redeem it
 
@@ -38,9 +39,9 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
     Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, and what a session that is not open raises.
     Raises ``rate_limited`` for a client network that seems to guess; that spends no attempt.
     """
-    network = limits.stranger(project, client_address)
+    network = limits.counted_network(project, client_address)
     subnet = limits.subnet_of(project, client_address)
-    guard.require_no_guesser(project, network)
+    judge.require_no_guesser(project, network)
     token = codes.generate_verify_token()
     row = sql.call(
         "spend_attempt",
@@ -60,7 +61,7 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
     if row.outcome == "invalid_code":
         raise Refusal("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
-        raise guard.stranger_refused(project, subnet, row.retry_after, row.figures)
+        raise judge.subnet_refusal(project, subnet, row.retry_after, row.figures)
     raise refusal(row.outcome, row.retry_after)
 
 

@@ -10,8 +10,9 @@ from verification import codes, pseudonyms, sql, wake
 from verification.addresses import Address
 from verification.errors import Refusal
 from verification.services.projects.snapshot import ChallengeConfig, ChannelConfig, ProjectConfig
-from verification.services.protection import challenges, guard, limits
-from verification.services.protection.admission import refused, require_sending
+from verification.services.protection import challenges, limits
+from verification.services.protection.admission import refusal_of, require_not_stopped
+from verification.services.protection.guard import judge
 from verification.services.sessions.channels import (
     SessionChannel,
     bot_link,
@@ -80,7 +81,7 @@ def create_session(
     limits.count_request(project)
     channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address)
     if send and not is_test:
-        require_sending(project)
+        require_not_stopped(project)
     # Verified after all refusals that need no vendor, so that none of them costs the caller an answer.
     used_answer = None
     if not is_test:
@@ -101,7 +102,7 @@ def create_session(
     if row.outcome == "too_many_attempts" and not is_test and challenge_token is None:
         challenges.ask(project)
     if row.outcome != "opened":
-        raise refused(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
+        raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
     if row.message_id is not None:
         wake.wake(row.message_id)
     return OpenedSession(
@@ -156,7 +157,7 @@ def _open_or_find(
         wrong_limits=project.wrong_limits,
         budgets=sql.json(project.budgets),
         waits=sql.json(project.fallback),
-        guard=guard.case_of(project, address.text, address.country),
+        guard=judge.guard_terms(project, address.text, address.country),
     )
 
 
@@ -209,7 +210,7 @@ def _channel_for(
             project, session.address, channel_type, is_test=session.is_test, client_address=client_address
         )
         if not session.is_test:
-            require_sending(project)
+            require_not_stopped(project)
     except Refusal as refusal:
         if refusal.decision is not None:
             note_session_refusal(session.id, refusal.decision.rule)
@@ -283,7 +284,7 @@ def _queue_code(
         wrong_limits=project.wrong_limits,
         budget=channel.daily_budget,
         waits=sql.json(project.fallback),
-        guard=guard.case_of(project, session.address.text, session.address.country),
+        guard=judge.guard_terms(project, session.address.text, session.address.country),
     )
     if row.outcome == "channel_not_active":
         raise Refusal(
@@ -293,7 +294,7 @@ def _queue_code(
     if row.outcome == "too_many_attempts" and may_ask:
         challenges.ask(project)
     if row.outcome != "queued":
-        raise refused(project, row.outcome, row.retry_after, to=session.address.text, channel=channel.type)
+        raise refusal_of(project, row.outcome, row.retry_after, to=session.address.text, channel=channel.type)
     if row.message_id is not None:
         wake.wake(row.message_id)
     return row

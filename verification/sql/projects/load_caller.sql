@@ -34,8 +34,8 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
             WHERE (entry.project_id = p_project.id OR entry.project_id IS NULL)
               AND (entry.expires_at IS NULL OR entry.expires_at > now())
         ),
-        'alarms', (
-            SELECT coalesce(jsonb_agg(jsonb_build_array(alarm.rule, alarm.subject, extract(epoch FROM alarm.until - statement_timestamp()))), '[]')
+        'findings', (
+            SELECT coalesce(jsonb_agg(jsonb_build_array(finding.rule, finding.subject, extract(epoch FROM finding.until - statement_timestamp()))), '[]')
             FROM (
                 SELECT rule, subject, until FROM verification_guardblock
                 WHERE project_id = p_project.id
@@ -44,7 +44,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
                   AND since <= latest_past(statement_timestamp())
                   AND lifted_at IS NULL
                 ORDER BY since DESC LIMIT 1000  -- nobody's attack makes the snapshot any larger
-            ) AS alarm
+            ) AS finding
         ),
         'test_logins', (
             SELECT coalesce(jsonb_object_agg(login.to, jsonb_build_array(login.revision, login.code_encrypted)), '{}')

@@ -1,0 +1,103 @@
+"""The findings of the traffic guard: looking for them, telling owners, and taking one back.
+
+A finding is a row of :class:`verification.models.GuardBlock`: while it runs, its subject is refused or suspicious.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from verification import sql
+from verification.models import GuardBlock, GuardMode, GuardRule, Project
+from verification.models.guard_rules import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
+from verification.services.notices import alerts
+from verification.services.records import decisions
+
+ANNOUNCED_AT_ONCE = 100  # findings a sweep tells of; their rows stay locked meanwhile, the rest waits for the next
+
+
+def sweep() -> None:
+    """Look for countries that are not verified and for guessing, and tell the owners of all new findings."""
+    sql.call("guard_sweep")
+    announce()
+
+
+@transaction.atomic
+def announce() -> int:
+    """Alert the owner of each new finding, and return how many there were.
+
+    A finding that refuses nothing is noted in the decision log here. One that refuses has each refusal noted instead.
+    """
+    new = GuardBlock.objects.filter(is_announced=False).select_related("project").order_by("pk")
+    findings = list(new.select_for_update(skip_locked=True, of=("self",), no_key=True)[:ANNOUNCED_AT_ONCE])
+    for finding in findings:
+        if finding.rule not in REFUSES:
+            decisions.note(
+                project_id=finding.project_id,
+                rule=finding.rule,
+                subject=subject_of(finding),
+                figures=finding.figures,
+                is_refusal=False,
+            )
+        headline, detail = headline_and_detail(finding)
+        key = f"{finding.rule} {finding.subject} {finding.since:%Y-%m-%dT%H:%M:%S}"
+        alerts.raise_alert(project_id=finding.project_id, kind="guard", key=key, title=headline, detail=detail)
+    GuardBlock.objects.filter(pk__in=[finding.pk for finding in findings]).update(is_announced=True)
+    return len(findings)
+
+
+def subject_of(finding: GuardBlock) -> str:
+    """Return the subject as an owner is shown it. ``note_guarded`` in SQL writes prefixes and countries alike."""
+    if GUARD_RULES[GuardRule(finding.rule)].subject is GuardSubject.PREFIX:
+        return f"{finding.subject}…"
+    return finding.subject or ("no country" if finding.rule in ABOUT_COUNTRIES else "whole project")
+
+
+def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
+    """Return the figures of a finding as a sentence."""
+    return GUARD_RULES[rule].saw.format(**figures)
+
+
+def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
+    """Return one line, and some sentences, on the finding and on what follows from it."""
+    rule = GuardRule(finding.rule)
+    effect = GUARD_RULES[rule].effect.format(subject=subject_of(finding))
+    if rule in REFUSES_SENDS and not refuses(finding):
+        effect = effect.replace(" are refused", " would be refused, were the traffic guard to enforce this")
+    until = f"{finding.until:%H:%M} UTC"
+    advice = "If this traffic is honest, lift the finding in the panel, and raise the project's limit."
+    return effect, f"{what_was_counted(rule, finding.figures)} {effect} until {until}. {advice}"
+
+
+def refuses(finding: GuardBlock) -> bool:
+    """Return whether traffic is refused while the finding runs. In observe mode sends are not."""
+    if finding.rule == GuardRule.MANUAL_PREFIX and not finding.project.traffic_guard_manual:
+        return False
+    if finding.rule in REFUSES_SENDS:
+        return finding.project.traffic_guard == GuardMode.ENFORCE
+    return finding.rule in REFUSES
+
+
+def is_running(finding: GuardBlock) -> bool:
+    return finding.lifted_at is None and finding.until > timezone.now()
+
+
+def running_findings(project: Project) -> list[GuardBlock]:
+    """Return the findings that run now, the newest first."""
+    return list(project.guard_blocks.filter(lifted_at=None, until__gt=Now()))
+
+
+def lift(finding: GuardBlock, *, by: User | None = None) -> bool:
+    """End a finding now, within a second everywhere; its counts start anew. Return False if it was over."""
+    rules = [finding.rule]
+    if finding.rule in (GuardRule.NETWORK, GuardRule.NETWORK_REFUSED):
+        rules = [GuardRule.NETWORK, GuardRule.NETWORK_REFUSED]  # one cause, in two steps
+    running = GuardBlock.objects.filter(
+        project_id=finding.project_id, subject=finding.subject, rule__in=rules, lifted_at=None, until__gt=Now()
+    )
+    return bool(running.update(lifted_at=Now(), lifted_by=by))
