@@ -32,7 +32,7 @@ def inbox_of(panel, who):
 
 
 def codes(panel, who):
-    return [item.message.code for item in inbox_of(panel, who).context["shown"]]
+    return [item.message.code for item in inbox_of(panel, who).context["entries"]]
 
 
 def test_a_projects_inbox_is_its_members(panel):

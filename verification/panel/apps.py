@@ -7,8 +7,10 @@ from django.core.checks import CheckMessage, Tags, register
 
 
 class PanelConfig(SimpleAdminConfig):
-    """The pages are loaded with the URLs and not at every start: a worker and most commands show none, and loading
-    them is a third of a command's time."""
+    """Load the pages with the URLs, not at every start.
+
+    A worker and most commands show none, and loading them is a third of a command's time.
+    """
 
     default_site = "verification.panel.door.site.PanelSite"
 

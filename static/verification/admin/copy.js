@@ -1,4 +1,4 @@
-// A click on [data-copy="id"] copies the text of the element with that id. In a file of its own, as the panel's
+// A click on [data-copy="id"] copies the text of the element with that id. It is a file, as the panel's
 // Content-Security-Policy allows no script inside a page.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");

@@ -1,5 +1,5 @@
-// What unfold's templates leave out for those who hear a page: icons are words in a font, and are not read out;
-// parts of a page of one kind have names that tell them apart.
+// Marks that unfold's templates leave out, for people who listen to a page. Icons are words in a font and are not read
+// out; parts of a page of one kind have names that tell them apart.
 const NAMES = {
   "#nav-sidebar-inner": "Menu",
   "#tabs-items": "Tabs",

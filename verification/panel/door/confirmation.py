@@ -1,7 +1,7 @@
 """Asking users again who they are, before a change.
 
-Every POST to the panel asks unless its view is marked :func:`without_asking`, so a new page is safe as it comes. What
-was typed is kept in the question itself, encrypted and bound to session and address, and goes on once it is answered.
+Every POST to the panel asks unless its view is marked :func:`without_asking`, so a new page is safe from the start. The
+question itself keeps what was typed, encrypted and bound to session and address. The right answer carries it out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ View = Callable[..., Any]
 
 
 def without_asking(view: View) -> View:
-    """For what harms nobody, such as a check or a test message."""
+    """Mark a view whose POST harms nobody, such as a check or a test message: it asks nothing."""
     view.asks_nothing = True  # type: ignore[attr-defined]
     return view
 
@@ -41,7 +41,7 @@ def confirmed(view: View) -> View:
         held = request.POST.get(HELD)
         if held is None:
             return view(request, *args, **kwargs) if is_fresh(request) else _ask(request, _hold(request))
-        if not (is_fresh(request) or _is_answered(request)):
+        if not (is_fresh(request) or _check_answer(request)):
             return _ask(request, held, error="That is not right. Please try again.")
         try:
             request.POST = _released(request, held)  # type: ignore[assignment]
@@ -52,8 +52,8 @@ def confirmed(view: View) -> View:
     return wrapped
 
 
-def _is_answered(request: HttpRequest) -> bool:
-    """By the password or a code of the app. Wrong answers count as failed logins."""
+def _check_answer(request: HttpRequest) -> bool:
+    """Check the password or the code of the app, and confirm the session. A wrong answer counts as a failed login."""
     user: Any = request.user
     answer = request.POST.get(ANSWER, "")
     if len(answer) == 6 and answer.isascii() and answer.isdigit() and second_factor.factor_of(user):

@@ -31,7 +31,7 @@ class CodeForm(forms.Form):
 
 
 def own(request: HttpRequest) -> HttpResponse:
-    """The page of a user who is logged in: set up, or draw new recovery codes."""
+    """Show the page of a user who is logged in: set up a factor, or draw new recovery codes."""
     user: Any = request.user
     if second_factor.factor_of(user) is None:
         return set_up(request, user, next_page=reverse("admin:second_factor"))
@@ -41,9 +41,9 @@ def own(request: HttpRequest) -> HttpResponse:
 
 
 def set_up(request: HttpRequest, user: User, *, next_page: str) -> HttpResponse:
-    """Show the QR code; with its first code, switch it on and show the recovery codes, once.
+    """Show the QR code. The first right code switches the factor on and shows the recovery codes, once.
 
-    Then, and only then, the session has the factor's id under ``FACTOR``.
+    Then, and only then, the session holds the factor's id under ``FACTOR``.
     """
     form = CodeForm(request.POST if request.method == "POST" else None)
     shown: int = request.session.get(SHOWN, 0)

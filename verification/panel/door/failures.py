@@ -1,4 +1,4 @@
-"""What people see of the panel where it fails: a page that says what to do, in place of the API's JSON."""
+"""The pages that people see where the panel fails. They say what to do, in place of the API's JSON."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PAGES = {
 
 
 def show(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Write the page into ``response``, whose status and headers stay. Where even that fails it stays as it was."""
+    """Write the page into ``response``, whose status and headers stay. If the database fails, leave it as it is."""
     if response.status_code not in PAGES or response.streaming:
         return
     title, text = PAGES[HTTPStatus(response.status_code)]

@@ -1,6 +1,6 @@
-"""Logging in: the password, then the second factor. Only after both is anybody logged in.
+"""Logging in: the password, then the second factor. A user is logged in only after both.
 
-In between the session holds who gave the right password, and nothing that opens a page.
+Between the two, the session holds who gave the right password, and nothing that opens a page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from verification.services.users import second_factor
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PENDING = "pending"
-PENDING_SECONDS = 600  # from the password to the code
+PENDING_SECONDS = 600  # how long the right password waits for the code: time to find the phone
 
 
 class PasswordForm(AuthenticationForm):
@@ -63,7 +63,7 @@ class PasswordView(LoginView):
         self.request.session.flush()
         self.request.session[PENDING] = {
             "user": user.pk,
-            "hash": user.get_session_auth_hash(),  # a password that is changed meanwhile ends it
+            "hash": user.get_session_auth_hash(),  # a password changed between the steps ends the login
             "at": time.time(),
             "next": self.get_success_url(),
         }
@@ -132,7 +132,10 @@ def _note_logout(request: HttpRequest, user: User | None, **_: Any) -> None:
 
 @receiver(user_login_failed)
 def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
-    """Not while locked out, so that nobody can fill the log. A name that is no user's may be a mistyped password."""
+    """Note a failed login; none while locked out, so that nobody can fill the log.
+
+    The note leaves out a name that is no user's: it may be a mistyped password.
+    """
     if request is None or getattr(request, "axes_locked_out", False):
         return
     _note(request, "Failed login", User.objects.filter(username=credentials.get("username") or "").first())

@@ -1,4 +1,4 @@
-"""Around every request to the panel."""
+"""The middleware around every request to the panel."""
 
 from __future__ import annotations
 

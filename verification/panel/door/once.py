@@ -13,18 +13,18 @@ from verification.panel.door.session import MAX_SECONDS
 
 FIELD = "_once"
 SALT = "verification.panel.door.once"
-RANDOM_BYTES = 12  # no two forms of a user have the same text
+RANDOM_BYTES = 12  # 96 bits: no two forms of a user have the same text
 USED = "This form has been sent before, so it did nothing this time."
 STALE = "This form was open too long. Please send it once more."
 
 
 def hand_out(request: HttpRequest) -> str:
-    """The text for the field of a form of this user's on this page."""
+    """Return a new text for the hidden field of this user's form on this page."""
     return signing.dumps([request.user.pk, request.path, secrets.token_urlsafe(RANDOM_BYTES)], salt=SALT)
 
 
 def spend(request: HttpRequest) -> str:
-    """Use the form's text up. Returns why the form must not act, or nothing; of two at once one acts."""
+    """Use the form's text up. Return why the form must not act, or nothing. Of two sent at once, one acts."""
     text = request.POST.get(FIELD, "")
     try:
         user, page, _ = signing.loads(text, salt=SALT, max_age=MAX_SECONDS)

@@ -1,4 +1,4 @@
-"""What a session of the panel remembers, and how long it is good."""
+"""The marks in a session of the panel, and how long it is valid."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from django.http import HttpRequest
 
 from verification.services.users import second_factor
 
-MAX_SECONDS = 12 * 3600  # from the login, however busy; SESSION_COOKIE_AGE ends an idle one
-FRESH_SECONDS = 600  # that a user counts as just seen, after which changes ask again
+MAX_SECONDS = 12 * 3600  # a session's life from the login, even a busy one's; SESSION_COOKIE_AGE ends an idle one
+FRESH_SECONDS = 600  # how long after a login, or an answer to "Is it you?", a change asks nothing
 STARTED, CONFIRMED, FACTOR = "started_at", "confirmed_at", "second_factor"
 
 
 def is_let_in(request: HttpRequest) -> bool:
-    """Whether the session is young enough and the user's second factor was given in it.
+    """Return whether the session is young enough and the user's second factor was given in it.
 
-    It names the factor that was given: once that is reset, or one is set up elsewhere, the session is over.
+    The session names that factor. If the factor is reset, or one is set up elsewhere, the session is over.
     """
     started_at: float = request.session.get(STARTED, 0)
     if time.time() - started_at > MAX_SECONDS:
         return False
     user: Any = request.user
     if not hasattr(user, "factor_id"):
-        user.factor_id = second_factor.factor_of(user)  # asked once in a request
+        user.factor_id = second_factor.factor_of(user)  # read once in a request
     given = request.session.get(FACTOR)
     return bool(given == user.factor_id and (given is not None or not settings.IS_SECOND_FACTOR_REQUIRED))
 

@@ -1,6 +1,6 @@
-"""Where the panel's sessions are kept: Django's table, under a digest in place of the cookie's value.
+"""The store of the panel's sessions: Django's table, with a digest in place of the cookie's value.
 
-Whoever reads the table finds nothing there that a browser could show.
+Somebody who reads the table finds nothing there that a browser could present.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from verification.crypto import stored_digest
 
-STORED_CHARACTERS = 40  # what Django's column holds: 160 bits in hexadecimal, about what a cookie's value has
+STORED_CHARACTERS = 40  # the width of Django's column: 160 bits in hexadecimal, about as many as a cookie's value has
 
 
 class SessionStore(SessionBase):
-    """Django's ``SESSION_ENGINE``. What is asynchronous runs these in a thread."""
+    """Django's ``SESSION_ENGINE``. Django's asynchronous methods run these in a thread."""
 
     def exists(self, session_key: str) -> bool:
         return _rows(session_key).exists()
@@ -37,7 +37,7 @@ class SessionStore(SessionBase):
         self.modified = True
 
     def save(self, must_create: bool = False) -> None:
-        """Raises ``UpdateError`` where the row is gone: somebody has logged out meanwhile."""
+        """Write the session. Raises ``UpdateError`` where its row is gone: the user has logged out meanwhile."""
         if self.session_key is None:
             self.create()
             return
@@ -59,7 +59,7 @@ class SessionStore(SessionBase):
 
 
 def stored_key(session_key: str) -> str:
-    """What stands in the table for a cookie's value."""
+    """Return the key that stands in the table for a cookie's value."""
     return stored_digest(session_key, kind="session of the panel").hex()[:STORED_CHARACTERS]
 
 

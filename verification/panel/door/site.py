@@ -1,4 +1,4 @@
-"""The site that all pages hang on. Every request to one of them passes :meth:`PanelSite.has_permission`."""
+"""The site of all pages. Every request to one of them passes :meth:`PanelSite.has_permission`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from verification.panel.door.session import is_let_in
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):
-    """A wrong old password counts as a failed login, and is refused unread once they are too many."""
+    """The form for one's own password. A wrong old one counts as a failed login.
+
+    After too many, the old password is refused unread.
+    """
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,11 +58,11 @@ class PanelSite(UnfoldAdminSite):
         ]
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
-        """Where every page's first crumb leads: to the overview, not to a bare list of tables."""
+        """Lead to the overview: every page's first breadcrumb points here, and Django would list bare tables."""
         return HttpResponseRedirect(reverse("admin:index"))
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> NoReturn:
-        """Unfold's search of tables by name, which the menu makes needless: there is no such page."""
+        """Answer that there is no such page: unfold's search of tables by name is needless beside the menu."""
         raise Http404
 
     @method_decorator(never_cache)
@@ -72,7 +75,7 @@ class PanelSite(UnfoldAdminSite):
         response: HttpResponse = super().logout(request, extra_context)
         return response
 
-    @without_asking  # it asks for the old one itself
+    @without_asking  # the form asks for the old password itself
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
         view = PasswordChangeView.as_view(
             form_class=partial(OwnPasswordForm, request=request),

@@ -1,4 +1,4 @@
-"""How many failed logins are let through. django-axes counts them in the database; here are the limits."""
+"""The limits of failed logins. django-axes counts them in the database."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from django.http import HttpRequest
 from verification.client import client_address
 from verification.services.protection import limits
 
-# Failures within AXES_COOLOFF_TIME, by what they have in common, in the order of AXES_LOCKOUT_PARAMETERS.
+# Failures within AXES_COOLOFF_TIME that lock, by what they have in common; the order of AXES_LOCKOUT_PARAMETERS.
 PER_USER_AND_ADDRESS = 5
-PER_USER = 30  # from many addresses; higher, as whoever knows a name could lock its owner out
+PER_USER = 30  # from many addresses; higher, as anybody who knows a name could lock its owner out
 PER_ADDRESS = 50  # of many users: an office shares one
 
 
 class LoginThrottle(AxesDatabaseHandler):
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
-        """1 where one of the limits is reached, which is AXES_FAILURE_LIMIT; django-axes itself knows one number."""
+        """Return 1, which is AXES_FAILURE_LIMIT, where a limit is reached: django-axes itself knows one number."""
         limits = (PER_USER_AND_ADDRESS, PER_USER, PER_ADDRESS)
         counted = (
             rows.aggregate(total=Sum("failures_since_start"))["total"] or 0
@@ -30,11 +30,14 @@ class LoginThrottle(AxesDatabaseHandler):
 
 
 def client_network(request: HttpRequest) -> str | None:
-    """Whose failures count as one: an IPv4 address, of IPv6 a /64, which is one subscriber's. Given as an address."""
+    """Return the network whose failures are counted together, as an address.
+
+    It is an IPv4 address, or the /64 of an IPv6 address, which is one subscriber's.
+    """
     network = limits.network_of(client_address(request))
     return None if network == limits.UNKNOWN_NETWORK else network.partition("/")[0]
 
 
 def is_locked(request: HttpRequest, username: str) -> bool:
-    """For the steps that come without a password."""
+    """Return whether the user is locked out from this client, for the steps that come without a password."""
     return not AxesProxyHandler.is_allowed(request, {"username": username})

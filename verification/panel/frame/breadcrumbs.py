@@ -1,4 +1,4 @@
-"""The way to a page, at its top: the menu's own words, and rows by their names letter by letter."""
+"""The breadcrumbs at the top of a page: the menu's own words, and the names of rows as they are written."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ register = template.Library()
 
 @register.filter
 def breadcrumb(part: dict[str, Any]) -> str:
-    """The text of one of unfold's crumbs: a ``title`` that is a row or a table's name, and mostly a ``link``."""
+    """Return the text of one of unfold's breadcrumbs.
+
+    Its ``title`` is a row or a table's name; most have a ``link``.
+    """
     title = part["title"]
     if isinstance(title, Decision):
-        return f"{title_of_rule(title.rule)}: {title.subject}"  # the row itself knows its rule by its code alone
+        return f"{title_of_rule(title.rule)}: {title.subject}"  # the row's own name has the rule's code, not its title
     return (
         str(title) if isinstance(title, Model) else menu_title(str(part.get("link", "")), default=capfirst(str(title)))
     )

@@ -1,4 +1,4 @@
-"""How values are written on the pages: labels, times, channels. Everything that is not ours is escaped."""
+"""Values as the pages write them: labels, times, channels. Everything that is not ours is escaped."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ def channel_icon(value: str) -> str:
 
 
 def monospace(text: object) -> SafeString:
-    """Something to be read letter by letter: a number, an id, the beginning of a key."""
+    """Return a text in letters of one width, to be read one by one: a number, an id, the beginning of a key."""
     return format_html('<span class="ww-code">{}</span>', text) if text else SafeString("–")
 
 
 def country(text: str) -> SafeString:
-    """A country by its ISO code; ``countries.js`` writes its name before it."""
+    """Return a country's ISO code, before which ``countries.js`` writes its name."""
     return format_html('<span class="ww-nowrap" data-country="{}">{}</span>', text, text)
 
 
 def shortened(text: str | None, length: int = 60) -> SafeString:
-    """The beginning, and the whole when the pointer rests on it."""
+    """Return a text's beginning; the pointer that rests on it shows the whole."""
     if not text:
         return SafeString("–")
     return format_html(
@@ -84,7 +84,7 @@ def cause(text: str | None) -> str:
 
 
 def when(moment: datetime | None) -> str:
-    """To the minute, in UTC, as every time of the panel."""
+    """Write a time to the minute, in UTC like every time of the panel."""
     if moment is None:
         return "–"
     return f"{formats.date_format(timezone.localtime(moment), 'j M Y, H:i')} UTC"
@@ -102,7 +102,7 @@ def ago(moment: datetime) -> str:
 
 
 def how_long_ago(moment: datetime | None) -> SafeString:
-    """How long ago, and the exact time when the pointer rests on it."""
+    """Return how long ago a time was; the pointer that rests on it shows the exact time."""
     if moment is None:
         return SafeString("–")
     return format_html('<span class="ww-nowrap" title="{}">{}</span>', exactly(moment), ago(moment))
@@ -122,7 +122,7 @@ def lasted(start: datetime | None, end: datetime | None) -> str:
 
 
 def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
-    """A readonly field that writes a time to the minute, in UTC."""
+    """Return a readonly field that writes the row's time ``name`` to the minute, in UTC."""
 
     @admin.display(description=description)
     def shown(page: Any, row: Any) -> str:
@@ -132,7 +132,7 @@ def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
 
 
 def flag_of(name: str, description: str) -> Callable[[Any, Any], str]:
-    """A readonly field that says Yes or No; unfold's red cross would make every No look like a fault."""
+    """Return a readonly field that says Yes or No. Unfold's red cross would make every No look like a fault."""
 
     @admin.display(description=description)
     def shown(page: Any, row: Any) -> str:
@@ -142,7 +142,7 @@ def flag_of(name: str, description: str) -> Callable[[Any, Any], str]:
 
 
 def text_of(name: str, description: str) -> Callable[[Any, Any], str]:
-    """A readonly field under a better name than its column has."""
+    """Return a readonly field under a better name than its column has."""
 
     @admin.display(description=description)
     def shown(page: Any, row: Any) -> str:
@@ -162,7 +162,7 @@ def cause_of(name: str, description: str = "Error") -> Callable[[Any, Any], str]
 
 
 def channel_of(name: str, description: str, *, is_sorted_by: bool = False) -> Callable[[Any, Any], SafeString]:
-    """A channel by its icon and name."""
+    """Return a readonly field, or a column, that shows a channel by its icon and name."""
 
     @admin.display(description=description, ordering=name if is_sorted_by else None)
     def shown(page: Any, row: Any) -> SafeString:
@@ -173,5 +173,5 @@ def channel_of(name: str, description: str, *, is_sorted_by: bool = False) -> Ca
 
 @admin.display(description="Took")
 def latency(page: Any, row: Any) -> str:
-    """How long a call took, by the row's ``latency_ms``."""
+    """Return how long a call took, by the row's ``latency_ms``."""
     return f"{row.latency_ms:,} ms"

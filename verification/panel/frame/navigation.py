@@ -1,4 +1,4 @@
-"""The panel's frame: what stands in the sidebar, and our own files around unfold's. Named by path in the settings."""
+"""The sidebar, the account menu, and our scripts and styles around unfold's. The settings name these functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TRAFFIC = (
     ("Suppressions", "do_not_disturb_on", "admin:verification_suppression_changelist"),
     ("Callbacks", "webhook", "admin:verification_callback_changelist"),
 )
-_INBOX = (("Inbox", "inbox", "admin:verification_inbox"),)  # where it is run
+_INBOX = (("Inbox", "inbox", "admin:verification_inbox"),)  # shown only where the inbox provider may run
 _OPERATION = (
     ("Kill switches", "emergency_home", "admin:verification_killswitch_changelist"),
     ("Ceilings", "vertical_align_top", "admin:verification_platform_changelist"),
@@ -56,7 +56,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def menu_title(link: str, *, default: str) -> str:
-    """What the menu calls the page at this address, so that crumbs and titles say the same."""
+    """Return what the menu calls the page at this address, so that breadcrumbs and titles say the same."""
     for title, _, name in (*_NOW, *_TRAFFIC, *_INBOX, *_PROTECTION, *_SET_UP, *_OPERATION):
         if reverse(name) == link:
             return title
@@ -99,7 +99,10 @@ def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> l
 
 
 def _is_active(request: HttpRequest, name: str) -> bool:
-    """Unfold would mark every item whose address the page's begins with: the messages' too, on the inbox."""
+    """Return whether a menu item is the current one.
+
+    Unfold marks every item with which the page's address begins. On the inbox that would be the messages' too.
+    """
     link, inbox = reverse(name), reverse("admin:verification_inbox")
     if link == reverse("admin:index"):
         return request.path == link

@@ -37,9 +37,9 @@ class ScopedAdmin(Scoped, ModelAdmin):
     ids of other projects drop out.
     """
 
-    deleted_along = ""  # what is deleted with a row, for the page that asks
-    empty_text = ""  # what a list without rows tells: where they come from, or that it is well so
-    has_history = True  # whether people change its rows, so that the audit log has lines about them
+    deleted_along = ""  # the words for what is deleted with a row, for the page that asks.
+    empty_text = ""  # what an empty list tells: where its rows come from, or that none is good news.
+    has_history = True  # False where people change no rows, so that the audit log has no lines about them
     paginator = ShortCount
     list_per_page = 50
     list_max_show_all = 0
@@ -62,7 +62,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """What only the service knows, under its lock (whether there is room for one more), comes as an exception."""
+        """Show the form. A refusal that only the service knows, such as "no room", is shown as a message."""
         extra_context = {"show_history": self.has_history, **(extra_context or {})}
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
@@ -72,7 +72,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return response
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """What the audit log has of the row. Django's own page knows only what was done in these forms."""
+        """Lead to the row's lines of the audit log. Django's own page knows only what was done in these forms."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return HttpResponseRedirect(reverse("admin:index"))
@@ -90,36 +90,36 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return lookup in allowed
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """The rows alone: Django would list all that goes with them, which may be millions of messages."""
+        """List the rows alone. Django would list all that is deleted along, which may be millions of messages."""
         refused = {self.opts.verbose_name for row in objs if not self.has_delete_permission(request, row)}
         names = [f"{row}{self.deleted_along}" for row in objs]
         return names, {self.opts.verbose_name_plural: len(names)}, refused, []
 
     def project_of(self, row: Any) -> Project | None:
-        """None for what is everybody's, such as a system provider."""
+        """Return the row's project; None for a row of the whole service, such as a system provider."""
         for name in self.project_path.split("__") if self.project_path != "pk" else ():
             row = getattr(row, name)
         return row if isinstance(row, Project) else None
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """What is said in words goes into the audit log too; what a form changed stands there already."""
+        """Write a message in words into the audit log, too. What a form changed stands there already."""
         if isinstance(message, str):
             audit.record(message, row=obj, project=self.project_of(obj), label=str(obj))
         return super().log_change(request, obj, message)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """PostgreSQL's texts hold no NUL, and asking for one is an error."""
+        """Find no row by an id with a NUL: PostgreSQL's texts hold none, and asking for one is an error."""
         return None if "\0" in object_id else super().get_object(request, object_id, from_field)
 
     def find(self, request: HttpRequest, object_id: str) -> Any:
-        """A row of the user's, for a page of its own. Raises ``Http404``."""
+        """Return one of the user's rows, for a page of its own. Raises ``Http404``."""
         found = self.get_object(request, unquote(object_id))
         if found is None:
             raise Http404
         return found
 
     def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
-        """What the panel's frame needs around a page that is none of Django's."""
+        """Return the context that the panel's frame needs around a page that is none of Django's."""
         request.current_app = self.admin_site.name
         return {**self.admin_site.each_context(request), "opts": self.opts, "title": title, **more}
 
@@ -178,7 +178,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
         warning: str,
         secrets: list[tuple[str, str, str]],
     ) -> HttpResponse:
-        """Each of ``secrets`` is a name, the text, and a note. Only ever the answer to a POST."""
+        """Show ``secrets``, each a name, the text and a note. It is the answer to a POST, never to a GET."""
         context = self.page_context(
             request, title, object=row, warning=warning, secrets=secrets, back=page_address(row)
         )

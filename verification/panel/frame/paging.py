@@ -1,4 +1,4 @@
-"""How much of a table a list reads: rows are counted, and looked through by filters, up to a number only."""
+"""Bounds on what a list reads of its table: how many rows it counts, and how many its filters look through."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from unfold.views import ChangeList
 
 from verification.panel.frame.display import exactly
 
-MAX_COUNT = 10_000  # rows that a list counts; beyond it the exact number helps nobody and costs a scan
-# Of the newest rows, those that a filter without an index looks through: a tenth of a second's work on two cores.
+MAX_COUNT = 10_000  # rows that a list counts at most: beyond, the exact number helps nobody and costs a scan
+# Newest rows that a filter without an index looks through at most: a tenth of a second's work on two cores.
 LOOKED_THROUGH = 50_000
 
 
 class ShortCount(Paginator):  # type: ignore[type-arg]  # not generic at run time
-    """Counts no further than :data:`MAX_COUNT`, so that a list of millions opens as fast as a short one."""
+    """A paginator that stops counting at :data:`MAX_COUNT`: a list of millions opens as fast as a short one."""
 
     template_name = "admin/verification/pages.html"
 
@@ -37,7 +37,10 @@ class ShortCount(Paginator):  # type: ignore[type-arg]  # not generic at run tim
 
 
 class ShortList(ChangeList):
-    """Counts once: what a list without a filter holds is all there is, and else nobody asks."""
+    """A list that counts its rows once: without a filter, the rows found are all there are.
+
+    With a filter the number of all rows is not asked for, as no page shows it.
+    """
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -46,23 +49,23 @@ class ShortList(ChangeList):
 
 
 class NewestList(ShortList):
-    """A list of a table that grows with the traffic: in one order, the newest first, which an index holds.
+    """A list of a table that grows with the traffic, in the one order that an index holds: the newest first.
 
     A filter without an index would read the whole table where few rows match. So it looks through the newest rows
     alone, and the page says how far back that is.
     """
 
-    looks_back = ""  # how far, where the table goes back further
+    looks_back = ""  # how far back the filters have looked; empty where they saw the whole table
 
     def get_results(self, request: HttpRequest) -> None:
-        """The rows of one page, with their number in the statement where they are one page too."""
+        """Read one page of rows, with a limit in the statement also where all rows fit on the page."""
         super().get_results(request)
         if not self.multi_page:
             rows: QuerySet[Any] = self.queryset
             self.result_list = rows[: self.list_per_page]
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        """Whatever the address asks for."""
+        """Return the page's own order, whatever the address asks for."""
         return list(self._get_deterministic_ordering(self.model_admin.get_ordering(request)))
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:

@@ -1,4 +1,4 @@
-"""Why the code of a session did not go out, in words for owners."""
+"""Reasons why the code of a session did not go out, in words for owners."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from verification.models import ChannelType, Session
 
-# By what the session notes: an outcome of open_session or send_code, or a rule of the decision log.
+# Keys: what the session notes, which is an outcome of open_session or send_code, or a rule of the decision log.
 REASONS = {
     "guarded": "The traffic guard refused SMS and calls to this number.",
     "channel_timeout": "A code had gone to the recipient over the channel within the last 60 seconds.",
@@ -22,7 +22,7 @@ REASONS = {
     "kill_switch": "The operator had stopped the sending.",
 }
 
-# The same in a column.
+# The same reasons in few words, for a column.
 SHORT = {
     "guarded": "Traffic guard",
     "channel_timeout": "60 seconds",
@@ -40,7 +40,7 @@ SHORT = {
 
 
 def why_not_sent(session: Session) -> str:
-    """Sentences on the last refusal, and on what the code still waits for; empty where there is nothing to explain."""
+    """Explain the last refusal and what the code still waits for. Empty where there is nothing to explain."""
     said = REASONS.get(session.refusal, session.refusal.replace("_", " ").capitalize()) if session.refusal else ""
     if said and session.channel:
         said = f"A send was refused: {said[0].lower()}{said[1:]}"
@@ -52,7 +52,7 @@ def _waits_for(session: Session) -> str:
         return ""
     if session.awaited_channel:
         messenger = ChannelType(session.awaited_channel).label
-        if session.refusal:  # they asked for something else, and it is the way that is left
+        if session.refusal:  # the channel asked for was refused, so the messenger is what is left
             return f"What is left is {messenger}, whose bot the user has not started."
         if session.expires_at <= timezone.now():
             return f"The user did not start {messenger}'s bot."

@@ -1,7 +1,7 @@
-"""Who sees what: a superuser everything, a staff member what belongs to their projects. Decided here and nowhere else.
+"""The scope of a user: a superuser sees everything, a staff member the rows of their projects.
 
-Django's own permissions play no part: whoever may enter the panel and is a member of a project may do there what the
-page's class allows.
+This is decided here and nowhere else. Django's own permissions play no part: a member of a project may do there what
+the page's class allows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from verification.models import Project
 from verification.models.fields import ListField
 from verification.panel.frame.fields import LinesField
 
-LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filters of a list write into its address
-
 
 class Who(Enum):
-    """Who may do a thing on a page."""
+    """The people who may do something on a page."""
 
     NOBODY = "nobody"
     SUPERUSERS = "superusers"
@@ -33,14 +31,14 @@ class Who(Enum):
 
 
 def own_projects(user: Any) -> QuerySet[Project]:
-    """The projects that a user of the panel may see."""
+    """Return the projects that a user of the panel may see."""
     if user.is_superuser:
         return Project.objects.filter(deleted_at=None)
     return Project.objects.filter(deleted_at=None, memberships__user=user)
 
 
 def own_project_ids(request: HttpRequest) -> list[int]:
-    """Their ids, asked for once in a request.
+    """Return the ids of the user's projects, read once in a request.
 
     A statement that holds the ids lets PostgreSQL walk the index of their newest rows. With a subquery in their place
     it joins whole tables.
@@ -53,7 +51,7 @@ def own_project_ids(request: HttpRequest) -> list[int]:
 
 
 class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run time
-    """What pages and inlines share. ``project_path`` is the lookup from the model to its project."""
+    """The scope that pages and inlines share. ``project_path`` is the lookup from the model to its project."""
 
     project_path = "project"
     viewers = Who.MEMBERS
@@ -85,7 +83,7 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
         return self._may(request, self.viewers, None)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Only what the page's filters write. Django also lets any column be searched, and so digests be guessed."""
+        """Allow no lookup; a page allows those of its filters. By Django's, on any column, digests can be guessed."""
         return False
 
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
@@ -97,7 +95,7 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
         if field is not None and field.required:
             only = list(kwargs["queryset"][:2])
             if len(only) == 1:
-                field.initial = only[0].pk  # most users run one project
+                field.initial = only[0].pk  # most users run one project, so the only choice is made for them
         return field
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -113,7 +111,7 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
         if field is None:
             return None
         if isinstance(field.widget, RelatedFieldWidgetWrapper):
-            field.widget = field.widget.widget  # no windows that open over the form
+            field.widget = field.widget.widget  # the bare field: unfold's buttons beside it open windows over the form
         if db_field.name.startswith("is_") and field.label:
             field.label = str(field.label).removeprefix("Is ").capitalize()
         return field
@@ -127,14 +125,17 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
         return who is Who.MEMBERS and (obj is None or self._is_in_reach(request, obj))
 
     def _is_in_reach(self, request: HttpRequest, obj: Any) -> bool:
-        """Whether a row, or the row with this key, is one of the user's."""
+        """Return whether a row, given itself or by its key, is one of the user's."""
         try:
             return self.get_queryset(request).filter(pk=obj.pk if isinstance(obj, Model) else obj).exists()
         except (ValueError, ValidationError):
             return False
 
     def _choices(self, model: type[Model], request: HttpRequest) -> QuerySet[Any]:
-        """What a foreign key may point at: what the user sees on the other model's page, else nothing."""
+        """Return what a foreign key may point at: the rows that the user sees on the other model's page.
+
+        Of a model without a page that is nothing, but for superusers.
+        """
         page = self.admin_site._registry.get(model)
         if isinstance(page, Scoped):
             return page.get_queryset(request)
@@ -143,21 +144,21 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
 
 
 class ScopedInline(Scoped, TabularInline):
-    """Rows on the page of what they belong to; read-only unless the class says otherwise."""
+    """Rows on the page of the row that they belong to; read-only unless the class says otherwise."""
 
     extra = 0
     hide_title = True
 
     def _is_in_reach(self, request: HttpRequest, obj: Any) -> bool:
-        return True  # it is the parent, which its own page has looked up among the user's
+        return True  # obj is the parent row, which its own page has looked up among the user's
 
 
 class ProjectFilter(SimpleListFilter):
-    """By project, of the user's own only; not shown to those who have one."""
+    """A filter by the user's own projects; not shown to a user of one project."""
 
     title = "project"
     parameter_name = "project"
-    is_scope = True  # as what the user may see is: the newest rows of a project are found by an index
+    is_scope = True  # an index finds the newest rows of a project, so lists need not bound what this filter reads
 
     def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
         self.path: str = model_admin.project_path

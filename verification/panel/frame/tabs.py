@@ -1,4 +1,4 @@
-"""The tabs of a long form: fieldsets of the class ``tab``, several of which may share one."""
+"""The tabs of a long form. Each is a fieldset of the class ``tab``, or several that share one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.contrib.admin.helpers import AdminForm, Fieldset
 from django.utils.text import slugify
 from unfold.templatetags.unfold import tabs, tabs_errors_count
 
-HEADING = " / "  # in a fieldset's name, between the tab that it shares and its heading there
+HEADING = " / "  # separates, in a fieldset's name, the shared tab from the heading there
 
 register = template.Library()
 
@@ -41,5 +41,5 @@ def in_tabs(form: AdminForm) -> list[Tab]:
 
 @register.filter
 def with_errors(tabs: list[Tab]) -> Tab | None:
-    """The first to look at after a form was refused."""
+    """Return the first tab with an error, which opens after a form was refused."""
     return next((tab for tab in tabs if tab.errors), None)

@@ -1,4 +1,4 @@
-"""What the pages of past traffic share: their filters, their search. They are to be read; nothing there can be changed.
+"""The base of the pages on past traffic: filters and search. These pages are read; nothing there can be changed.
 
 Addresses are masked, and no code, digest or ciphertext is a column.
 """
@@ -36,7 +36,7 @@ class CreatedFilter(admin.SimpleListFilter):
 
 
 class TestFilter(admin.SimpleListFilter):
-    __test__ = False  # not a test class, whatever its name says
+    __test__ = False  # pytest would take the name for a test class
     title = "test logins"
     parameter_name = "test"
 
@@ -50,7 +50,7 @@ class TestFilter(admin.SimpleListFilter):
 
 
 class TrafficAdmin(ScopedAdmin):
-    """Searched by a whole address or id, each by its index; a part of one finds nothing."""
+    """A page that is searched by a whole address or id, each by its index. A part of one finds nothing."""
 
     actions = None
     show_close_button = True
@@ -63,7 +63,10 @@ class TrafficAdmin(ScopedAdmin):
         raise NotImplementedError
 
     def recipients(self, request: HttpRequest, term: str) -> list[int]:
-        """Their ids; a subquery in their place would let PostgreSQL read the whole table that they are looked up in."""
+        """Return the ids of the recipients with this address.
+
+        With a subquery in their place PostgreSQL may read the whole table that is searched.
+        """
         try:
             address = parse_test_address(term).text
         except AddressInvalid:
@@ -87,15 +90,15 @@ class TrafficAdmin(ScopedAdmin):
 
 
 class NewestFirstAdmin(TrafficAdmin):
-    """The page of a table that grows with the traffic: it cannot be sorted, and its filters look back only so far."""
+    """A page of a table that grows with the traffic: not sortable, with filters that look through the newest rows."""
 
     sortable_by = ()
     list_before_template = "admin/verification/looks_back.html"
-    before_template = ""  # what else stands above the list
+    before_template = ""  # the intro above the list
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NewestList]:
         return NewestList
 
     def has_index_for(self, used: dict[str, Any]) -> bool:
-        """Whether an index finds what a filter with these parameters lets through."""
+        """Return whether an index finds the rows that a filter with these parameters lets through."""
         return False

@@ -33,8 +33,8 @@ from verification.services.notices.alerts import unread_count
 from verification.services.oversight import delivery_state, figures
 from verification.services.protection.guard import conversion
 
-PATIENCE_MS = 2000  # a page that is looked at all day must not load the database for longer
-FAILURES_READ = 50  # of which those of one reason are shown together
+PATIENCE_MS = 2000  # how long a statement may run: a page that is open all day must not load the database for longer
+FAILURES_READ = 50  # the latest failures read; those with one reason are shown as one line
 FAILURES_SHOWN = 5
 COUNTRIES_SHOWN = 8
 RULES_SHOWN = 6
@@ -73,7 +73,7 @@ class Row:
 
 @dataclass(slots=True)
 class Failures:
-    """Messages that were lost for one reason, the latest of them and how many alike there are."""
+    """The messages that were lost for one reason: the latest of them, and how many there are."""
 
     message: Message
     number: int = 0
@@ -88,7 +88,7 @@ class Failures:
 
 
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Unfold's callback for the index page."""
+    """Fill the context of the index page; unfold calls it."""
     projects = own_projects(request.user)
     steps = _steps(request, projects)
     budgets = budgets_of(projects)
@@ -148,7 +148,10 @@ def _steps(request: HttpRequest, projects: Any) -> list[Step]:
 
 
 def _in_time(ask: Callable[[], T]) -> T | None:
-    """None where the database takes too long: on a service that sends millions a day the overview still opens."""
+    """Ask the database; return None where it takes too long.
+
+    So the overview opens on a service that sends millions a day, too.
+    """
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:
@@ -192,7 +195,7 @@ def _count(projects: Any) -> dict[str, Any]:
 
 
 def _failures(lost: QuerySet[Message]) -> list[Failures]:
-    """The latest, those of one reason together."""
+    """Return the latest failures, those of one reason together."""
     found: dict[tuple[Any, ...], Failures] = {}
     for message in lost[:FAILURES_READ]:
         alike = (message.project_id, message.channel, message.provider_id, message.status, message.error)

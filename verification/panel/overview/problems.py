@@ -1,4 +1,4 @@
-"""What keeps codes from going out now, a line each, for the top of the overview."""
+"""The problems that keep codes from going out now, a line each, for the top of the overview."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = 6  # more lines would push the figures off the screen
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """``link`` leads to where it is mended, and is empty where the user cannot."""
+    """One line. ``link`` leads to the page where the problem is solved; it is empty where the user cannot solve it."""
 
     text: str
     detail: str = ""
@@ -29,7 +29,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A channel's messages of today, and how many there may be."""
+    """A channel's daily budget: the messages of today, and how many are allowed."""
 
     channel: Channel
     spent: int
@@ -60,7 +60,7 @@ def budgets_of(projects: Any) -> list[Budget]:
 
 
 def problems_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> list[Problem]:
-    """The widest first."""
+    """Return the problems, first those that stop most."""
     return [
         *_stopped(request),
         *_undelivered(),
@@ -102,7 +102,7 @@ def _stopped(request: HttpRequest) -> list[Problem]:
 
 
 def _set_aside(request: HttpRequest, projects: Any) -> list[Problem]:
-    """Providers that kept failing: the project's own, and the system's, which members know by name only."""
+    """Return the providers that kept failing: the projects' own, and the system's, which members know by name only."""
     breakers = CircuitBreaker.objects.filter(
         Q(provider__project__in=projects) | Q(provider__project=None),
         open_until__isnull=False,

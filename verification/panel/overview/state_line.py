@@ -19,7 +19,7 @@ ICONS = {GOOD: "check_circle", FAIR: "schedule", BAD: "error"}
 
 @dataclass(frozen=True, slots=True)
 class StateLine:
-    """``level`` names the colour; the lines say why."""
+    """The head of the page. ``level`` names the colour; the lines say why."""
 
     level: str
     lines: tuple[Problem, ...]
@@ -30,8 +30,11 @@ class StateLine:
 
 
 def state_line(state: DeliveryState | None, problems: list[Problem], *, is_new: bool) -> StateLine | None:
-    """The worst of what there is. None for a project that ``is_new`` and has nothing to tell, and where the state
-    takes too long to find out."""
+    """Return the worst of the state and the problems.
+
+    None for a new project with nothing to tell. None, too, where the state takes too long to read and there is no
+    problem.
+    """
     if state is None:
         return StateLine(BAD, tuple(problems)) if problems else None
     poor = [_line(channel, state) for channel in state.channels if channel.is_poor]
@@ -50,7 +53,7 @@ def _waiting(state: DeliveryState) -> tuple[Problem, ...]:
     if not state.waiting:
         return ()
     number = f"{state.waiting:,} message{' waits' if state.waiting == 1 else 's wait'}"
-    # Those whose provider fails are tried again until their time is over; those that nobody took have no worker.
+    # A message whose provider fails is tried again until it expires. One that nobody took has no worker.
     detail = "No worker has taken them. Does one run?" if state.untaken else "Their providers do not take them."
     return (Problem(f"{number} for longer than a minute.", detail, _messages(status="waiting")),)
 

@@ -1,4 +1,4 @@
-"""The owners' panel. Importing the package registers every page."""
+"""The pages of the panel, one file for each entry of the menu. Importing the package registers every page."""
 
 from verification.panel.pages import (
     alerts,

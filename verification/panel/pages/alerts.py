@@ -1,4 +1,4 @@
-"""What the owners were alerted of."""
+"""Alerts: the events that the owners were told of."""
 
 from __future__ import annotations
 

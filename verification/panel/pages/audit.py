@@ -1,4 +1,4 @@
-"""The audit log: to be read. Members see the lines of their projects, superusers all of them."""
+"""The audit log, which nobody changes. Members see the lines of their projects, superusers all of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {model._meta.label_lower: str(model._meta.verbose_name) for model in app
 MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch.masked}
 IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
 WIRE_NAMES = {ALL_SENDING: "all sending", **{value: str(name) for value, name in ChannelType.choices}}
-FIELDS_SHOWN = 3  # in a list
+FIELDS_SHOWN = 3  # names of changed fields in a list's column; more would widen the table
 SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
 
@@ -58,7 +58,7 @@ class KindFilter(admin.SimpleListFilter):
 
 
 class ObjectFilter(admin.SimpleListFilter):
-    """One row's history, where its page leads to."""
+    """A filter by one row, to whose history the row's page leads."""
 
     title = "object"
     parameter_name = "about"
@@ -113,7 +113,7 @@ class AuditAdmin(ScopedAdmin):
         kind = KINDS.get(entry.object_type, entry.object_type)
         name = mask(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
         if name.lower().startswith(f"{kind} "):
-            return capfirst(name)  # "Callback of 7" says itself what it is
+            return capfirst(name)  # "Callback of 7" has its kind in its name
         return f"{kind.capitalize()} {WIRE_NAMES.get(name, name)}"
 
     @admin.display(description="Fields")

@@ -1,4 +1,4 @@
-"""Callbacks: what the customers' servers were told, how they answered, and telling them again."""
+"""Callbacks to the customers' servers: what each told, how it was answered, and sending it again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AttemptInline(ScopedInline):
 
     @admin.display(description="Error")
     def shown_error(self, attempt: CallbackAttempt) -> str:
-        """Where it says more than the answer does."""
+        """Show the error where it says more than the answer does."""
         return "–" if attempt.error == f"HTTP {attempt.status}" else display.cause(attempt.error)
 
 

@@ -1,4 +1,4 @@
-"""The operator's own pages: what is stopped for every project, and the ceilings over what owners set."""
+"""The operator's own pages: kill switches for every project, and the ceilings over what owners set."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class KillSwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic 
 
 @admin.register(KillSwitch)
 class KillSwitchAdmin(ScopedAdmin):
-    """A row stops; deleting it lets the traffic flow again."""
+    """A row stops the sending; deleting the row resumes it."""
 
     viewers = adders = changers = deleters = Who.SUPERUSERS
     form = KillSwitchForm
@@ -119,7 +119,7 @@ class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
 
 @admin.register(Platform)
 class PlatformAdmin(ScopedAdmin):
-    """What an owner had set before above a new ceiling stays written, but the ceiling holds."""
+    """The ceilings. A setting of an owner that is above a new ceiling stays as it is, but the ceiling holds."""
 
     viewers = changers = Who.SUPERUSERS
     form = PlatformForm

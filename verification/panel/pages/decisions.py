@@ -19,7 +19,7 @@ from verification.panel.frame.traffic import SPANS, CreatedFilter, TrafficAdmin
 from verification.services.protection.guard import findings
 from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
 
-COUNTRY_RULES = ("country", *ABOUT_COUNTRIES)  # whose subject is a country
+COUNTRY_RULES = ("country", *ABOUT_COUNTRIES)  # the rules whose subject is a country
 NAMES = {"entry": "matched by", "retry_after": "seconds left"}
 WORDS = {str(value): str(label) for value, label in (*ChannelType.choices, *ListSubject.choices)}
 
@@ -100,7 +100,7 @@ class DecisionAdmin(TrafficAdmin):
 
 
 def figures_of(decision: Decision) -> str:
-    """A sentence of the guard's, or the figures by their names."""
+    """Write a decision's figures: for a rule of the guard as its sentence, else each by its name."""
     if decision.rule in GuardRule.values:
         try:
             return findings.what_was_counted(GuardRule(decision.rule), decision.figures)

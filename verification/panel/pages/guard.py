@@ -1,4 +1,4 @@
-"""What the traffic guard and the alarms on guessing found, and the button that takes it back."""
+"""The findings of the traffic guard and of the rules on guessing, and the button that lifts one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class GuardBlockAdmin(TrafficAdmin):
         return rows.filter(subject__startswith=term.rstrip("…"))
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Its button stands in the notice, where there is one."""
+        """Leave out "Lift": the notice above the form has that button."""
         return [each for each in super().get_actions_detail(request, object_id) if each.path != "lift"]
 
     @admin.display(description="Rule", ordering="rule")
@@ -102,7 +102,7 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.display(description="Lifted by")
     def lifter(self, block: GuardBlock) -> str:
-        """By name only: accounts are the operator's pages."""
+        """Name who lifted it, without a link: the pages of accounts are the operator's."""
         return str(block.lifted_by or "–")
 
     @admin.display(description="Refused", ordering="refused")

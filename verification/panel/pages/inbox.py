@@ -1,4 +1,4 @@
-"""The inbox: what the providers of the type ``inbox`` have kept instead of sending, for development."""
+"""The inbox: messages that providers of the type ``inbox`` have kept instead of sending, for development."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from verification.panel.frame.scoping import own_projects
 from verification.services.gateways.accounts import is_known
 from verification.services.gateways.store import ProviderMemory
 
-INBOX = "inbox"  # the type
-REFRESH_SECONDS = 5
-MAX_SHOWN = 100
+INBOX = "inbox"  # the type of provider
+REFRESH_SECONDS = 5  # how often the page reloads itself, where asked to
+MAX_SHOWN = 100  # messages on the page, so that it stays short
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One message as the page writes it."""
+class Entry:
+    """One message as the page shows it."""
 
     message: InboxMessage
     channel: str
@@ -44,7 +44,7 @@ def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         request,
         "Inbox",
         opts=None,
-        shown=[_shown(message) for message in kept[:MAX_SHOWN]],
+        entries=[_entry(message) for message in kept[:MAX_SHOWN]],
         is_away=is_away,
         has_provider=bool(providers),
         is_run=is_known(INBOX),
@@ -56,7 +56,10 @@ def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
 
 
 def _providers(request: HttpRequest) -> list[Provider]:
-    """The user's own, and the system's, which everybody's messages may be in. None where the type is not run."""
+    """Return the inboxes of the user's projects and of the system, which holds everybody's messages.
+
+    The list is empty where the operator runs no inbox.
+    """
     if not is_known(INBOX):
         return []
     mine = Q(project__in=own_projects(request.user)) | Q(project=None)
@@ -64,7 +67,10 @@ def _providers(request: HttpRequest) -> list[Provider]:
 
 
 def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
-    """The newest first. Of a message in a system inbox the row must be of one of the user's projects."""
+    """Return the kept messages, the newest first.
+
+    A message in a system inbox is shown only if its row belongs to one of the user's projects.
+    """
     kept: list[InboxMessage] = []
     for provider in providers:
         found = read(ProviderMemory(provider.pk))
@@ -76,8 +82,8 @@ def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]
     return sorted(kept, key=lambda message: message.at, reverse=True)
 
 
-def _shown(message: InboxMessage) -> Shown:
-    return Shown(
+def _entry(message: InboxMessage) -> Entry:
+    return Entry(
         message,
         channel=ChannelType(message.channel).label if message.channel in ChannelType.values else message.channel,
         icon=channel_icon(message.channel if message.channel in ChannelType.values else ChannelType.SMS),

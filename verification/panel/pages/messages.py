@@ -33,7 +33,7 @@ OUTCOME_VARIANTS = {
 
 
 class StatusFilter(admin.SimpleListFilter):
-    """By status, or by what the overview counts together."""
+    """A filter by status, or by the statuses that the overview counts together."""
 
     title = "status"
     parameter_name = "status"
@@ -54,7 +54,10 @@ class StatusFilter(admin.SimpleListFilter):
 
 
 def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> Any:
-    """Vendors' ids may hold the recipient's number, as WhatsApp's do: they are for who may see it."""
+    """Leave out the vendor's id for a user who may not see addresses.
+
+    It may hold the recipient's number, as WhatsApp's do.
+    """
     sees = message is not None and may_see_addresses(request.user, message.recipient)
     return fields if sees else tuple(name for name in fields if name != "reference")
 
@@ -181,7 +184,7 @@ class MessageAdmin(NewestFirstAdmin):
 
     @admin.display(description="Provider", ordering="provider__name")
     def shown_provider(self, message: Message) -> str:
-        """By name only: a system provider's page is not the member's."""
+        """Name the provider without a link: a system provider's page is not for members."""
         return format_html('<span class="ww-nowrap">{}</span>', message.provider.name) if message.provider else "–"
 
     @admin.display(description="Pinned provider")

@@ -1,4 +1,4 @@
-"""Recipients: masked, with who may see, export or forget one."""
+"""Recipients: masked, with buttons to show the address, export or forget one."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @action(description="Export", icon="download", permissions=["address"])
     def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """All that is known of them, as a file. It holds the whole address, so taking it is on record."""
+        """Send all that is stored about the recipient, as a file.
+
+        It holds the whole address, so the audit log notes who took it.
+        """
         recipient: Recipient = self.find(request, object_id)
         if not may_see_addresses(request.user, recipient):
             raise PermissionDenied
@@ -125,7 +128,7 @@ class RecipientAdmin(NewestFirstAdmin):
         return rows.filter(pk__in=self.recipients(request, term))
 
     def has_address_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        """Whether the user may see whole addresses: a superuser, or a member whose membership says so."""
+        """Return whether the user may see whole addresses: a superuser, or a member whose membership says so."""
         return may_see_addresses(request.user, self.get_object(request, str(object_id)) if object_id else None)
 
     @action(description="Show the address", icon="visibility", permissions=["address"], url_path="address")
@@ -161,11 +164,11 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @admin.display(description="Codes sent")
     def sends(self, recipient: Recipient) -> str:
-        return _told(recipient, "codes sent")
+        return _limits_on(recipient, "codes sent")
 
     @admin.display(description="Wrong codes")
     def wrong_codes(self, recipient: Recipient) -> str:
-        return _told(recipient, "wrong codes")
+        return _limits_on(recipient, "wrong codes")
 
     @admin.display(description="60 seconds between two")
     def pause(self, recipient: Recipient) -> str:
@@ -177,8 +180,8 @@ class RecipientAdmin(NewestFirstAdmin):
         return recipient.messages.filter(created_at__gte=timezone.now() - timedelta(days=1)).count()
 
 
-def _told(recipient: Recipient, what: str) -> str:
-    """A line for each limit; one that is used up says when the next is allowed."""
+def _limits_on(recipient: Recipient, what: str) -> str:
+    """Return a line for each limit; one that is used up says when the next is allowed."""
     lines = []
     for each in recipient_limits.standings(recipient):
         if each.what == what:

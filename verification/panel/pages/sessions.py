@@ -1,4 +1,4 @@
-"""Sessions: where each stands, and the messages that its code went out by."""
+"""Sessions: the state of each, and the messages by which its code went out."""
 
 from __future__ import annotations
 
@@ -116,7 +116,10 @@ class SessionAdmin(NewestFirstAdmin):
     shown_channel = channel_of("channel", "Last sent over")
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        """The same order twice, as ULIDs tell the time: by the key's index, or for one project by that project's."""
+        """Sort by the key, or for one project by the time. The order is the same, as ULIDs tell the time.
+
+        The key has an index of its own; the project's index has the time.
+        """
         is_members = not request.user.is_superuser and len(own_project_ids(request)) == 1
         is_one = is_members or request.GET.get(ProjectFilter.parameter_name)
         return ("-created_at",) if is_one else ("-id",)
@@ -146,7 +149,7 @@ class SessionAdmin(NewestFirstAdmin):
 
     @admin.display(description="Why not sent")
     def short_reason(self, session: Session) -> str:
-        """In few words where a code is missing; the page has the sentences."""
+        """Say in few words why no code went out; the session's page has the sentences."""
         if session.channel or session.verified_at:
             return "–"
         short = SHORT.get(session.refusal) or ("Bot not started" if session.awaited_channel else "Not asked to send")

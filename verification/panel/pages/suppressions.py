@@ -1,4 +1,4 @@
-"""Recipients to whom nothing more goes over a channel, until the owner lifts it."""
+"""Suppressions: recipients to whom nothing more goes over a channel, until the owner lifts it."""
 
 from __future__ import annotations
 

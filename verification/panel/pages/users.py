@@ -1,5 +1,7 @@
-"""Accounts of the panel, for superusers only. What a member may do follows from their projects, so Django's groups and
-permissions are left out."""
+"""Accounts of the panel, for superusers only.
+
+Django's groups and permissions are left out: a member's projects decide what they may do.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class ProjectInline(MembershipInline):
 
 
 class AccountForm(UserChangeForm):  # type: ignore[type-arg]  # not generic at run time
-    password = None  # type: ignore[assignment]  # Django's would show the hash, if only its beginning
+    password = None  # type: ignore[assignment]  # Django's field would show the beginning of the hash
 
     class Meta(UserChangeForm.Meta):
         labels = LABELS
@@ -105,4 +107,4 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
         )
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return {"is_staff": True}  # an account is made so that somebody can enter
+        return {"is_staff": True}  # a new account is mostly for somebody who is to log in
