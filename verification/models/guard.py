@@ -1,4 +1,4 @@
-"""What the traffic guard counts, and what it found."""
+"""The rows of the traffic guard: the sends that it counts, and its findings."""
 
 from django.conf import settings
 from django.db import models
@@ -10,11 +10,14 @@ from verification.models.projects import Project
 
 
 class GuardedSend(models.Model):
-    """An SMS or a call as the traffic guard counts it. It goes with its message, and at once where the message failed
-    at every provider: what costs nothing counts in no limit."""
+    """An SMS or a call as the traffic guard counts it.
+
+    The row is deleted with its message, and at once where the message failed at every provider: a message that costs
+    nothing counts in no limit.
+    """
 
     message = models.OneToOneField(Message, primary_key=True, on_delete=models.CASCADE, related_name="guarded_send")
-    # The message's own foreign keys hold these two.
+    # These two have no constraint: the message's own foreign keys hold them already.
     project = models.ForeignKey(Project, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False)
     recipient = models.ForeignKey(
         "verification.Recipient", on_delete=models.DO_NOTHING, db_index=False, db_constraint=False
@@ -40,10 +43,10 @@ class GuardedSend(models.Model):
 
 
 class GuardBlock(models.Model):
-    """What a rule found last about one subject: while it runs, the subject is refused or suspicious.
+    """The last finding of a rule about one subject: while it runs, the subject is refused or suspicious.
 
-    A subject has one row for each rule; what it found before is in the log of decisions. Once a block is over or
-    lifted, only what came later is counted anew.
+    A subject has one row for each rule; earlier findings are in the decision log. Once a finding is over or lifted,
+    only later traffic is counted.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="guard_blocks", db_index=False)

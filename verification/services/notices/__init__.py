@@ -1,1 +1,1 @@
-"""What is told to owners and their servers: alerts and callbacks."""
+"""Notices to owners and their servers: alerts and callbacks."""

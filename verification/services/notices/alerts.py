@@ -1,4 +1,4 @@
-"""Telling a project's owner of an event: on a page of the panel, by mail, and by a signed call of their server.
+"""Alerts: a project's owner is told of an event on a page of the panel, by mail, and by a signed call of their server.
 
 The rows are the queue. Workers send them in threads of their own, never a request.
 """
@@ -23,14 +23,14 @@ from verification.services.notices import callbacks, schedule
 
 log = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=60)  # longer than a mail and a call may take
-ERROR_MAX_LENGTH = 200
+LEASE = timedelta(seconds=60)  # the time a worker has for one alert: longer than a mail and a call may take
+ERROR_MAX_LENGTH = 200  # characters, as the column has
 
 
 def raise_alert(*, project_id: int, kind: str, key: str, title: str, detail: str) -> None:
-    """Note an event for the project's owner, who is told within seconds; the same kind and key alert once.
+    """Note an event for the project's owner, who is told within seconds. A kind and key alert once.
 
-    ``key`` names the one event: its day, or the start of a block. ``title`` is one line without secrets or whole
+    ``key`` names the one event: its day, or the start of a finding. ``title`` is one line without secrets or whole
     addresses; ``detail`` says what happened and what to do, in sentences.
     """
     sql.call("raise_alert", project=project_id, kind=kind, key=key, title=" ".join(title.split()), detail=detail)
@@ -41,7 +41,7 @@ def unread_count(projects: Any) -> int:
 
 
 def mark_read(alerts: Any) -> int:
-    """``alerts`` is a queryset. Returns how many were unread."""
+    """Mark the alerts of a queryset as read. Return how many were unread."""
     return int(alerts.filter(read_at=None).update(read_at=timezone.now()))
 
 
@@ -50,7 +50,7 @@ def mark_read(alerts: Any) -> int:
 
 @transaction.atomic
 def claim_due(*, limit: int) -> list[tuple[int]]:
-    """Take alerts that are due, by a lease."""
+    """Claim alerts that are due, for the time of a lease."""
     now = sql.now()
     due = Alert.objects.select_for_update(skip_locked=True, no_key=True).filter(due_at__lte=now).order_by("due_at")
     ids = [alert.pk for alert in due.only("pk")[:limit]]
@@ -59,7 +59,7 @@ def claim_due(*, limit: int) -> list[tuple[int]]:
 
 
 def deliver(row: tuple[int]) -> None:
-    """Tell the owner of a claimed alert by every way that has not worked yet, and note what became of it."""
+    """Tell the owner of a claimed alert by every way that has not worked yet, and note the outcome."""
     alert = Alert.objects.select_related("project").get(pk=row[0])
     errors = list(filter(None, (_mail(alert), _post(alert))))
     alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
@@ -70,7 +70,7 @@ def deliver(row: tuple[int]) -> None:
 
 
 def mail_addresses(project: Project) -> list[str]:
-    """Those the owner named, else the members' own."""
+    """Return the addresses the owner named, or else those of the members."""
     if project.alert_emails:
         return list(project.alert_emails)
     members = project.members.filter(is_active=True).exclude(email="").order_by("pk")
@@ -78,7 +78,7 @@ def mail_addresses(project: Project) -> list[str]:
 
 
 def _mail(alert: Alert) -> str:
-    """Why it failed, or nothing."""
+    """Mail the alert. Return why that failed, or an empty text."""
     addresses = mail_addresses(alert.project)
     if alert.mailed_at or not addresses:
         return ""
@@ -92,14 +92,14 @@ def _mail(alert: Alert) -> str:
     )
     try:
         message.send()
-    except (smtplib.SMTPException, OSError, ValueError) as error:  # the last for what no header can hold
+    except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
         return f"mail: {type(error).__name__}"
     alert.mailed_at = sql.now()
     return ""
 
 
 def _post(alert: Alert) -> str:
-    """Why it failed, or nothing."""
+    """Call the owner's server. Return why that failed, or an empty text."""
     url = alert.project.alert_url
     if alert.posted_at or not url:
         return ""

@@ -1,6 +1,6 @@
-"""Telling the customer's server how a manual send ended, signed by Standard Webhooks.
+"""Callbacks: the customer's server is told how a manual send ended, by a call signed as Standard Webhooks has it.
 
-The rows are the queue, and threads of their own work on it, so that a slow customer slows down no message.
+The rows are the queue. Workers call in threads of their own, so that a slow receiver slows down no message.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from verification.sql.rows import ClaimedCallback
 log = logging.getLogger(__name__)
 
 TIMEOUTS = Timeouts(connect=3.0, total=10.0)
-LEASE_SECONDS = 30  # longer than a call may take
-PER_PROJECT = 2  # calls of one project at a time, in each worker
-MAX_RETRY_AFTER_SECONDS = 86_400
-GONE = 410  # the customer does not want it any more
+LEASE_SECONDS = 30  # the time a worker has for one callback: longer than a call may take.
+PER_PROJECT = 2  # calls of one project at a time, in each worker: a slow receiver leaves threads to the others.
+MAX_RETRY_AFTER_SECONDS = 86_400  # a receiver that asks for a longer wait is called after this one.
+GONE = 410  # the status by which a receiver says that it wants no further call.
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """How one call ended: its HTTP status, or None and why. ``retry_after`` is what the server asked for."""
+    """The end of one call: its HTTP status, or None and the error. ``retry_after`` is the wait the server asked for."""
 
     status: int | None
     error: str = ""
@@ -49,8 +49,10 @@ class Try:
 
 
 def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[ClaimedCallback]:
-    """Take callbacks that are due, of each project as many as it has places. ``busy`` are the projects of those that
-    this process has under way, each as often as it is one's."""
+    """Claim callbacks that are due, up to :data:`PER_PROJECT` of a project.
+
+    ``busy`` names the project of each callback that this process has under way, and so may name one twice.
+    """
     return sql.call_many(
         ClaimedCallback,
         "claim_callbacks",
@@ -62,7 +64,7 @@ def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[ClaimedCallback]:
 
 
 def deliver(row: ClaimedCallback) -> None:
-    """Make one call for a claimed callback (a row of ``claim_callbacks``) and note what became of it."""
+    """Make one call for a claimed callback (a row of ``claim_callbacks``) and note its outcome."""
     started_at = time.monotonic()
     tried = call(
         project=Project.objects.get(pk=row.project_id),
@@ -92,7 +94,7 @@ def deliver(row: ClaimedCallback) -> None:
 
 
 def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> Try:
-    """POST one signed event. Every live secret of the project signs; the bytes that are signed are those sent."""
+    """POST one signed event. Every live secret of the project signs the very bytes that are sent."""
     try:
         secrets = [secret for secret, _ in live_webhook_secrets(project)]
     except DecryptionFailed:

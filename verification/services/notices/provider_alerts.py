@@ -1,4 +1,4 @@
-"""Telling an owner that a provider of theirs refuses what we send, as that may need somebody to act."""
+"""Alerts about a provider that refuses messages, as its owner may have to act."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ _WORDS = {
     ),
 }
 
-_told_of: dict[tuple[int, Outcome], date] = {}  # by this process, to spare the database; the alert itself is told once
+# (provider, outcome) → the day on which this process raised the alert. It only spares the database: the row is unique.
+_told_of: dict[tuple[int, Outcome], date] = {}
 
 
 def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
-    """Tell the owner once a day, for each kind of refusal. A system provider's is the operator's matter, who is told by
-    the log.
+    """Tell the owner once a day, for each kind of refusal.
+
+    A system provider is the operator's matter, and the log tells them.
     """
     today = timezone.now().date()
     if _told_of.get((provider.id, result.outcome)) == today:

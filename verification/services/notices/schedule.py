@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from verification import sql
 
-# The seconds before each further try: few at first, as most faults are short, and nearly 23 hours in all, so that a
-# receiver that is mended within a day hears of everything.
+# The seconds before each further try. The first ones come soon, as most faults are short. All take nearly 23 hours, so
+# that a receiver that is mended within a day hears of everything.
 RETRY_SECONDS = (5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200)
 JITTER = 0.2  # the share of each wait by which it varies, either way, so that retries do not come in waves
 

@@ -1,1 +1,1 @@
-"""Whether codes go out: figures, the state of each channel, and the alert when nothing gets out."""
+"""Oversight of delivery: figures, the state of each channel, and the alert when nothing gets out."""

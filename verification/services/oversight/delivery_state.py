@@ -1,4 +1,4 @@
-"""Whether codes go out now, judged from the messages of the last minutes. Test logins never count."""
+"""The state of delivery now, judged from the messages of the last minutes. Test logins never count."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.delivery.policy import ABOUT_THE_RECIPIENT
 from verification.services.oversight.figures import LOST
 
-LATELY = timedelta(minutes=15)  # the least time that is looked back
-LATELY_MAX = timedelta(hours=3)  # the most: a night in which nobody asked proves nothing
-USUAL_GAPS = 3  # so many times the usual time between two messages are looked back, where that is longer
-GAPS_LOOKED_AT = 20  # messages, from which the usual time between two is taken
-MEMORY = timedelta(hours=24)
-LIVES_AT_MOST = timedelta(minutes=10)  # from a message's creation to its acceptance: that of manual sends
-WAITS_TOO_LONG = timedelta(seconds=60)  # a worker takes a message within one
-GOOD_PERCENT = 90  # of the messages are accepted where all is well: some numbers are always wrong
-POOR_PERCENT = 50
+LATELY = timedelta(minutes=15)  # the shortest time that is judged.
+LATELY_MAX = timedelta(hours=3)  # the longest time that is judged: a night in which nobody asked proves nothing.
+USUAL_GAPS = 3  # with few messages, this many times the usual time between two of them is judged.
+GAPS_LOOKED_AT = 20  # latest messages, from which the usual time between two is taken.
+MEMORY = timedelta(hours=24)  # older messages say nothing about now.
+LIVES_AT_MOST = timedelta(minutes=10)  # the longest time from creation to acceptance, which manual sends have.
+WAITS_TOO_LONG = timedelta(seconds=60)  # a worker takes a message within a second, so this is a fault.
+GOOD_PERCENT = 90  # the share of accepted messages of a healthy channel: some numbers are always wrong.
+POOR_PERCENT = 50  # the share below which a channel is shown as failing.
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """A channel's messages of the last minutes. ``lost`` are those that nobody took, but for the recipient's own fault;
-    ``expired`` of them ran out of time."""
+    """A channel's messages of the last minutes.
+
+    ``lost`` are those that no provider took, without the recipient being the reason; ``expired`` of them ran out of
+    time.
+    """
 
     channel: str
     accepted: int
@@ -49,9 +52,9 @@ class ChannelState:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryState:
-    """``waiting`` messages have been due for too long, ``untaken`` of them without any worker's notice.
+    """The delivery of some projects. ``waiting`` messages are overdue, and no worker has claimed ``untaken`` of them.
 
-    ``channels`` are those with traffic within ``lately``; ``last_accepted`` is of the last day.
+    ``channels`` had traffic within ``lately``. ``last_accepted`` is None without an accepted message in the last day.
     """
 
     lately: timedelta
@@ -90,32 +93,35 @@ def state_of(projects: Any) -> DeliveryState:
 
 
 def waiting_messages(messages: QuerySet[Message]) -> QuerySet[Message]:
-    """Those that have waited for too long. Without a worker nobody closes them, so their time may be over as well."""
+    """Return the messages that have waited for too long.
+
+    Without a worker nobody closes them, so their time may be over as well.
+    """
     return messages.filter(
         status__in=(MessageStatus.QUEUED, MessageStatus.SENDING), created_at__lt=timezone.now() - WAITS_TOO_LONG
     )
 
 
 def accepted_messages(since: datetime) -> QuerySet[Message]:
-    """Those that a provider accepted, or may have."""
+    """Return the messages that a provider accepted, or may have."""
     return Message.objects.filter(created_at__gte=since - LIVES_AT_MOST, sent_at__gte=since, is_test=False).order_by()
 
 
 def lost_messages(since: datetime) -> QuerySet[Message]:
-    """Those that no provider took, but for the recipient's own fault."""
+    """Return the messages that no provider took, leaving out those where the recipient was the reason."""
     refused = DeliveryAttempt.objects.filter(message=OuterRef("pk"), outcome__in=ABOUT_THE_RECIPIENT)
     return Message.objects.filter(~Exists(refused), status__in=LOST, sent_at=None, finished_at__gte=since).order_by()
 
 
 def _accepted(projects: Any, since: datetime) -> dict[str, tuple[int, datetime]]:
-    """By channel, how many a provider accepted, and when the last."""
+    """Return by channel the number of accepted messages, and the time of the last."""
     messages = accepted_messages(since).filter(project__in=projects)
     rows = messages.values_list("channel").annotate(Count("pk"), Max("sent_at"))
     return {channel: (number, last) for channel, number, last in rows if last}
 
 
 def _lost(projects: Any, since: datetime) -> dict[str, tuple[int, int]]:
-    """By channel, how many no provider took, and how many of them ran out of time."""
+    """Return by channel the number of lost messages, and of those among them that ran out of time."""
     messages = lost_messages(since).filter(project__in=projects).values("channel")
     counted = messages.annotate(lost=Count("pk"), expired=Count("pk", filter=Q(status=MessageStatus.EXPIRED)))
     rows = counted.values_list("channel", "lost", "expired")
@@ -123,7 +129,7 @@ def _lost(projects: Any, since: datetime) -> dict[str, tuple[int, int]]:
 
 
 def _usual(projects: Any, now: datetime) -> tuple[timedelta, datetime | None]:
-    """How far to look back where few messages are sent, and when the last was accepted."""
+    """Return the time to judge where few messages are sent, and when the last was accepted."""
     messages = Message.objects.filter(project__in=projects, created_at__gte=now - MEMORY, sent_at__isnull=False)
     latest = messages.filter(is_test=False).order_by("-created_at").values_list("sent_at", flat=True)[:GAPS_LOOKED_AT]
     moments = sorted(moment for moment in latest if moment)

@@ -1,4 +1,4 @@
-"""The figures of the last hours, counted from rows: what the overview and ``stats`` tell. Test logins never count."""
+"""The figures of the last hours, counted from rows, for the overview and ``stats``. Test logins never count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from verification.models import Message, MessageStatus, Session
 
-HOURS = 24
+HOURS = 24  # the time that the overview and ``stats`` tell of
 LOST = (MessageStatus.FAILED, MessageStatus.EXPIRED)
 
 

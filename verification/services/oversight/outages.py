@@ -1,4 +1,4 @@
-"""Channels over which nothing gets out: their owners are alerted once, and again when it works."""
+"""Outages: the owner of a channel over which nothing gets out is alerted, and told again when it works."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from verification.models.oversight import OUTAGE
 from verification.services.notices import alerts
 from verification.services.oversight.delivery_state import accepted_messages, lost_messages
 
-OVER = "channel_up"
-WINDOW = timedelta(minutes=3)  # without one message accepted: the life of a code
-LOST_TO_TELL = 3  # messages of the window that no provider took: fewer may be a matter of the recipients
-REMIND_AFTER = timedelta(days=1)
+OVER = "channel_up"  # the kind of the alert that tells of an outage's end
+WINDOW = timedelta(minutes=3)  # the time without an accepted message that makes an outage: the life of a code
+LOST_TO_TELL = 3  # lost messages of the window that make an outage: fewer may be due to the recipients
+REMIND_AFTER = timedelta(days=1)  # an outage that lasts is told again after this time
 
 
 def watch() -> None:
-    """Tell the owners whose channels stopped working, and those whose channels work again."""
+    """Alert the owners of channels that stopped working, and of those that work again."""
     known = set()
     for alert in Alert.objects.filter(kind=OUTAGE, ended_at=None).order_by("pk"):
-        if not _is_ended(alert):
+        if not _end_if_over(alert):
             known.add((alert.project_id, alert.key))
     since = timezone.now() - WINDOW
     for row in _losing(since):
@@ -33,7 +33,7 @@ def watch() -> None:
 
 
 def _losing(since: datetime) -> Any:
-    """The channels that lost messages since then. Whether one was accepted is asked of these few alone."""
+    """Return the channels that lost messages since then. Only these few are then searched for accepted messages."""
     rows = lost_messages(since).values("project_id", "channel")
     return rows.annotate(number=Count("pk"), latest=Max("finished_at")).filter(number__gte=LOST_TO_TELL)
 
@@ -56,8 +56,8 @@ def _tell(*, project_id: int, channel: str, number: int, latest: datetime) -> No
     )
 
 
-def _is_ended(alert: Alert) -> bool:
-    """End an outage once a message was accepted. One that lasts ends after a day too, and is then told anew."""
+def _end_if_over(alert: Alert) -> bool:
+    """End an outage once a message was accepted, and after a day, when it is told anew. Return whether it ended."""
     now = timezone.now()
     is_over = _accepted(alert.project_id, alert.key, max(alert.created_at, now - WINDOW)).exists()
     if not is_over and now - alert.created_at < REMIND_AFTER:

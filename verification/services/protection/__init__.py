@@ -1,1 +1,1 @@
-"""Who may ask for a code, how often, and what looks like an attack."""
+"""Protection: the rules on who may ask for a code and how often, challenges, and the traffic guard."""

@@ -1,7 +1,7 @@
-"""Bot protection: who is asked for a challenge, and what their answer is worth.
+"""Bot protection: the callers who are asked for a challenge, and the judgement of their answers.
 
-An answer is judged here, before anything is written or sent, and used up by ``open_session`` and ``send_code`` in the
-transaction that it pays for: so it works once under any parallelism, and a fault of ours before that leaves it good.
+An answer is judged here, before anything is written or sent. ``open_session`` and ``send_code`` use it up in the
+transaction that it pays for. So it works once under any parallelism, and a fault of ours before that leaves it good.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ from verification.services.protection.guard import judge
 
 log = logging.getLogger(__name__)
 
-FAILURES_IN_A_ROW = 3  # of a vendor, after which it is taken to be away; one alone may be a hiccup
-AWAY_SECONDS = 5.0  # for which it is then not asked: each question would hold a thread of ours for three
+FAILURES_IN_A_ROW = 3  # failures of a vendor before it counts as down; a single one may be chance
+AWAY_SECONDS = 5.0  # the time without asking a vendor that is down; each attempt blocks a thread for three seconds
 
-ANSWER = "challenge answer"  # what the digest of one is labelled with
+ANSWER = "challenge answer"  # the kind that is mixed into the digest of an answer, so that no other digest equals it
 
-_failures: dict[tuple[int, str], tuple[int, float]] = {}  # by project and vendor: in a row, and not to be asked until
+_failures: dict[
+    tuple[int, str], tuple[int, float]
+] = {}  # (project, vendor) → (failures in a row, when to ask again by the monotonic clock)
 
 
 def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
-    """Whether this caller needs a challenge. Counts nothing; ``address`` is None where none is known yet."""
+    """Return whether this caller needs a challenge. Counts nothing; ``address`` is None where none is known yet."""
     challenge = project.challenge
     return challenge is not None and (challenge.is_always or is_suspected(project, address, client_address))
 
@@ -59,11 +61,12 @@ def ask(project: ProjectConfig) -> None:
 
 
 def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_address: str = "") -> bytes | None:
-    """The digest by which a right answer is to be used up; None where none was needed or none could be judged.
+    """Return the digest by which a right answer is to be used up; None where none was needed or none could be judged.
 
-    A token that was not asked for is judged too: it frees the session from what others' wrong codes impose. Raises
-    ``challenge_required``, ``challenge_failed``, ``challenge_unavailable`` and, for an address whose answers were wrong
-    too often for a vendor to be asked, ``rate_limited``.
+    A token that was not asked for is judged too: it frees the session from what others' wrong codes impose.
+
+    Raises ``challenge_required``, ``challenge_failed`` and ``challenge_unavailable``. Raises ``rate_limited`` for an
+    address that failed so many challenges that the vendor is no longer asked.
     """
     challenge = project.challenge
     if challenge is None:
@@ -102,7 +105,7 @@ def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_
 
 
 def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any], frozenset[str]]:
-    """A puzzle of our own challenge, and the origins that may read it.
+    """Return a puzzle of our own challenge, and the origins that may read it.
 
     Raises ``rate_limited``, and ``not_found`` where no enabled project with this challenge has the id.
     """
@@ -128,7 +131,7 @@ def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) 
 
 
 def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgement:
-    """A vendor that is away is asked by one caller at a time, every few seconds, and for the others counts as away."""
+    """Ask the vendor, or answer for it while it is down: then one caller asks every few seconds, the others do not."""
     failures, until = _failures.get(vendor, (0, 0.0))
     now = time.monotonic()
     if failures >= FAILURES_IN_A_ROW:
@@ -140,7 +143,7 @@ def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgeme
     try:
         with outside(project_id, CHALLENGE_VENDOR):
             judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
-    except Busy:  # which says nothing of the vendor
+    except Busy:  # our own threads are taken, which tells nothing about the vendor
         return Judgement(Verdict.UNAVAILABLE, "too many requests are waiting for an answer already")
     if judgement.verdict is Verdict.UNAVAILABLE:
         _failures[vendor] = failures + 1, time.monotonic() + AWAY_SECONDS

@@ -1,4 +1,4 @@
-"""Signs that a secret key is where it must not be."""
+"""Secret keys in the wrong place: a call with an origin comes from a browser."""
 
 from __future__ import annotations
 

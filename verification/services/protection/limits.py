@@ -1,6 +1,8 @@
-"""The limits per second and per client address: counted in the cache, in each process alone while it is away.
+"""The limits per second and per client address, counted in the cache; in each process alone while the cache is away.
 
-What guards an account or money is not here: that is counted from rows, under the recipient's lock.
+The other limits stand elsewhere. Sends and wrong codes of a recipient, and budgets, guard accounts and money: they are
+counted from rows, under the recipient's lock, by ``sql/delivery/queue_message.sql`` and ``sql/sessions``. The traffic
+guard judges by ``sql/protection``. Logins of the panel have ``panel/door/throttle.py``.
 """
 
 from __future__ import annotations
@@ -24,25 +26,26 @@ from verification.services.projects.snapshot import ProjectConfig
 
 log = logging.getLogger(__name__)
 
-ADDRESS_WINDOW_MINUTES = 10
-UNKNOWN_KEYS_PER_MINUTE = 30
-PUZZLES_PER_MINUTE = 300  # ten times the creates an address has before it is asked; thousands may share one
-FAILED_CHALLENGES_PER_MINUTE = 60  # a person fails a few; each costs a call to the vendor, for which a thread waits
-IPV6_SITE_PREFIX = 64  # one subscriber's network
-IPV4_SUBNET_PREFIX = 24  # the least that is routed between providers, and so had by the hundred addresses at once
-IPV6_SUBNET_PREFIX = 48  # what one subscriber may be given (RFC 6177): 65,536 networks for nothing
+ADDRESS_WINDOW_MINUTES = 10  # the window of a project's limit of session creates from one client address.
+UNKNOWN_KEYS_PER_MINUTE = 30  # from one client address: room for a server whose key was revoked, none for a search.
+PUZZLES_PER_MINUTE = 300  # from one client address, which thousands of people may share.
+# Failed challenges from one client address. A person fails a few; each costs a call to the vendor and a thread's wait.
+FAILED_CHALLENGES_PER_MINUTE = 60
+IPV6_SITE_PREFIX = 64  # bits: one subscriber's network
+IPV4_SUBNET_PREFIX = 24  # bits: the smallest network routed between providers, so one customer may hold all of it
+IPV6_SUBNET_PREFIX = 48  # bits: one subscriber may be given 65,536 networks of 64 bits (RFC 6177)
 REQUESTS_USED_UP = "The project's limit of requests in a second is reached."
 WHOLE_PROJECT = "whole project"
-UNKNOWN_NETWORK = "unknown"  # of a caller without an IP address, as behind a Unix socket
+UNKNOWN_NETWORK = "unknown"  # the network of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
-MAX_REMEMBERED = 10_000  # callers that a process keeps in mind as refused
-AWAY_SECONDS = 1.0  # how long the cache is left alone after it did not answer
+MAX_REMEMBERED = 10_000  # used-up windows that a process remembers; a flood from many addresses takes no more memory
+AWAY_SECONDS = 1.0  # the time without asking the cache after it did not answer
 
 T = TypeVar("T")
 
 
 def count_request(project: ProjectConfig) -> None:
-    """One session create or manual send of the project. Raises ``rate_limited``."""
+    """Count one session create or manual send of the project. Raises ``rate_limited``."""
     if project.requests_per_second:
         item = RateLimitItemPerSecond(project.requests_per_second)
         decision = Decision(project.id, "requests_per_second", WHOLE_PROJECT)
@@ -69,23 +72,26 @@ def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
 
 
 def is_over_creates(project: ProjectConfig, client_address: str) -> bool:
-    """Whether the next session create from this address would be one too many. Counts nothing."""
+    """Return whether the next session create from this address would be one too many. Counts nothing."""
     item = _creates(project, client_address)
     return item is not None and _is_used_up(item, _create_key(project, client_address))
 
 
 def count_unknown_key(client_address: str) -> None:
-    """One request with an unknown key from this address. Raises ``rate_limited``."""
+    """Count one request with an unknown key from this address. Raises ``rate_limited``."""
     _hit(*_unknown_keys(client_address), "Too many unknown keys came from this client address.")
 
 
 def has_sent_unknown_keys(client_address: str) -> bool:
-    """Whether this process knows the address to be over the limit of unknown keys. Asks nobody."""
+    """Return whether this process knows the address to be over the limit of unknown keys. The cache is not asked."""
     return bool(_full) and _full.get(_unknown_keys(client_address), 0.0) > time.monotonic()
 
 
 def counted_network(project: ProjectConfig, client_address: str) -> str:
-    """The caller's network as in :func:`network_of`; empty where it tells nobody apart."""
+    """Return the network by which the caller is counted; empty for addresses that many callers share.
+
+    These are loopback, private addresses and the project's own servers.
+    """
     return "" if _is_exempt(project, client_address) else network_of(client_address)
 
 
@@ -104,14 +110,14 @@ def subnet_of(project: ProjectConfig, client_address: str) -> str:
 
 
 def count_puzzle(client_address: str) -> None:
-    """One puzzle handed out to this address. Raises ``rate_limited``."""
+    """Count one puzzle for this address. Raises ``rate_limited``."""
     if not _is_neighbour(client_address):
         item = RateLimitItemPerMinute(PUZZLES_PER_MINUTE)
         _hit(item, f"puzzle:{network_of(client_address)}", "Too many puzzles were asked for from this client address.")
 
 
 def require_few_failed_challenges(project: ProjectConfig, client_address: str) -> None:
-    """Raises ``rate_limited`` for an address that failed too many challenges. Counts nothing."""
+    """Raise ``rate_limited`` for an address that failed too many challenges. Counts nothing."""
     if _is_exempt(project, client_address):
         return
     item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
@@ -131,7 +137,7 @@ def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
 
 
 def network_of(client_address: str) -> str:
-    """What one caller is counted by: the address, for IPv6 its /64."""
+    """Return the network that stands for one caller: the address itself, for IPv6 its /64."""
     address = read_address(client_address)
     if address is None:
         return UNKNOWN_NETWORK
@@ -145,7 +151,7 @@ def _unknown_keys(client_address: str) -> tuple[RateLimitItem, str]:
 
 
 def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | None:
-    """The limit of session creates that holds for this address, if any."""
+    """Return the limit of session creates that holds for this address, if any."""
     if not project.creates_per_address or _is_exempt(project, client_address):
         return None
     return RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
@@ -164,7 +170,7 @@ def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
 
 
 def _is_neighbour(client_address: str) -> bool:
-    """Loopback and private addresses are a proxy or a neighbour, not a stranger on the internet."""
+    """Return whether the address is loopback or private: a proxy or a neighbour, nobody from the internet."""
     address = read_address(client_address)
     return address is not None and (address.is_loopback or address.is_private)
 
@@ -181,16 +187,19 @@ _shared: _Counter | None = None
 _own = _Counter(MemoryStorage())
 
 
-_full: dict[tuple[RateLimitItem, str], float] = {}  # whose window is used up, until when by the monotonic clock
+_full: dict[tuple[RateLimitItem, str], float] = {}  # (limit, caller) → end of the window, by the monotonic clock
 
 
 def _hit(item: RateLimitItem, who: str, detail: str, decision: Decision | None = None) -> None:
-    """Count one. Who has used a window up is refused from memory, so that their flood costs the cache nothing."""
+    """Count one, or raise ``rate_limited``.
+
+    A caller whose window is used up is refused from memory, so that a flood costs the cache nothing.
+    """
     now = time.monotonic()
     left = _full.get((item, who), now) - now
     if left > 1:
         wait = math.ceil(left)
-    else:  # waits are rounded up, so in its last second the window may be over
+    else:  # waits are rounded up, so the window may be over in its last second
         wait = _ask(lambda limiter: _wait(limiter, item, who))
         if wait > 1:
             if len(_full) >= MAX_REMEMBERED:
@@ -217,7 +226,7 @@ def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
 
 
 def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int:
-    """Count once; 0, or the seconds until the window is over."""
+    """Count one. Return 0, or the seconds until the window is over."""
     if limiter.hit(item, NAMESPACE, who):
         return 0
     return _seconds_until(limiter.get_window_stats(item, NAMESPACE, who).reset_time)

@@ -1,4 +1,4 @@
-"""How much of the limits a recipient has used up, for owners. The statements that refuse count by themselves."""
+"""The use of the limits by one recipient, for owners. The SQL functions that refuse count by themselves."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from verification.services.projects.snapshot import load_project
 DAY = timedelta(days=1)
 SEND_WINDOWS = (("10 minutes", timedelta(minutes=10)), ("an hour", timedelta(hours=1)), ("a day", DAY))
 WRONG_WINDOWS = (("15 minutes", timedelta(minutes=15)), ("a day", DAY))
-BLOCK = timedelta(seconds=60)  # between two codes of sessions over one channel
-SHORT_CODE = 4  # characters: half as many wrong codes are allowed
+BLOCK = timedelta(seconds=60)  # the time between two codes of sessions over one channel, as in common_windows.sql
+SHORT_CODE = 4  # characters: a code this short is guessed sooner, so half as many wrong codes are allowed
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """``used`` of ``limit`` within a window; ``free_at`` is when the next is allowed, None while it is."""
+    """The use of one limit: ``used`` of ``limit`` within a window.
+
+    ``free_at`` is the time at which the next is allowed, or None while it is allowed now.
+    """
 
     what: str
     used: int
@@ -31,7 +34,7 @@ class Standing:
 
 
 def standings(recipient: Recipient) -> list[Standing]:
-    """Of each limit that is on. Empty for a project that is disabled."""
+    """Return the use of each limit that is on; nothing for a project that is disabled."""
     project = load_project(recipient.project_id)
     if project is None:
         return []
@@ -46,7 +49,7 @@ def standings(recipient: Recipient) -> list[Standing]:
 
 
 def blocked_channels(recipient: Recipient) -> list[tuple[str, datetime]]:
-    """The channels within their 60 seconds, each with the end of them."""
+    """Return the channels that are blocked for their 60 seconds, each with the end of its block."""
     rows = (
         Message.objects.filter(recipient=recipient, created_at__gt=timezone.now() - BLOCK, session__isnull=False)
         .filter(Q(is_counted=True) | Q(is_test=True))
@@ -58,7 +61,7 @@ def blocked_channels(recipient: Recipient) -> list[tuple[str, datetime]]:
 
 
 def _latest_sends(recipient: Recipient, number: int) -> list[datetime]:
-    """The newest first. Those who share a mailbox share its limits."""
+    """Return the times of the latest sends, the newest first. Recipients of one mailbox share its limits."""
     sharers = [recipient.pk]
     if recipient.mailbox:
         of_mailbox = Recipient.objects.filter(project=recipient.project_id, mailbox=recipient.mailbox)

@@ -1,4 +1,7 @@
-"""Recipients to whom nothing more goes over a channel. What providers tell puts them here; owners take them out."""
+"""The suppression list: recipients to whom nothing more goes over a channel.
+
+Reports of providers put recipients on it, and owners take them off.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ NO_REASON = "The provider reports that nothing more may be sent there."
 
 
 def suppress(*, project_id: int, recipient_id: int, channel: str, reason: str = "") -> None:
-    """Nothing more goes to the recipient over the channel, until the owner lifts it."""
+    """Send nothing more to the recipient over the channel, until the owner lifts it."""
     Suppression.objects.get_or_create(
         recipient_id=recipient_id,
         channel=channel,
@@ -30,16 +33,16 @@ def suppress(*, project_id: int, recipient_id: int, channel: str, reason: str = 
 
 
 def lift(suppression: Suppression) -> bool:
-    """Let messages go there again. False if it was lifted before."""
+    """Let messages go there again. Return False if it was lifted before."""
     return bool(Suppression.objects.filter(pk=suppression.pk, lifted_at=None).update(lifted_at=Now()))
 
 
 def heed(provider: Provider, consent: Consent) -> None:
-    """End or resume messages to who wrote a keyword to the provider's sender, over the provider's channel.
+    """End or resume messages to a user who wrote a keyword to the provider's sender, over the provider's channel.
 
-    A provider of a project speaks for that project, and the number is suppressed though it was never sent to. A system
-    provider's sender is shared, and nobody can tell whose messages are meant: all projects are, of those that have sent
-    to the number over it.
+    A provider of a project speaks for that project, and the number is suppressed though it was never sent to. The
+    sender of a system provider is shared, and nobody can tell whose messages the user means. So the keyword counts for
+    every project that has sent to the number over this provider.
     """
     try:
         phone = parse_address(consent.phone).text
@@ -68,7 +71,7 @@ def _suppress_number(project_id: int, phone: str, channel: str) -> None:
 
 
 def _lift_all(project_id: int, phone: str, channel: str) -> None:
-    """Whatever put the number there: who writes from it has it, and wants messages."""
+    """Lift every suppression of the number, whatever its reason: its user holds the phone and wants messages."""
     names = (phone, pseudonyms.forgotten(project_id, phone))
     live = Suppression.objects.filter(recipient__project_id=project_id, channel=channel, lifted_at=None)
     live.filter(recipient__address__in=names).update(lifted_at=Now())

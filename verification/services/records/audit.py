@@ -1,4 +1,7 @@
-"""Who acts, for the audit log; and the lines that no row's change would write: logins, looks at a secret, resets."""
+"""The audit log: the name of the actor, and the lines that no change of a row writes.
+
+Such lines are logins, looks at a secret, and resets.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ _actor: ContextVar[Actor | None] = ContextVar("actor", default=None)
 
 @contextmanager
 def acting(who: str, address: str | None) -> Iterator[None]:
-    """Within it, whatever this thread writes through the ORM is on record as done by ``who``.
+    """Put on record as done by ``who`` whatever this thread writes through the ORM within the context.
 
-    Without it the process is named: ``command: purge``, or ``watchword`` for the service itself.
+    Outside of it the process is named: ``command: purge``, or ``watchword`` for the service itself.
     """
     token = _actor.set(Actor(who, address))
     try:
@@ -43,7 +46,7 @@ def acting(who: str, address: str | None) -> Iterator[None]:
 def record(
     action: str, *, row: Model | None = None, project: Project | None = None, label: str = "", who: str = ""
 ) -> None:
-    """Add a line of its own. ``who`` names somebody else than who acts, as at a login."""
+    """Add a line to the log. ``who`` is given where the line is about somebody other than the actor, as at a login."""
     actor = _actor.get() or Actor(settings.PROCESS_NAME, None)
     AuditEntry.objects.create(
         action=action[:200],
@@ -57,7 +60,10 @@ def record(
 
 
 def _name_actor(execute: Callable[..., Any], statement: str, params: Any, many: bool, context: Any) -> Any:
-    """Tell the trigger who acts, in the transaction of the write: a pooler may give the next one another connection."""
+    """Tell the trigger who acts, in the transaction of the write.
+
+    A pooler may give the next transaction another connection.
+    """
     actor = _actor.get()
     if actor is None or not statement.startswith(_WRITES):
         return execute(statement, params, many, context)

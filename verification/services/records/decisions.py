@@ -1,4 +1,8 @@
-"""The owner's log of why traffic was refused, or only observed. Callers of the API are never told which rule it was."""
+"""The decision log: it tells owners which rule refused traffic, or would have.
+
+Callers of the API are never told the rule. The words for callers stand in ``errors.CATALOGUE``, those of the traffic
+guard's rules in ``models/guard_rules.py``, and those of all other rules here.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,14 @@ from verification.models.guard_rules import GUARD_RULES
 
 log = logging.getLogger(__name__)
 
-SUBJECT_MAX_LENGTH = 120
+SUBJECT_MAX_LENGTH = 120  # characters, as the column has
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a rule is written for owners: its name, and what its line in the log means.
+    """The words of a rule for owners: its name, and the meaning of its line in the log.
 
-    ``is_limit``: callers run into it by repeating themselves, so it is counted in memory and written now and then.
+    ``is_limit``: callers reach it by repeating requests, so it is counted in memory and written now and then.
     """
 
     title: str
@@ -73,14 +77,14 @@ RULES = {
 
 
 class Tally:
-    """Counts refusals that callers repeat at will, and hands them out to be written once in five seconds at most.
+    """Counts refusals that callers repeat at will, and hands them out to be written at most once in five seconds.
 
-    So a flood costs each process a few statements, whatever it sends. What came after the last writing waits for the
-    next refusal by a limit, and is lost if the process ends before.
+    So a flood costs each process a few statements, whatever its size. Refusals after the last writing wait for the next
+    refusal by a limit. They are lost if the process ends before.
     """
 
-    EVERY_SECONDS = 5.0
-    SUBJECTS_AT_ONCE = 50  # a writing takes some milliseconds of the request that happens to be its turn
+    EVERY_SECONDS = 5.0  # the least time between two writings
+    SUBJECTS_AT_ONCE = 50  # lines of one writing: some request pays for it, with a few milliseconds
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -91,7 +95,7 @@ class Tally:
         self.due_at = 0.0
 
     def add(self, decision: Decision) -> list[tuple[Decision, int]]:
-        """Count one. Returns what is to be written now, with how often: mostly nothing."""
+        """Count one decision. Return those to be written now, each with its count: mostly none."""
         with self.lock:
             if decision not in self.counts and len(self.counts) >= self.SUBJECTS_AT_ONCE:
                 decision = replace(decision, subject="others", figures={})
@@ -109,12 +113,14 @@ limits_reached = Tally()
 def note(
     *, project_id: int, rule: str, subject: str, figures: Mapping[str, object], is_refusal: bool = True, times: int = 1
 ) -> None:
-    """Count one decision, or ``times``, of ``rule``, best one of :data:`RULES`, about ``subject`` in this hour's row.
+    """Count ``times`` decisions of ``rule``, one of :data:`RULES`, about ``subject`` in this hour's row.
 
-    ``subject`` is what an owner may read: a prefix, a country, a client network, a recipient through
-    :func:`verification.addresses.mask`. ``figures`` is JSON: what the rule saw, and its limit; the last ones are kept.
-    ``is_refusal`` is false for a finding by which no request was refused. What the traffic guard refuses is noted by
-    the SQL function that refuses it. In a transaction it is undone with it, so note after the transaction that refuses.
+    ``subject`` is something an owner may read: a prefix, a country, a client network, or a recipient through
+    :func:`verification.addresses.mask`. ``figures`` is JSON: the counts of the rule, and its limit; the last ones are
+    kept. ``is_refusal`` is false for a finding by which no request was refused. The SQL function by which the traffic
+    guard refuses notes its refusals itself.
+
+    Call this after the refusing transaction has rolled back, or the note is lost with it.
     """
     sql.call(
         "note_decision",
@@ -128,9 +134,10 @@ def note(
 
 
 def note_refusal(refusal: Refusal) -> None:
-    """Note the decision behind a refusal, if one was made. For whoever answers it, after its transaction is undone.
+    """Note the decision behind a refusal, if there is one.
 
-    Never raises: the refusal stands, whatever becomes of the log.
+    The code that answers the refusal calls this, after the transaction was rolled back. It never raises: the refusal
+    stands, whatever becomes of the log.
     """
     if refusal.decision is None:
         return

@@ -1,4 +1,4 @@
-"""Who delivers: each worker keeps a row of its own up to date while it runs."""
+"""The workers that run: each keeps a row of its own up to date."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from django.db.models.functions import Now
 
 from verification.models import Worker
 
-BEAT_SECONDS = 10.0
-SILENT_FOR = timedelta(seconds=60)  # without a beat, until a worker counts as gone: a busy database may eat a few
-KEPT = timedelta(days=1)  # the row of one that ended without a word, for who looks into it
+BEAT_SECONDS = 10.0  # between two updates of a worker's row
+SILENT_FOR = timedelta(seconds=60)  # the silence after which a worker counts as gone: a busy database delays beats
+KEPT = timedelta(days=1)  # the row of a worker that died stays this long, for whoever looks into it
 
 
 def introduce(*, threads: int, holds_connections: bool) -> Worker:
-    """The row of this process, still unsaved."""
+    """Return a row for this process, still unsaved."""
     return Worker(
         host=socket.gethostname()[:255],
         pid=os.getpid(),
@@ -29,7 +29,7 @@ def introduce(*, threads: int, holds_connections: bool) -> Worker:
 
 
 def beat(worker: Worker) -> None:
-    """Tell that it runs. The database's clock says when, so that all workers go by one."""
+    """Note that the worker runs, by the database's clock, which all workers share."""
     if not Worker.objects.filter(pk=worker.pk).update(seen_at=Now()):
         worker.save(force_insert=True)
 
@@ -43,5 +43,5 @@ def running() -> QuerySet[Worker]:
 
 
 def gone() -> QuerySet[Worker]:
-    """Those long silent, for the purge."""
+    """Return the workers that have been silent for a day, for the purge."""
     return Worker.objects.filter(seen_at__lt=Now() - KEPT)

@@ -1,6 +1,6 @@
--- What the workers look for every few seconds, out of sight of any request: countries whose codes hardly anybody
--- verifies, and guessing. It needs sends that have had their time, so a few seconds more lose nothing, and a request
--- need not read an hour of rows. One worker at a time does it; the others return at once.
+-- The workers' sweep, every few seconds and apart from any request: it looks for countries whose codes hardly anybody
+-- verifies, and for guessing. Such a rule needs sends whose sessions are over, so a few seconds more lose nothing, and
+-- no request has to read an hour of rows. One worker at a time sweeps; the others return at once.
 CREATE OR REPLACE FUNCTION guard_sweep() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_lock constant bigint := 7294002;  -- an advisory lock of our own
@@ -19,9 +19,9 @@ BEGIN
 END
 $$;
 
--- The conversion rule: of the sessions' SMS and calls to a country within the window, all older than a session lives, too
--- few were proved by session/verify. Under twice the share, the country is to be watched. What came before the end of
--- the country's last block, or before it was lifted, is not counted again.
+-- The conversion rule: too few of the sessions' SMS and calls to a country within the window were proved by
+-- session/verify. Only sends older than a session lives count. Below the limit the country is refused, below twice the
+-- limit it is watched. Sends before the end or the lifting of the country's last finding are not counted again.
 CREATE OR REPLACE FUNCTION judge_countries(p_project verification_project, p_now timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -65,13 +65,13 @@ BEGIN
 END
 $$;
 
--- The alarms on guessing, each from the wrong codes of the window:
+-- The rules on guessing, each judged from the wrong codes of the window:
 --   wrong_codes   many in the project, and many more than right ones
 --   network       many recipients from one client network; from twice as many on, it is kept from checking
---   strangers     more in all than right codes explain: judge_stranger refuses already; here the owner hears of it
---   same_guess    one value tried on many sessions, a way around the budget of each (inverted guessing); a single network
+--   strangers     more in all than right codes explain; judge_stranger refuses already, and here the owner hears of it
+--   same_guess    one value tried on many sessions, a way around the tries of each (inverted guessing); a single network
 --                 that does so has no honest reason and is kept from checking
--- A client network is empty where it tells nobody apart: loopback, private addresses, and the customer's own servers.
+-- The network is empty for callers who share an address: loopback, private addresses, and the customer's own servers.
 CREATE OR REPLACE FUNCTION judge_guesses(p_project verification_project, p_now timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -127,12 +127,12 @@ BEGIN
         FROM verification_wrongcode AS wrong
         LEFT JOIN verification_guardblock AS block
             ON block.project_id = p_project.id AND block.subject = wrong.network AND block.rule = 'network_refused'
-        LEFT JOIN verification_guardblock AS alarm
-            ON alarm.project_id = p_project.id AND alarm.subject = wrong.network AND alarm.rule = 'network'
+        LEFT JOIN verification_guardblock AS finding
+            ON finding.project_id = p_project.id AND finding.subject = wrong.network AND finding.rule = 'network'
         WHERE wrong.project_id = p_project.id
           AND wrong.created_at > v_begin
           AND wrong.created_at <= latest_past(p_now)
-          AND wrong.created_at > coalesce(greatest(coalesce(block.lifted_at, block.until), alarm.lifted_at), v_begin)
+          AND wrong.created_at > coalesce(greatest(coalesce(block.lifted_at, block.until), finding.lifted_at), v_begin)
           AND wrong.network <> ''
           AND p_project.guess_network_recipients > 0
         GROUP BY wrong.network
@@ -154,13 +154,13 @@ BEGIN
         FROM verification_wrongcode AS wrong
         LEFT JOIN verification_guardblock AS block
             ON block.project_id = p_project.id AND block.subject = wrong.network AND block.rule = 'network_refused'
-        LEFT JOIN verification_guardblock AS alarm
-            ON alarm.project_id = p_project.id AND alarm.subject = left(encode(wrong.guess, 'hex'), 12)
-            AND alarm.rule = 'same_guess'
+        LEFT JOIN verification_guardblock AS finding
+            ON finding.project_id = p_project.id AND finding.subject = left(encode(wrong.guess, 'hex'), 12)
+            AND finding.rule = 'same_guess'
         WHERE wrong.project_id = p_project.id
           AND wrong.created_at > v_begin
           AND wrong.created_at <= latest_past(p_now)
-          AND wrong.created_at > coalesce(greatest(coalesce(block.lifted_at, block.until), alarm.lifted_at), v_begin)
+          AND wrong.created_at > coalesce(greatest(coalesce(block.lifted_at, block.until), finding.lifted_at), v_begin)
           AND wrong.guess IS NOT NULL
           AND p_project.guess_same_value_sessions > 0
         GROUP BY GROUPING SETS ((wrong.guess), (wrong.guess, wrong.network))
@@ -179,7 +179,7 @@ BEGIN
 END
 $$;
 
--- Keep a client network from checking codes, for as long as the traffic guard's blocks last.
+-- Keep a client network from checking codes, for as long as a refused prefix or country is refused.
 CREATE OR REPLACE FUNCTION refuse_network(
     p_project verification_project, p_network text, p_figures jsonb, p_now timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -191,18 +191,18 @@ BEGIN
 END
 $$;
 
--- Make a subject suspicious for p_for from now, and longer each time that it is found again. Figures are the last ones.
+-- Make a subject suspicious for p_for from now, and anew each time that it is found again. The last figures are kept.
 CREATE OR REPLACE FUNCTION guard_watch(
     p_project bigint, p_rule text, p_subject text, p_figures jsonb, p_for interval, p_now timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO verification_guardblock AS alarm (
+    INSERT INTO verification_guardblock AS finding (
         project_id, rule, subject, level, since, until, figures, refused, is_announced
     ) VALUES (p_project, p_rule, p_subject, 1, p_now, p_now + p_for, p_figures, 0, false)
     ON CONFLICT (project_id, subject, rule) DO UPDATE SET
         (since, is_announced) = (
-            SELECT CASE WHEN running THEN alarm.since ELSE p_now END, running AND alarm.is_announced
-            FROM (SELECT alarm.lifted_at IS NULL AND alarm.until > p_now) AS state (running)
+            SELECT CASE WHEN running THEN finding.since ELSE p_now END, running AND finding.is_announced
+            FROM (SELECT finding.lifted_at IS NULL AND finding.until > p_now) AS state (running)
         ),
         until = excluded.until,
         figures = excluded.figures,
@@ -211,8 +211,8 @@ BEGIN
 END
 $$;
 
--- Whether a send to this number is one to be careful with: a finding about its prefix or country runs, or half as many
--- unverified numbers as the prefix rule allows share its prefix. p_guard is as in guard_refuses.
+-- Return whether a send to this number is suspicious: a finding about its prefix or country runs, or its prefix has
+-- half as many unverified numbers as the prefix rule allows. p_guard are the terms of guard_terms (traffic_guard.sql).
 CREATE OR REPLACE FUNCTION guard_is_wary(p_project bigint, p_guard jsonb) RETURNS TABLE (is_wary boolean)
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (

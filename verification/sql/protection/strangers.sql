@@ -1,27 +1,28 @@
--- Guessing that is spread over recipients and client networks, so that no single count of theirs tells.
+-- The rule on guesses that are spread over recipients and client networks, so that no single count shows them.
 --
 -- A caller's subnet (IPv4: the /24, IPv6: the /48) is a stranger as far as its wrong codes are not explained by right
--- ones. A wrong code is settled once the same recipient's right code comes from the same subnet: people who mistype do
--- that within a minute, those who guess never. Callers who tell nobody apart have no subnet and are left alone here.
+-- ones. A wrong code is settled once the same recipient's right code comes from the same subnet. People who mistype
+-- settle theirs within a minute; guessers never do. Callers who share an address have no subnet and are left alone.
 --
--- p_limits, the project's figures, are {assumed, heavy, subnet_day, subnet_tries}; an `assumed` of 0 switches the rule off.
+-- p_limits, the project's figures, are {assumed, heavy, subnet_day, subnet_tries}; an `assumed` of 0 switches the rule
+-- off.
 
--- Keep this caller from comparing a code? Null where they may; else the seconds to wait, and what was counted.
+-- Return null if the caller's code may be compared; else the seconds to wait, and the figures.
 --
--- A subnet without an unsettled wrong code of its last day may always try: that is nearly every honest caller, and costs
--- one look into an index. A further try is allowed up to a number that falls as the project is attacked:
+-- A subnet without an unsettled wrong code of its last day may always try. Nearly every honest caller is in one, and
+-- this costs one look into an index. Other subnets have a number of tries, which falls as the project is attacked:
 --   calm    `subnet_day`
 --   attack  `subnet_tries`: the unsettled wrong codes of all strangers exceed `assumed`
 --   heavy   1, unless a right code came from the subnet within 30 days: they exceed `heavy`
 -- Every ten right codes of a subnet (of the project) explain one unsettled wrong code more of the subnet (the project).
--- It reads what others have committed, so the numbers may be overshot by the checks in flight.
+-- Only committed checks are seen, so the checks in flight may overshoot the numbers.
 CREATE OR REPLACE FUNCTION judge_stranger(
     p_project bigint, p_subnet text, p_limits integer[], p_now timestamptz, OUT retry_after integer, OUT figures jsonb
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_remembered constant interval := '1 day';
     v_known_for constant interval := '30 days';
-    v_attack_wait constant integer := 300;  -- seconds, in which an attack that is stopped leaves the count of all
+    v_attack_wait constant integer := 300;  -- seconds: an attack that stops has left the count of all by then
     v_rights_for_one constant integer := 10;
     v_since timestamptz := lifted_since(p_project, p_now - v_remembered);
     v_tries integer := p_limits[3];
@@ -75,8 +76,8 @@ BEGIN
 END
 $$;
 
--- The unsettled wrong codes of all strangers within five minutes, less what the project's right codes explain. Counted to
--- the end only where they exceed `p_assumed`: below, the exact number decides nothing.
+-- The unsettled wrong codes of all strangers within five minutes, less those that the project's right codes explain.
+-- Right codes are read only if the wrong ones exceed `p_assumed`: below, the exact number decides nothing.
 CREATE OR REPLACE FUNCTION strangers_wrong_codes(p_project bigint, p_assumed integer, p_now timestamptz)
 RETURNS integer LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -100,8 +101,8 @@ BEGIN
 END
 $$;
 
--- The later of p_since and the moment at which the project's owner lifted the last finding of this rule: what was before
--- is not counted again.
+-- The later of p_since and the time at which the owner lifted the last finding of this rule. Wrong codes before it are
+-- not counted again.
 CREATE OR REPLACE FUNCTION lifted_since(p_project bigint, p_since timestamptz)
 RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT greatest(p_since, (

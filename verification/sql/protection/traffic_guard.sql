@@ -1,24 +1,25 @@
--- The traffic guard: against those who have codes sent to numbers that earn them money (SMS pumping).
+-- The traffic guard's rule on prefixes, against SMS pumping: codes are sent to numbers that earn the sender money.
 --
--- p_guard, the guard's case, is null where nothing is judged or counted; else, with times in seconds:
+-- p_guard are the terms of guard_terms (guard/judge.py): null where nothing is judged or counted; else, in seconds:
 --   {"enforce": true, "rule": "prefix", "counts_all": false, "prefix": "+49151123", "country": "DE",
 --    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400}
--- open_session adds "goes_elsewhere": true where the code goes out over another channel if the guard refuses this one.
+-- open_session adds "goes_elsewhere": true if the code goes out over another channel where the guard refuses this one.
 
--- The guard is there for what costs money and is paid to somebody else's network.
+-- The guard judges SMS and calls alone: they cost money, which is paid to somebody else's network.
 CREATE OR REPLACE FUNCTION is_guarded(p_channel text, p_guard jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT p_guard IS NOT NULL AND p_channel IN ('sms', 'voice')
 $$;
 
--- Whether a send must not be made, and the prefix rule: more than `numbers` distinct unverified numbers that share all but
--- their last 4 digits within the window. A number is unverified if no verify of it came after the send: the sends of a
--- number are marked by session/verify, which needs the project's secret key, not by session/check, which anybody with
--- the app's key can call.
+-- Return whether a send must not be made: a finding refuses it, or the prefix rule finds something now.
 --
--- The rule is judged here, as it must stop an attack at its eleventh number, and costs one range of an index that holds
--- unverified sends alone: in enforce mode there are hardly more than `numbers` of them, and while a block runs nothing is
--- counted at all. What others have not committed yet is not seen, so the limit may be overshot by the sends in flight.
--- A block once over or lifted is the start of a new count. In observe mode all is noted and nothing refused.
+-- The prefix rule: more than `numbers` distinct unverified numbers within the window share all but their last 4 digits.
+-- A number is unverified if no session/verify of it came after the send. session/check does not count: anybody with the
+-- app's key can call it, while session/verify needs the project's secret key.
+--
+-- The rule is judged here, as it must stop an attack at its eleventh number. It costs one range of an index that holds
+-- unverified sends alone: in enforce mode there are hardly more than `numbers` of them. While a finding runs, nothing
+-- is counted at all. Uncommitted sends are not seen, so the sends in flight may overshoot the limit. The end or the
+-- lifting of a finding is the start of a new count. In observe mode all is noted and nothing is refused.
 CREATE OR REPLACE FUNCTION guard_refuses(p_project bigint, p_recipient bigint, p_guard jsonb, p_now timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -26,23 +27,23 @@ DECLARE
     v_prefix constant text := p_guard ->> 'prefix';
     v_limit constant integer := p_guard ->> 'numbers';
     v_since timestamptz := p_now - make_interval(secs => (p_guard ->> 'window')::integer);
-    v_block verification_guardblock;
+    v_finding verification_guardblock;
     v_numbers integer;
     v_figures jsonb;
 BEGIN
-    FOR v_block IN
+    FOR v_finding IN
         SELECT * FROM verification_guardblock
         WHERE project_id = p_project
           AND subject IN (v_prefix, p_guard ->> 'country')
           AND (rule = v_rule OR v_rule = 'prefix' AND rule = 'conversion')
     LOOP
-        IF v_block.lifted_at IS NULL AND v_block.until > p_now AND v_block.since <= latest_past(p_now) THEN
-            UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_block.id;
-            PERFORM note_guarded(p_project, p_guard, v_block.rule, v_block.figures);
+        IF v_finding.lifted_at IS NULL AND v_finding.until > p_now AND v_finding.since <= latest_past(p_now) THEN
+            UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_finding.id;
+            PERFORM note_guarded(p_project, p_guard, v_finding.rule, v_finding.figures);
             RETURN (p_guard -> 'enforce')::boolean;
         END IF;
-        IF v_block.rule = v_rule THEN
-            v_since := greatest(v_since, least(coalesce(v_block.lifted_at, v_block.until), p_now));
+        IF v_finding.rule = v_rule THEN
+            v_since := greatest(v_since, least(coalesce(v_finding.lifted_at, v_finding.until), p_now));
         END IF;
     END LOOP;
 
@@ -68,13 +69,13 @@ BEGIN
         p_project, v_rule, v_prefix, 1, v_figures,
         (p_guard ->> 'block')::integer, (p_guard ->> 'block_max')::integer, (p_guard ->> 'quiet')::integer, p_now
     );
-    PERFORM note_guarded(p_project, p_guard, v_rule, v_figures);  -- after the block's row, as above
+    PERFORM note_guarded(p_project, p_guard, v_rule, v_figures);  -- after the finding: rows are locked in this order
     RETURN (p_guard -> 'enforce')::boolean;
 END
 $$;
 
--- Note one send that the guard refuses, or would refuse, in the owner's log. It counts as a refused request unless it is
--- only observed or goes out over another channel.
+-- Note one send that the guard refuses, or would refuse, in the decision log. It counts as a refused request unless it
+-- is only observed or goes out over another channel. The subject is written as findings.subject_of does.
 CREATE OR REPLACE FUNCTION note_guarded(p_project bigint, p_guard jsonb, p_rule text, p_figures jsonb)
 RETURNS void LANGUAGE sql AS $$
     SELECT note_decision(
@@ -89,14 +90,15 @@ RETURNS void LANGUAGE sql AS $$
     )
 $$;
 
--- Block a subject, unless it is blocked. Each repeat lasts twice as long as the last one, until p_quiet seconds have gone
--- by since a block's end. A block that was lifted was none: the next is a first one. Times are in seconds.
+-- Make a refusing finding about a subject, unless one runs. Times are in seconds. Each repeat lasts twice as long as
+-- the last one, until p_quiet seconds have gone by since a finding's end. After one that was lifted, the next is a
+-- first one.
 CREATE OR REPLACE FUNCTION guard_block(
     p_project bigint, p_rule text, p_subject text, p_refused integer, p_figures jsonb, p_block integer,
     p_block_max integer, p_quiet integer, p_now timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_highest_level constant integer := 16;  -- the doubling has long met its maximum there
+    v_highest_level constant integer := 16;  -- caps the exponent: a minute has become a week by then
 BEGIN
     INSERT INTO verification_guardblock AS block (
         project_id, rule, subject, level, since, until, figures, refused, is_announced
@@ -119,7 +121,7 @@ BEGIN
         lifted_at = NULL,
         lifted_by_id = NULL
     WHERE block.lifted_at IS NOT NULL OR block.until <= p_now OR block.since > latest_past(p_now);
-    IF NOT FOUND THEN  -- somebody was faster
+    IF NOT FOUND THEN  -- another request was faster
         UPDATE verification_guardblock SET refused = refused + p_refused
         WHERE project_id = p_project AND subject = p_subject AND rule = p_rule;
     END IF;

@@ -1,6 +1,6 @@
 -- The audit log: written by a trigger on every watched table, and only ever added to.
 
--- What a row is known by: one of its columns, or, written as column>table.column, one of the row it refers to.
+-- Read one column of a row. A path such as column>table.column reads a column of the row that the first one refers to.
 CREATE OR REPLACE FUNCTION audit_look(p_row jsonb, p_path text) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_column text := split_part(p_path, '>', 1);
@@ -17,7 +17,7 @@ END
 $$;
 
 -- Arguments: kind of object, path to its label, path to its project, secret columns, quiet columns.
--- Who acts is set for the transaction; else it is the process, by the name that it gave its connection.
+-- The actor is the one set for the transaction, or else the process, by the name that it gave its connection.
 CREATE OR REPLACE FUNCTION audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     v_old jsonb := to_jsonb(OLD);
@@ -51,9 +51,9 @@ BEGIN
 END
 $$;
 
--- Lines are never changed, and deleted only by purge_audit, once they are 90 days old. Emptying the whole table is for
--- databases that are thrown away: there ALTER DATABASE sets watchword.truncate_audit to on, which from PostgreSQL 15 on
--- takes a superuser. A session can set it too, which is not enough.
+-- Lines are never changed, and deleted only by purge_audit, once they are 90 days old. The whole table can be emptied
+-- in databases that are thrown away. There ALTER DATABASE sets watchword.truncate_audit to on, which from PostgreSQL 15
+-- on takes a superuser. Setting it in a session is not enough.
 CREATE OR REPLACE FUNCTION audit_keep() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' AND current_setting('watchword.purge_audit', true) = 'on'

@@ -1,6 +1,6 @@
--- Take up to p_limit callbacks whose next try is due, so many that of any one project at most p_per_project are under way
--- in the worker, so that a customer whose server is slow holds up nobody else's. p_busy names the project of each that is
--- under way there now. `due_at` moves to the end of a lease.
+-- Claim up to p_limit callbacks that are due. Of one project no more than p_per_project are under way in the worker, so
+-- a customer whose server is slow holds up nobody else's. p_busy names the project of each callback that is under way
+-- there now. `due_at` moves to the end of a lease.
 CREATE OR REPLACE FUNCTION claim_callbacks(
     p_limit integer, p_per_project integer, p_busy bigint[], p_lease_seconds integer
 )

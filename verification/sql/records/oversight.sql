@@ -1,6 +1,7 @@
--- Count one decision of a rule in the hour's row of its subject; p_refused is 1 if it refused a request, else 0. Past so
--- many subjects in an hour, all further ones of a country (empty where none is concerned) share a row, as whoever is
--- refused chooses the subjects. p_figures are those of the last time; empty ones leave what was there.
+-- Count decisions of a rule in the hour's row of its subject. p_refused is the number of refused requests; with 0 one
+-- decision counts that refused nothing. Past v_subjects_an_hour, all further subjects of a country share a row, because
+-- the callers who are refused choose the subjects. The country is empty where none is concerned. Empty p_figures leave
+-- the last ones.
 --
 -- A flood of refusals is a flood of updates of one row. Its time is moved by whole seconds only, so that within one of
 -- them no index is touched.
@@ -34,8 +35,9 @@ BEGIN
 END
 $$;
 
--- Note an event for a project's owner, once for its kind and key. It is due to be told at once, unless so many were
--- within the hour that more would only hide them; then it stands on the page alone. Returns whether it is new.
+-- Note an event for a project's owner, once for its kind and key. The owner is told at once, unless v_told_an_hour
+-- alerts came within the hour: more would only hide them, so further ones stand on the page alone. Returns whether it
+-- is new.
 CREATE OR REPLACE FUNCTION raise_alert(p_project bigint, p_kind text, p_key text, p_title text, p_detail text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
