@@ -1,4 +1,4 @@
-"""How log lines look: JSON for machines, one plain line for people. Neither ever shows a secret we know of."""
+"""Log lines: JSON for machines, one plain line for people. Neither ever shows a secret we know of."""
 
 import logging
 from collections.abc import MutableMapping

@@ -11,10 +11,10 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment
 
-SECRET_KEY_MIN_CHARACTERS = 50  # what Django's own deployment check asks for
-SECRET_KEY_MIN_DISTINCT = 8  # of random ones, even of digits alone, next to none has fewer
+SECRET_KEY_MIN_CHARACTERS = 50  # as Django's own deployment check asks.
+SECRET_KEY_MIN_DISTINCT = 8  # characters. Next to no random secret has fewer, not even one of digits alone.
 ENCRYPTION_KEY_BYTES = 32  # AES-256
-ENCRYPTION_KEY_MIN_DISTINCT = 16  # of 32 random bytes about 30 are
+ENCRYPTION_KEY_MIN_DISTINCT = 16  # bytes. Of 32 random bytes about 30 are distinct.
 URL_SAFE_TO_PLAIN = str.maketrans("-_", "+/")
 PLACEHOLDERS = ("change", "default", "example", "insecure", "password", "replace", "secret")
 
@@ -68,7 +68,7 @@ def _judge_apart(secret_keys: list[str], encryption_keys: list[bytes]) -> None:
 
 
 def _decode_key(text: str) -> bytes:
-    """From base64 of either alphabet, with or without its padding: tools that make keys write any of these."""
+    """Read base64 of either alphabet, with or without padding: tools that make keys write any of these."""
     plain = text.strip().rstrip("=").translate(URL_SAFE_TO_PLAIN)
     try:
         key = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)

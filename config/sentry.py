@@ -26,10 +26,10 @@ def start(dsn: str) -> None:
 
 
 def scrub(event: Any, _hint: Any = None) -> Any:
-    """What is sent of a report: where it happened and of what kind it was.
+    """Return what is sent of a report: where it happened and of what kind it was.
 
-    The text of an exception may quote a row or what was sent to us, a path may hold a webhook's secret, and what led
-    there holds statements and addresses.
+    The text of an exception may quote a row or a request. A path may hold a webhook's secret. Breadcrumbs hold
+    statements and addresses.
     """
     kept = {name: value for name, value in event.items() if name not in UNSENT}
     for error in (kept.get("exception") or {}).get("values") or ():

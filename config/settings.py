@@ -51,8 +51,8 @@ OUTBOUND_ALLOWED_NETWORKS = env.list(
 )
 
 
-# Iterations of one try at a puzzle of our own challenge. With 5000 the 256 tries that it takes on average keep one core
-# of a laptop busy for about 0.3 seconds, and us for one try, about 2 milliseconds.
+# Iterations of one try at a puzzle of our own challenge, of which a puzzle takes 256 on average. With 5,000 that keeps
+# one core of a laptop busy for about 0.3 seconds. Judging an answer takes us one try, about 2 milliseconds.
 ALTCHA_COST = env.number("ALTCHA_COST", default=5_000, least=1)
 # Lets the providers `console` and `inbox` run, which show codes to whoever reads the worker's output or the panel.
 SHOW_CODES_TO_OPERATORS = env.bool("SHOW_CODES_TO_OPERATORS", default=IS_EMBEDDED)
@@ -116,12 +116,12 @@ TEMPLATES = [
     },
 ]
 
-# Who the audit log names for what no user of the panel did.
+# The name in the audit log for what no user of the panel did.
 PROCESS_NAME = f"command: {sys.argv[1]}" if Path(sys.argv[0]).name == "manage.py" and sys.argv[1:] else "watchword"
 
 # Connections live as long as their thread. Statements are prepared, which needs a pooler that knows prepared
-# statements (PgBouncer 1.21 or later) or none. Time-outs are in milliseconds: a lock that is not had within three
-# seconds, or a statement that runs longer than ten, ends in a 503 and never in a hanging request.
+# statements (PgBouncer 1.21 or later) or none. Time-outs are in milliseconds. A lock that is not had within three
+# seconds ends in a 503, and so does a statement that runs longer than ten: no request hangs.
 _database = env.db_url_config(DATABASE_URL or EMBEDDED.database_url)
 # A socket folder arrives as an option; as HOST it serves `dbshell` too.
 _database["HOST"] = _database["HOST"] or _database.get("OPTIONS", {}).pop("host", "")

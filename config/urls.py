@@ -1,4 +1,4 @@
-"""Where every page and endpoint stands."""
+"""The address of every page and endpoint."""
 
 from django.contrib import admin
 from django.urls import include, path

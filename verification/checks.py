@@ -1,4 +1,4 @@
-"""What must hold before the service starts, each with an id and a hint."""
+"""Checks of what must hold before the service starts, each with an id and a hint."""
 
 from __future__ import annotations
 

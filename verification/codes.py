@@ -1,4 +1,4 @@
-"""Everything we draw at random: codes, session ids, message ids, tokens."""
+"""Everything that is drawn at random: codes, session ids, message ids, tokens."""
 
 import secrets
 import string
@@ -25,7 +25,7 @@ def alphabet(*, digits: bool, letters: bool) -> str:
 
 
 def generate_code(length: int, *, digits: bool = True, letters: bool = False) -> str:
-    """Uniform over the whole alphabet, leading zeros included."""
+    """Draw a code, uniformly over the whole alphabet, leading zeros included."""
     characters = alphabet(digits=digits, letters=letters)
     if characters is DIGITS:  # the usual ones, in one draw
         return f"{secrets.randbelow(10**length):0{length}d}"
@@ -39,12 +39,12 @@ def generate_session_id() -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Only the canonical writing: 26 upper-case characters, the first at most 7 (128 bits)."""
+    """Accept only the canonical writing: 26 upper-case characters, the first at most 7 (128 bits)."""
     return len(text) == ULID_LENGTH and text[0] <= "7" and ULID_CHARACTERS.issuperset(text)
 
 
 def generate_message_id() -> int:
-    """Random, so that an id tells nothing of anybody's volume, and known before the row is written."""
+    """Draw an id that tells nothing of anybody's volume and is known before the row is written."""
     return secrets.randbits(MESSAGE_ID_BITS) or 1
 
 
@@ -53,10 +53,10 @@ def generate_verify_token() -> str:
 
 
 def generate_link_payload() -> str:
-    """For a messenger's deep link: 24 random bytes, 32 characters of ``A-Za-z0-9_-`` (the limit is 64)."""
+    """Draw the payload of a messenger's deep link: 32 characters of ``A-Za-z0-9_-`` (the limit is 64)."""
     return secrets.token_urlsafe(24)
 
 
 def generate_hook_secret() -> str:
-    """For the path that a provider reports to: 32 random bytes, as no vendor's lack of a signature may matter."""
+    """Draw the secret in the path that a provider reports to: 32 random bytes, enough for vendors that do not sign."""
     return secrets.token_urlsafe(32)

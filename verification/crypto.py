@@ -1,8 +1,10 @@
 """Encryption and digests of what must not be read from a database dump.
 
-What must be read back (codes for sending, providers' credentials) is AES-256-GCM under a ring of keys, with the place
-it belongs to as associated data, so that a ciphertext copied to another row does not open. What is only compared is a
-digest: labelled SHA-256 for keys and tokens, which are random, and a keyed HMAC for what can be guessed.
+What must be read back (codes for sending, providers' credentials) is AES-256-GCM under a ring of keys. Its row and
+column are associated data, so a ciphertext that is copied to another row does not open.
+
+What is only compared is a digest: a labelled SHA-256 of keys and tokens, which are random, and a keyed HMAC of what
+can be guessed.
 """
 
 import base64
@@ -29,7 +31,7 @@ class DecryptionFailed(Exception):
 
 
 def encrypt(plain: str, *, place: str) -> bytes:
-    """``plain`` under the newest key. ``place`` names table, row and column and must be given again to decrypt.
+    """Encrypt ``plain`` under the newest key. ``place`` names table, row and column and must be given again to decrypt.
 
     Shape: 1 byte format, 4 bytes key id, 12 bytes nonce, ciphertext, 16 bytes tag.
     """
@@ -39,7 +41,7 @@ def encrypt(plain: str, *, place: str) -> bytes:
 
 
 def decrypt(ciphertext: bytes, *, place: str) -> str:
-    """Raises :class:`DecryptionFailed`: unknown key, another place, or changed bytes."""
+    """Decrypt. Raises :class:`DecryptionFailed` for an unknown key, another place, or changed bytes."""
     blob = bytes(ciphertext)
     nonce, body = blob[5:17], blob[17:]
     cipher = _ring().get(key_id_of(blob))
@@ -52,17 +54,17 @@ def decrypt(ciphertext: bytes, *, place: str) -> str:
 
 
 def key_id_of(ciphertext: bytes) -> bytes:
-    """Which key it is under: the first bytes of that key's SHA-256."""
+    """Return the id of the key that it is under: the first bytes of that key's SHA-256."""
     return bytes(ciphertext)[KEY_ID_FROM : KEY_ID_FROM + KEY_ID_BYTES]
 
 
 def key_ids() -> list[bytes]:
-    """Those of the ring, the newest first."""
+    """Return the ids of the ring's keys, the newest first."""
     return list(_ring())
 
 
 def stored_digest(text: str, *, kind: str) -> bytes:
-    """SHA-256 of a label and the SHA-256 of a text that is too random to be guessed, such as a key or a token.
+    """Return SHA-256 of a label and the SHA-256 of a text that is too random to be guessed, such as a key or a token.
 
     The plain SHA-256 is not kept: that of a secret key's text is the key of its envelopes. No secret of ours takes
     part, so replacing one voids no key.
@@ -131,5 +133,5 @@ def _body_keys() -> list[bytes]:
 
 @lru_cache(maxsize=1)
 def puzzle_key() -> bytes:
-    """What signs the puzzles of our own challenge, for the two minutes that one lives."""
+    """Return the key that signs the puzzles of our own challenge, each for its two minutes."""
     return HKDF(SHA256(), 32, None, b"watchword puzzles").derive(settings.SECRET_KEY.encode())

@@ -1,4 +1,4 @@
-"""What a process reads from the database now and then and remembers in between, never for longer than a second."""
+"""A memory for what a process reads from the database at most once a second."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-CACHE_SECONDS = 0.8  # every change takes effect on every process within a second
-KEPT_SECONDS = 60.0  # that a value nobody asks for is held, in memory alone
-MAX_AGE_SECONDS = 1.0  # that a value may have where another thread is just renewing it
+CACHE_SECONDS = 0.8  # the age at which a value is read anew. Every change holds in every process within a second.
+KEPT_SECONDS = 60.0  # how long a value that nobody asks for is held in memory
+MAX_AGE_SECONDS = 1.0  # the age that a value may have while another thread renews it
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class Remembered(Generic[K, V]):
-    """Values by key. Who finds one too old renews it; the others go on with it meanwhile, but not beyond its second.
+    """Values by key. Of many threads that need one at once, a single thread asks the database.
 
-    So of many threads that need it at once, one asks the database.
+    The first thread that finds a value too old renews it. The others go on with the old one until it is a second old.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Remembered(Generic[K, V]):
         self._swept_at = time.monotonic()
 
     def get(self, key: K, load: Callable[[], V]) -> V:
-        """The value of ``key``, by ``load`` if there is none that is fresh enough."""
+        """Return the value of ``key``, by ``load`` if there is none that is fresh enough."""
         now = time.monotonic()
         found = self._values.get(key)
         if found is not None:
@@ -43,7 +43,7 @@ class Remembered(Generic[K, V]):
         self._values.clear()
 
     def _sweep(self, now: float) -> None:
-        """Drop, once a minute, what was not read within the last."""
+        """Drop, once a minute, the values that were not read within the last minute."""
         if now - self._swept_at < KEPT_SECONDS:
             return
         self._swept_at = now

@@ -1,4 +1,4 @@
-"""How we write a moment for programs: ISO 8601 in UTC with a Z."""
+"""Times as programs read them: ISO 8601 in UTC with a Z."""
 
 from datetime import UTC, datetime
 

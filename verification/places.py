@@ -1,4 +1,4 @@
-"""Where each ciphertext belongs. It is encrypted with this as associated data, so it opens nowhere else."""
+"""The place that each ciphertext is bound to: its associated data, so that it opens nowhere else."""
 
 
 def session_code(session_id: str) -> str:
@@ -10,7 +10,7 @@ def message_code(message_id: int) -> str:
 
 
 def provider_secrets(provider_uuid: object) -> str:
-    """By UUID, which a provider has before its row is first saved."""
+    """Bind by UUID, which a provider has before its row is first saved."""
     return f"provider:{provider_uuid}:secrets"
 
 
@@ -39,5 +39,5 @@ def second_factor(user_id: object) -> str:
 
 
 def held_form(session_key: str | None, path: str) -> str:
-    """What was typed into a page, while the user is asked who they are."""
+    """Bind a form that was filled in, while the user is asked for their password."""
     return f"session:{session_key}:form:{path}"

@@ -1,1 +1,1 @@
-"""What runs the processes: the web server's entry, the servers of a machine of its own, and who watches them."""
+"""The processes: the web server's entry, the embedded servers, and the supervisor that watches them."""

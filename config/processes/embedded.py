@@ -39,6 +39,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from config.processes.files import OWNER_ONLY, try_lock
+
 # A start may have to replay max_wal_size of journal from a slow disk after a crash.
 START_SECONDS = 60
 # A stop writes one checkpoint of at most shared_buffers. What needs longer is left to the next start.
@@ -102,7 +104,7 @@ class Account(NamedTuple):
 
 
 class Server:
-    """What both servers share: one lock, one log, one socket; started detached, stopped by a signal."""
+    """A server with one lock, one log and one socket, which is started detached and stopped by a signal."""
 
     key: str
     name: str
@@ -402,12 +404,12 @@ def nobody() -> Account:
 
 
 def open_private(path: str | Path, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags, OWNER_ONLY)
 
 
 @contextlib.contextmanager
 def open_lock(path: Path) -> Iterator[int]:
-    """Closing does not unlock: a lock that was handed to a server stays with the server."""
+    """Open a lock file. Closing it does not unlock: a lock that was handed to a server stays with the server."""
     descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         yield descriptor
@@ -415,17 +417,9 @@ def open_lock(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def try_lock(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 @contextlib.contextmanager
 def turn(home: Path) -> Iterator[None]:
-    """One process at a time starts or stops. Unlocked by hand: a child forked meanwhile has a copy of it."""
+    """Let one process at a time start or stop servers. It unlocks by hand, as a child forked meanwhile has a copy."""
     with open_lock(home / "embedded.lock") as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:

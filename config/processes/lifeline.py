@@ -18,7 +18,7 @@ def is_held() -> bool:
 
 
 def hold() -> None:
-    """In a child: stop when the parent is gone. Without a parent that watches over us, do nothing."""
+    """Stop this process when its parent is gone. Without a parent that watches over it, do nothing."""
     descriptor = os.environ.pop(VARIABLE, None)
     if descriptor is not None:
         threading.Thread(target=_wait, args=(int(descriptor),), name="lifeline", daemon=True).start()

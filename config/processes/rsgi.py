@@ -2,7 +2,7 @@
 
 A thread has a database connection and there are few of them. If a thread read the body itself, a handful of clients
 that send theirs a byte a minute would hold every one. So the event loop collects the body, within limits of size and
-time, and only then hands the request to Django, which runs in the threads as under any WSGI server.
+time. Only then does it hand the request to Django, which runs in the threads as under any WSGI server.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Keeps the processes of one ``up`` running: starts them, restarts the one that dies, stops them all.
+"""The supervisor of one ``up``: it starts the processes, restarts one that dies, and stops them all.
 
-Two facts are flocks, kept by the kernel, so that no process id has to be believed:
+Two facts are file locks, which the kernel keeps, so that no process id has to be believed:
 
 - ``up.lock``: a supervisor lives here. It also says who and where, for the one that comes second.
-- ``up.children``: inherited by the children, so it stays locked until the last of them is gone. Whoever starts after a
-  killed supervisor waits for that.
+- ``up.children``: the children inherit it, so it stays locked until the last of them is gone. A supervisor that starts
+  after a killed one waits for that.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
 import subprocess
@@ -20,15 +19,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from config.processes import lifeline
+from config.processes.files import open_lock, try_lock
 from verification.errors import Misuse
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 10.0  # from SIGTERM to SIGKILL
 LEFT_SECONDS = lifeline.GRACE_SECONDS + 5  # what children may need to notice that their parent was killed
 TICK_SECONDS = 0.1
-RESTARTS = 5  # at most so many within RESTART_WINDOW
+RESTARTS = 5  # of one process within RESTART_WINDOW seconds; after one more everything is stopped
 RESTART_WINDOW = 60.0
-FIRST_PAUSE = 0.5  # before a restart; doubles with every further one
+FIRST_PAUSE = 0.5  # seconds before a restart; the pause doubles with every further one
 
 
 class Claim:
@@ -37,25 +37,25 @@ class Claim:
     def __init__(self, home: Path, url: str) -> None:
         try:
             home.mkdir(parents=True, exist_ok=True)
-            self._lock = _open(home / "up.lock")
-            self.children = _open(home / "up.children")
+            self._lock = open_lock(home / "up.lock")
+            self.children = open_lock(home / "up.children")
         except OSError as error:
             raise Misuse(
                 f"Cannot write in {home}: {error.strerror}. Set WATCHWORD_HOME to a folder of your own."
             ) from None
-        if not _try_lock(self._lock):
+        if not try_lock(self._lock):
             raise Misuse(f"Watchword already runs here ({_read(self._lock)}).")
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"pid {os.getpid()}, {url}".encode(), 0)
         deadline = time.monotonic() + LEFT_SECONDS
-        while not _try_lock(self.children):
+        while not try_lock(self.children):
             if time.monotonic() > deadline:
                 raise Misuse("Processes of an earlier start do not end. Stop them and start again.")
             time.sleep(TICK_SECONDS)
 
 
 class Child:
-    """One process that is to run. It leads a group of its own, so that Ctrl-C reaches only the supervisor."""
+    """One process of the service. It leads a process group of its own, so that Ctrl-C reaches only the supervisor."""
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
@@ -82,9 +82,11 @@ class Child:
         if self._process is not None:  # not yet reaped, so the number is surely its own
             os.kill(self._process.pid, number)
 
-    def bury(self) -> str:
-        """End what is left of the group, then reap its leader: until then the number of the group is surely ours.
-        Returns how it ended."""
+    def reap(self) -> str:
+        """End what is left of the group, reap its leader, and return how that ended.
+
+        The group's number is surely ours only until its leader is reaped.
+        """
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: a group of zombies is not permitted
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -93,7 +95,7 @@ class Child:
         return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
 
     @property
-    def is_buried(self) -> bool:
+    def is_reaped(self) -> bool:
         return self._process is None
 
     def _has_ended(self) -> bool:
@@ -103,7 +105,7 @@ class Child:
 
 
 class Supervisor:
-    """Use as a context: leaving it, however, stops the children."""
+    """A context whose children run until it is left, by whatever way."""
 
     def __init__(self, claim: Claim, children: Sequence[Child], say: Callable[[str], None]) -> None:
         self._claim = claim
@@ -117,7 +119,7 @@ class Supervisor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """SIGTERM, some patience, SIGKILL. A second signal to us ends the patience."""
+        """Send SIGTERM, wait ``STOP_SECONDS``, send SIGKILL. A second signal to us ends the wait."""
         for number in SIGNALS:
             signal.signal(number, lambda *_: self._signal(signal.SIGKILL))
         self._signal(signal.SIGTERM)
@@ -125,31 +127,30 @@ class Supervisor:
         while any(child.is_running() for child in self._children) and time.monotonic() < deadline:
             time.sleep(TICK_SECONDS / 2)
         for child in self._children:
-            if not child.is_buried:
-                child.bury()
+            if not child.is_reaped:
+                child.reap()
 
     def wait_until(self, is_ready: Callable[[], bool], *, seconds: float) -> None:
-        """Raises :class:`Misuse` when a child ends before that, or the time does."""
+        """Wait until the service is ready. Raises :class:`Misuse` when a child or the time ends before that."""
         deadline = time.monotonic() + seconds
         while not is_ready():
             for child in self._children:
                 if not child.is_running():
-                    raise Misuse(f"The {child.name} did not start ({child.bury()}).")
+                    raise Misuse(f"The {child.name} did not start ({child.reap()}).")
             if time.monotonic() > deadline:
                 raise Misuse(f"The service does not answer after {seconds:.0f} s.")
             time.sleep(TICK_SECONDS / 2)
 
-    def tend(self) -> None:
-        """One look at the children; the dead are started again after a pause. Raises :class:`Misuse` for one that
-        keeps dying."""
+    def check_children(self) -> None:
+        """Start children that have ended again, after a pause. Raises :class:`Misuse` for one that keeps ending."""
         now = time.monotonic()
         for child in self._children:
-            if child.is_buried and now >= child.start_at:
+            if child.is_reaped and now >= child.start_at:
                 self._start(child)
-            elif not child.is_buried and not child.is_running():
-                self._mourn(child, child.bury())
+            elif not child.is_reaped and not child.is_running():
+                self._plan_restart(child, child.reap())
 
-    def _mourn(self, child: Child, ending: str) -> None:
+    def _plan_restart(self, child: Child, ending: str) -> None:
         now = time.monotonic()
         recent = [moment for moment in child.starts if now - moment < RESTART_WINDOW]
         if len(recent) > RESTARTS:
@@ -164,18 +165,6 @@ class Supervisor:
     def _signal(self, number: signal.Signals) -> None:
         for child in self._children:
             child.signal(number)
-
-
-def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _read(descriptor: int) -> str:

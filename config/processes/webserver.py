@@ -23,9 +23,9 @@ from config.processes import lifeline
 APPLICATION = "config.processes.rsgi"
 JSON_LOG = Path(__file__).parents[2] / "config" / "granian.json"  # the server's own lines in the form of ours
 BACKLOG = 1024  # connections that wait to be accepted
-CONNECTIONS = 8192  # a process holds at once; one that is idle or slow costs little more than its socket
-HEADER_MILLISECONDS = 10_000  # a client may take for its headers, and be idle between requests
-KILL_SECONDS = 8  # less than the supervisor's patience
+CONNECTIONS = 8192  # that a process holds at once. One that is idle or slow costs little more than its socket.
+HEADER_MILLISECONDS = 10_000  # for a client's headers, and for its pause between two requests
+KILL_SECONDS = 8  # from SIGTERM to SIGKILL: less than the supervisor waits
 
 
 def serve(*, host: str, port: int, workers: int) -> None:
@@ -54,7 +54,7 @@ def serve(*, host: str, port: int, workers: int) -> None:
 
 
 def _allow_sockets() -> None:
-    """The usual soft limit of open files, 1,024, is less than the connections we hold."""
+    """Raise the soft limit of open files, usually 1,024: we hold more connections than that."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -1,4 +1,4 @@
-"""What every command shares: one JSON object or aligned text on success, one clear line and exit code 1 on error."""
+"""The base of every command: a JSON object or aligned text on success, one clear line and exit code 1 on error."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class WatchwordCommand(BaseCommand):
         return parser
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """As Django's, except that an error is one line that begins with our name."""
+        """Run the command. An error is one line that begins with our name; all else is Django's."""
         try:
             require_text(argv)
             options = vars(self.create_parser(argv[0], argv[1]).parse_args(argv[2:]))
@@ -117,7 +117,7 @@ def whole(*, least: int, most: int) -> Callable[[str], int]:
 
 
 def explain(error: Exception) -> str:
-    """One line for the operator who typed the command."""
+    """Explain an error in one line to the operator who typed the command."""
     if isinstance(error, FieldsInvalid):
         return " ".join(f"{item['field']}: {item['detail']}" for item in error.extra["errors"])
     if isinstance(error, Refusal):
@@ -136,8 +136,9 @@ def explain(error: Exception) -> str:
 
 
 def read_value(name: str, text: str) -> str:
-    """The text itself, or for ``@FILE`` and ``-`` what a file or standard input holds, so that a secret need not stand
-    on a command line. Raises :class:`Misuse`.
+    """Return the text, or for ``@FILE`` and ``-`` what the file or standard input holds.
+
+    So no secret need stand on a command line. Raises :class:`Misuse`.
     """
     if text.startswith("@@"):
         return text[1:]

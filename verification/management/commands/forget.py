@@ -54,7 +54,7 @@ def as_json(data: dict[str, Any]) -> str:
 
 
 def write_new(file: str, text: str) -> None:
-    """For its owner alone, and over nothing that is there."""
+    """Write a file that only its owner can read, and replace none."""
     try:
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as output:
             output.write(text + "\n")

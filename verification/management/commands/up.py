@@ -101,7 +101,7 @@ class Command(WatchwordCommand):
         looked_at = time.monotonic()
         while True:
             time.sleep(TICK_SECONDS)
-            supervisor.tend()
+            supervisor.check_children()
             if settings.IS_EMBEDDED and time.monotonic() - looked_at > EMBEDDED_SECONDS:
                 looked_at = time.monotonic()
                 try:
@@ -153,7 +153,7 @@ def in_url(host: str) -> str:
 
 
 def answers(address: str, port: int) -> bool:
-    """Whether somebody serves HTTP there; which answer does not matter."""
+    """Return whether somebody serves HTTP there, whatever they answer."""
     connection = http.client.HTTPConnection(address, port, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", "/")
@@ -166,7 +166,7 @@ def answers(address: str, port: int) -> bool:
 
 
 def describe(base_url: str, url: str) -> str:
-    """What the operator reads once all runs."""
+    """Return what the operator reads once everything runs."""
     from verification.models.channels import DEFAULT_DAILY_BUDGET  # these load while the children do
     from verification.services.upkeep.demo import PROJECT_NAME, ensure_demo
 
@@ -221,6 +221,6 @@ there instead, disable Console in the panel."""
 
 
 def shorten(path: Path) -> str:
-    """As seen from here, where that is shorter."""
+    """Return the path as seen from here, where that is shorter."""
     relative = os.path.relpath(path)
     return relative if not relative.startswith("..") else str(path)
