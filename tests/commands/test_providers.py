@@ -27,7 +27,7 @@ def test_addprovider_makes_the_channel_too():
 def test_addprovider_tells_the_webhook_address_of_a_service_that_reports_back():
     made = run_json("addprovider", "--system", *GATEWAY)
     assert made["hook_url"] == hook_url(Provider.objects.get(pk=made["provider"]))
-    assert "/hooks/" in run("addprovider", "--system", *GATEWAY)
+    assert "/hooks/" in run("addprovider", "--system", *GATEWAY, "--name", "Other")
     assert "hook_url" not in run_json(
         *("addprovider", "--system", "--channel", "sms", "--type", "inbox", "--name", "Box")
     )
@@ -36,8 +36,8 @@ def test_addprovider_tells_the_webhook_address_of_a_service_that_reports_back():
 def test_addprovider_sets_the_channels_budget_and_else_leaves_it():
     run("createproject", "Shop")
     seen = []
-    for options in ([], ["--daily-budget", "50"], [], ["--daily-budget", "0"]):
-        run("addprovider", "Shop", *GATEWAY, *options)
+    for number, options in enumerate(([], ["--daily-budget", "50"], [], ["--daily-budget", "0"])):
+        run("addprovider", "Shop", *GATEWAY, "--name", f"Gateway {number}", *options)
         seen.append(Channel.objects.values_list("effective_budget", flat=True).get())
     assert seen == [1000, 50, 50, None]
 
@@ -143,3 +143,11 @@ def test_sendtest_to_a_test_login_sends_nothing(project, no_patience):
 def test_sendtest_says_what_is_wrong_with_the_recipient(project, to, complaint):
     with pytest.raises(CommandError, match=complaint):
         run("sendtest", str(project.id), to, "--channel", "sms")
+
+
+def test_addprovider_takes_no_name_twice_in_one_channel(project):
+    given = ("addprovider", str(project.id), "--type", "inbox", "--name", "Inbox")
+    run(*given, "--channel", "sms")
+    run(*given, "--channel", "email")
+    with pytest.raises(CommandError, match="'Inbox' serves this channel already. Take another name."):
+        run(*given, "--channel", "sms")

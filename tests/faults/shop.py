@@ -103,7 +103,8 @@ def open_shop(service: LiveService, gateway: FakeHttpServer) -> Shop:
 
 
 def add_gateway(shop: Shop, gateway: FakeHttpServer, *, priority: int = 100) -> int:
-    options = ["--channel", "sms", "--type", "http", "--name", "Gateway", "--priority", str(priority)]
+    options = ["--channel", "sms", "--type", "http", "--name", f"Gateway {next(_names)}"]
+    options += ["--priority", str(priority)]
     return shop.service.json("addprovider", str(shop.id), *options, "--set", f"url={gateway.url}/sms")["provider"]
 
 

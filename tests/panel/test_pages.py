@@ -205,6 +205,16 @@ def test_the_overview_says_what_keeps_codes_from_going_out(panel):
     assert "Theirs" not in str(shown)
 
 
+@pytest.mark.parametrize(("own", "shown"), [(None, "2 of 3"), (0, "2 of 3"), (500, "2 of 3"), (2, "2 of 2: used up")])
+def test_the_channels_page_tells_the_budget_that_holds(panel, own, shown):
+    """The operator's ceiling is a budget too, where an owner has set none or a larger one."""
+    Platform.objects.update_or_create(pk=1, defaults={"max_daily_budget": 3})
+    Channel.objects.filter(project=panel.project, type="sms").update(daily_budget=own)
+    today = {"project": panel.project, "channel": "sms", "day": timezone.now().date()}
+    DailySpend.objects.update_or_create(**today, defaults={"messages": 2})
+    assert shown in panel.as_("owner").get(url(Channel, "changelist"), {"type__exact": "sms"}).content.decode()
+
+
 def test_the_overview_sums_up_why_traffic_was_refused(panel):
     owner, stranger = (panel.as_(who).get(reverse("admin:index")).context["figures"] for who in ("owner", "stranger"))
     assert [(line["rule"], line["times"]) for line in owner["refusals"]] == [("country", owner["refused"])]

@@ -189,3 +189,28 @@ def test_checking_asks_on_a_post_and_shows_the_answer(panel):
     client = panel.as_("owner")
     assert "It works" not in client.get(page).content.decode()
     assert "The inbox holds 0 messages." in client.post(page).content.decode()
+
+
+def test_two_providers_of_a_channel_have_two_names(panel):
+    provider = panel.rows[Provider]
+    url = reverse(
+        "admin:verification_provider_add", query={"project": panel.project.pk, "as": f"{provider.channel}/inbox"}
+    )
+    client = panel.as_("owner")
+    values = values_on(client, url) | {"name": provider.name.upper()}
+    assert "already" in str(client.post(url, values).context["adminform"].form.errors["name"])
+    assert client.post(url, values | {"name": "Another"}).status_code == 302
+    other = Provider.objects.get(name="Another")
+    page = reverse("admin:verification_provider_change", args=(other.pk,))
+    assert (
+        "name" in client.post(page, values_on(client, page) | {"name": provider.name}).context["adminform"].form.errors
+    )
+
+
+def test_providers_that_had_one_name_before_keep_it(panel):
+    provider, client = panel.rows[Provider], panel.as_("owner")
+    Provider.objects.filter(pk=provider.pk).update(name="Twin")
+    accounts.add_provider(project=panel.project, channel="email", provider_type="inbox", name="Twin", values={})
+    Provider.objects.filter(project=panel.project).update(channel=provider.channel)
+    page = reverse("admin:verification_provider_change", args=(provider.pk,))
+    assert client.post(page, values_on(client, page)).status_code == 302

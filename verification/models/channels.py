@@ -15,6 +15,7 @@ from verification.models.fields import (
     ListField,
     PrefixField,
 )
+from verification.models.querysets import Providers
 
 DEFAULT_PRIORITY = 100
 DEFAULT_DAILY_BUDGET = 1_000  # SMS, or calls: enough for a first launch, and a bound on what an attack may cost
@@ -122,6 +123,8 @@ class Provider(models.Model):
     secrets = models.BinaryField(null=True, editable=False)
     hook_secret = models.BinaryField(editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects = Providers["Provider"].as_manager()
 
     class Meta:
         ordering = ("priority", "id")

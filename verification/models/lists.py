@@ -4,6 +4,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from verification.models.querysets import Expiring
+
 
 class ListKind(models.TextChoices):
     BLOCK = "block", "Block"
@@ -32,6 +34,8 @@ class ListEntry(models.Model):
     note = models.CharField(max_length=200, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
+
+    objects = Expiring["ListEntry"].as_manager()
 
     class Meta:
         ordering = ("-created_at", "-id")

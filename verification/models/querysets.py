@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 M = TypeVar("M", bound=models.Model)
@@ -16,3 +16,25 @@ class Expiring(models.QuerySet[M]):
 
     def live(self) -> Self:
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+
+    def expired(self) -> Self:
+        return self.filter(expires_at__lte=timezone.now())
+
+
+class Providers(models.QuerySet[M]):
+    """Accounts, of projects and of the system."""
+
+    def of(self, *projects: Any) -> Self:
+        """Return the accounts of these projects, given as rows, ids or querysets, and the system's."""
+        mine = Q(project=None)
+        for each in projects:
+            mine |= Q(project__in=each) if isinstance(each, models.QuerySet | set | list) else Q(project=each)
+        return self.filter(mine)
+
+    def serving(self, *projects: Any) -> Self:
+        """Return the enabled accounts that messages of these projects go out over."""
+        return self.of(*projects).filter(is_enabled=True)
+
+    def in_order(self) -> Self:
+        """Sort as they are tried: a project's own before the system's, then by priority."""
+        return self.order_by(F("project_id").asc(nulls_last=True), "priority", "id")

@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 
 from verification.addresses import mask
 from verification.models.projects import Project
+from verification.models.querysets import Expiring
 
 
 class TestLogin(models.Model):
@@ -23,6 +24,8 @@ class TestLogin(models.Model):
     )
     expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects = Expiring["TestLogin"].as_manager()
 
     class Meta:
         ordering = ("to",)

@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db.models import Q
 
 from verification.management.base import WatchwordCommand, table
 from verification.models import Provider
@@ -29,7 +28,7 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str | None, json: bool, **_: Any) -> None:
         providers = Provider.objects.filter(is_enabled=True).select_related("project").order_by("project", "channel")
         if project is not None:
-            providers = providers.filter(Q(project=find_project(project)) | Q(project=None))
+            providers = providers.of(find_project(project))
         found = [describe(provider) for provider in providers.order_by("project", "channel", "priority", "id")]
         is_ok = all(item["is_ok"] for item in found)
         self.show({"is_ok": is_ok, "providers": found}, as_table(found), as_json=json)

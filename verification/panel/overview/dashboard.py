@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -123,7 +123,7 @@ def _steps(request: HttpRequest, projects: Any) -> list[Step]:
             "",
             first is not None,
         )
-    served = Provider.objects.filter(Q(project__in=projects) | Q(project=None), is_enabled=True)
+    served = Provider.objects.serving(projects)
     return [
         project,
         Step(

@@ -11,8 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 
-from verification.models import Channel, ChannelType, CircuitBreaker, DailySpend, KillSwitch, Platform, Provider
+from verification.models import Channel, ChannelType, CircuitBreaker, DailySpend, KillSwitch, Provider
 from verification.panel.frame.display import ago
+from verification.services.projects.ceilings import lower_budget, platform
 from verification.services.records import workers
 
 SHOWN = 6  # more lines would push the figures off the screen
@@ -46,16 +47,15 @@ class Budget:
 
 def budgets_of(projects: Any) -> list[Budget]:
     """The fullest first. The operator's ceiling is a budget too, where an owner has set none or a larger one."""
-    ceiling = Platform.objects.values_list("max_daily_budget", flat=True).first() or None
+    ceiling = platform().max_daily_budget
     spends = DailySpend.objects.filter(project__in=projects, day=timezone.now().date())
     spent = {(spend.project_id, spend.channel): spend.messages for spend in spends}
     channels = Channel.objects.filter(project__in=projects, is_active=True)
-    if ceiling is None:
-        channels = channels.filter(effective_budget__isnull=False)
     found = []
     for channel in channels.select_related("project"):
-        limits = [limit for limit in (channel.effective_budget, ceiling) if limit is not None]
-        found.append(Budget(channel, spent.get((channel.project_id, channel.type), 0), min(limits)))
+        limit = lower_budget(channel.effective_budget, ceiling)
+        if limit is not None:
+            found.append(Budget(channel, spent.get((channel.project_id, channel.type), 0), limit))
     return sorted(found, key=lambda budget: -budget.percent)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -18,7 +17,7 @@ from verification.panel.frame.display import channel_icon, label
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import ShortList
 from verification.panel.frame.scoping import ProjectFilter, Who
-from verification.services.projects.ceilings import require_budget_below_ceiling
+from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -40,13 +39,13 @@ class ChannelList(ShortList):
         rows: Iterable[Any] = self.result_list  # type: ignore[has-type]  # set by the line above
         shown = list(rows)
         projects = {row.project_id for row in shown}
-        providers = Provider.objects.filter(Q(project__in=projects) | Q(project=None), is_enabled=True)
-        # The order of trial: the project's own, then the system's, of which no more is shown than the API tells.
-        ordered = sorted(providers, key=lambda row: (row.is_system, row.priority, row.pk))
+        ordered = list(Provider.objects.serving(projects).in_order())
+        ceiling = platform().max_daily_budget
         spends = DailySpend.objects.filter(project__in=projects, day=timezone.now().date())
         spent = {(spend.project_id, spend.channel): spend.messages for spend in spends}
         for row in shown:
-            row.provider_names = [
+            row.budget_that_holds = lower_budget(row.effective_budget, ceiling)
+            row.provider_names = [  # of the system's no more is shown than the API tells
                 f"{each.name} (system)" if each.is_system else each.name
                 for each in ordered
                 if each.channel == row.type and each.project_id in (None, row.project_id)
@@ -88,10 +87,11 @@ class ChannelAdmin(ScopedAdmin):
 
     @admin.display(description="Today's budget", ordering="effective_budget")
     def budget(self, channel: Any) -> str:
-        if channel.effective_budget is None:
+        budget = channel.budget_that_holds
+        if budget is None:
             return "No limit"
-        text = f"{channel.spent_today:,} of {channel.effective_budget:,}"
-        return label(f"{text}: used up", "danger") if channel.spent_today >= channel.effective_budget else text
+        text = f"{channel.spent_today:,} of {budget:,}"
+        return label(f"{text}: used up", "danger") if channel.spent_today >= budget else text
 
     @admin.display(description="Served by, in this order")
     def served_by(self, channel: Any) -> str:

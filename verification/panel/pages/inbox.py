@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django_redis.exceptions import ConnectionInterrupted
@@ -62,8 +61,7 @@ def _providers(request: HttpRequest) -> list[Provider]:
     """
     if not is_known(INBOX):
         return []
-    mine = Q(project__in=own_projects(request.user)) | Q(project=None)
-    return list(Provider.objects.filter(mine, type=INBOX))
+    return list(Provider.objects.of(own_projects(request.user)).filter(type=INBOX))
 
 
 def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:

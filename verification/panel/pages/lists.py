@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -48,9 +47,9 @@ class LiveFilter(admin.SimpleListFilter):
         return [("live", "Live"), ("expired", "Expired")]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        live = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-        chosen = {"live": live, "expired": ~live}.get(self.value() or "")
-        return queryset if chosen is None else queryset.filter(chosen)
+        if self.value() == "live":
+            return queryset.live()
+        return queryset.expired() if self.value() == "expired" else queryset
 
 
 @admin.register(ListEntry)

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import capfirst
@@ -130,6 +129,7 @@ def add_provider(
     store_settings(provider, values)
     with transaction.atomic():
         require_room(project, channel, provider_type)
+        require_free_name(provider)
         provider.save()
         bring_channel(provider)
         if project is not None and daily_budget is not None:
@@ -144,6 +144,16 @@ def bring_channel(provider: Provider) -> Channel | None:
         return None
     channel, is_new = Channel.objects.get_or_create(project=provider.project, type=provider.channel)
     return channel if is_new else None
+
+
+def require_free_name(provider: Provider) -> None:
+    """Raises :class:`Misuse` where another account of the same project, or of the system, and channel has the name.
+
+    Logs, lists and attempts tell accounts apart by their names.
+    """
+    others = Provider.objects.filter(project=provider.project, channel=provider.channel).exclude(pk=provider.pk)
+    if others.filter(name__iexact=provider.name.strip()).exists():
+        raise Misuse(f"A provider named {provider.name.strip()!r} serves this channel already. Take another name.")
 
 
 def require_room(project: Project | None, channel: str, provider_type: str) -> None:
@@ -283,11 +293,12 @@ _live: Remembered[tuple[int, str], list[LiveProvider]] = Remembered()
 
 def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
     rows = list(
-        Provider.objects.filter(Q(project_id=project_id) | Q(project_id=None), channel=channel, is_enabled=True)
+        Provider.objects.serving(project_id)
+        .filter(channel=channel)
+        .in_order()
         .annotate(asked_at=Now())
         .select_related("breaker")
         .prefetch_related("sender_rules")
-        .order_by(F("project_id").asc(nulls_last=True), "priority", "id")
     )
     paces = paces_of([row.pk for row in rows])
     live = (

@@ -46,6 +46,13 @@ def bounded(limit: int, ceiling: int) -> int:
     return min(limit, ceiling) if limit and ceiling else limit or ceiling
 
 
+def lower_budget(own: int | None, ceiling: int) -> int | None:
+    """Return the daily budget that holds for a channel: its own or the operator's ceiling. None stands for no limit."""
+    if not ceiling:
+        return own
+    return ceiling if own is None else min(own, ceiling)
+
+
 def require_below_ceiling(name: str, limit: int) -> None:
     """Judge what an owner sets. Raises :class:`Misuse`."""
     if name in CEILINGS:

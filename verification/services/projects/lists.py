@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from verification.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
@@ -127,8 +127,7 @@ def add_entry(
             Project.objects.select_for_update(no_key=True).get(
                 pk=project.pk
             )  # so that two do not both take the last place
-        live = ListEntry.objects.filter(models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now()))
-        others = live.filter(project=project).exclude(kind=kind, subject=subject, value=value)
+        others = ListEntry.objects.live().filter(project=project).exclude(kind=kind, subject=subject, value=value)
         if others.count() >= MAX_ENTRIES:
             raise Misuse(f"The lists of a project hold at most {MAX_ENTRIES:,} entries.")
         try:

@@ -17,7 +17,7 @@ from providers import registry
 from verification import sql
 from verification.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
-from verification.services.projects.ceilings import NO_CEILINGS, bounded
+from verification.services.projects.ceilings import NO_CEILINGS, bounded, lower_budget
 from verification.services.projects.lists import Lists
 
 MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
@@ -218,12 +218,6 @@ class ProjectConfig:
             sealed_secret=secret and _bytes(secret),
         )
 
-    def _budget(self, own: int | None) -> int | None:
-        """A channel's own budget, or the platform's ceiling where that is lower."""
-        if not self._budget_ceiling:
-            return own
-        return self._budget_ceiling if own is None else min(own, self._budget_ceiling)
-
     def _channel(self, row: dict[str, Any]) -> ChannelConfig:
         channel_type = row["type"]
         return ChannelConfig(
@@ -231,7 +225,7 @@ class ProjectConfig:
             name=row["name"] or str(ChannelType(channel_type).label),
             image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
             link=row["link"] or self.site_url or settings.BASE_URL,
-            daily_budget=self._budget(row["effective_budget"]),
+            daily_budget=lower_budget(row["effective_budget"], self._budget_ceiling),
             countries=frozenset(row["countries"]),
             providers=tuple(
                 ProviderConfig(item["id"], item["type"], item["name"], item["is_system"], item["settings"])

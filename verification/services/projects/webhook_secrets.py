@@ -44,7 +44,7 @@ def rotate_webhook_secret(project: Project) -> str:
     now = timezone.now()
     bounds.require_room(
         project,
-        project.webhook_secrets.filter(Q(expires_at=None) | Q(expires_at__gt=now)),
+        project.webhook_secrets.live(),
         bounds.MAX_WEBHOOK_SECRETS,
         f"{bounds.MAX_WEBHOOK_SECRETS} secrets sign already. An earlier one ends within a day of its rotation.",
     )

@@ -28,6 +28,7 @@ from verification.panel.pages.projects import deleting
 from verification.panel.pages.projects.fallback_order import FallbackInline
 from verification.panel.pages.projects.form import ProjectForm
 from verification.panel.pages.projects.test_event import send_test_event
+from verification.services.projects.ceilings import lower_budget, platform
 from verification.services.projects.keys import issue_key
 from verification.services.projects.projects import equip
 from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
@@ -64,7 +65,8 @@ class ChannelInline(ScopedInline):
 
     @admin.display(description="Daily budget")
     def budget(self, channel: Channel) -> str:
-        return "No limit" if channel.effective_budget is None else f"{channel.effective_budget:,} messages"
+        budget = lower_budget(channel.effective_budget, platform().max_daily_budget)
+        return "No limit" if budget is None else f"{budget:,} messages"
 
     @admin.display(description="Channel")
     def shown_type(self, channel: Channel) -> str:

@@ -42,6 +42,7 @@ from verification.services.gateways.accounts import (
     hook_url,
     is_known,
     reports_back,
+    require_free_name,
     require_room,
     store_settings,
     stored_secrets,
@@ -73,6 +74,16 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         for name, value in self.instance.settings.items():
             if PREFIX + name in self.fields:
                 self.initial.setdefault(PREFIX + name, value)
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if self.fixed or "name" in self.changed_data:  # older rows may have one name
+            self.instance.name = name
+            try:
+                require_free_name(self.instance)
+            except Misuse as error:
+                raise forms.ValidationError(str(error)) from None
+        return name
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
