@@ -1,7 +1,7 @@
 """Recipients' addresses: from what a caller wrote to the one text that names a recipient.
 
-Every limit and block hangs on that text, so two accepted writings of one address must give the same one,
-and whatever cannot be read with certainty is refused rather than repaired.
+Every limit and block hangs on that text, so two accepted writings of one address must give the same text. An address
+that cannot be read with certainty is refused rather than repaired.
 """
 
 import re
@@ -20,7 +20,7 @@ class AddressKind(StrEnum):
 
 
 class NumberType(StrEnum):
-    """What a phone number is for, by its numbering plan; a plan cannot tell that a number is in service."""
+    """The type of a phone number by its numbering plan. A plan cannot tell whether a number is in service."""
 
     MOBILE = "mobile"
     FIXED_LINE = "fixed_line"
@@ -48,7 +48,7 @@ _SERVED_TYPES = _CALL_TYPES | _VOIP_TYPES
 
 
 class AddressInvalid(ValueError):
-    """The text is no address we accept; `str(error)` is one sentence, safe to show, without the text."""
+    """The text is no address that we accept. `str(error)` is one sentence, safe to show, without the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class Address:
 def parse_address(raw: str, *, test_addresses: Container[str] = ()) -> Address:
     """Return the address that `raw` names: with an `@` an e-mail address, otherwise a phone number.
 
-    A phone number found in `test_addresses` (canonical texts) need not exist. It is looked up only after
-    the number proved invalid, so the container may be a lazy one; whether an address is a test login is
-    for the caller to ask, of `address.text`.
+    A phone number found in `test_addresses` (canonical texts) need not exist. It is looked up only after the number
+    proved invalid, so the container may be a lazy one. Whether the address is a test login, the caller finds out by
+    `address.text`.
 
     Raises AddressInvalid. A valid number of a type that is never served parses: see `is_reachable`.
     """
@@ -102,7 +102,7 @@ def stored(text: str) -> Address:
 
 
 def parse_test_address(raw: str) -> Address:
-    """Return the address for a row of the test-login table: as `parse_address`, but any number will do.
+    """Return the address for a row of the test-login table. The number need not exist.
 
     `text` is what belongs in the table: a number that does exist is stored canonically, so that every
     writing of it finds the row.
@@ -114,7 +114,7 @@ def parse_test_address(raw: str) -> Address:
 
 # --- Phone numbers ------------------------------------------------------------------------------------
 
-# The most that 15 digits with a separator after each, a plus and a bracketed trunk zero take, and some room.
+# Characters of a number as written: 15 digits with a separator after each, a plus, a bracketed zero, and some room.
 MAX_PHONE_LENGTH = 40
 
 # ASCII only: digits of other scripts, no-break spaces and invisible marks would be second spellings.
@@ -158,10 +158,9 @@ def parse_phone_form(raw: str) -> str:
 def _parse_number(form: str) -> Address | None:
     """Return the number in `form` as E.164, or None where no such number exists.
 
-    `phonenumbers` drops a trunk prefix written after the country code: +49 (0)151… and +90 0532… become
-    +49151… and +90532…. It knows one writing of Mexican mobiles (+52 1…, out of use since 2019, is invalid)
-    and drops the domestic 15 of Argentine ones, but +54 9 11… (mobile) and +54 11… (fixed line) stay two
-    numbers.
+    `phonenumbers` drops a trunk prefix written after the country code: +49 (0)151… and +90 0532… become +49151… and
+    +90532…. It knows one writing of Mexican mobiles: +52 1…, out of use since 2019, is invalid. It drops the domestic
+    15 of Argentine mobiles. But +54 9 11… (mobile) and +54 11… (fixed line) stay two numbers.
     """
     try:
         # Digits only, so the library's reading of extensions, letters and second numbers never starts.
@@ -233,10 +232,10 @@ def _canonical_domain(domain: str) -> str:
 
 
 def _keeps_its_identity(char: str) -> bool:
-    """Whether the UTS 46 mapping does no more to `char` than to lower its case.
+    """Return whether the UTS 46 mapping changes nothing of `char` but its case.
 
-    It also maps look-alikes (the Kelvin sign to k, full-width letters and dots to ASCII, ligatures to
-    their letters) and drops invisible characters; mail would then go to another domain than the one written.
+    The mapping also replaces look-alikes: the Kelvin sign by k, full-width letters and dots by ASCII, ligatures by
+    their letters. It drops invisible characters. Mail would then go to another domain than the one written.
     """
     if char.isascii():
         return True
@@ -255,10 +254,11 @@ def _canonical_label(label: str) -> str:
 
 
 def is_reachable(address: Address, channel: str, *, allow_voip: bool) -> bool:
-    """Whether this kind of address, and type of number, may get a message over `channel`.
+    """Return whether this kind of address, and type of number, may get a message over `channel`.
 
     SMS needs a number that can be a mobile; voice and the messengers also take fixed lines and VoIP.
-    `allow_voip` adds VoIP and personal numbers. False for a test number that does not exist: ask before.
+    `allow_voip` adds VoIP and personal numbers. A test number that does not exist is reachable over none, so test
+    logins are not asked about.
     """
     if channel == "email" or address.kind is AddressKind.EMAIL:
         return channel == "email" and address.kind is AddressKind.EMAIL
@@ -285,8 +285,9 @@ def mask(text: str) -> str:
 
 
 def keep_patterns() -> None:
-    """For long-running processes. Traffic from many countries keeps evicting patterns from Python's own cache of 512
-    (0.4 ms a number in place of 0.04).
+    """Keep compiled patterns, in processes that run for long.
+
+    Numbers of many countries keep evicting patterns from Python's own cache of 512: 0.4 ms a number instead of 0.04.
     """
     phonenumbers.enable_pattern_cache()
 
@@ -294,7 +295,7 @@ def keep_patterns() -> None:
 def warm() -> None:
     """Load and compile the numbering plans of all countries, about 0.3 seconds and a few megabytes.
 
-    For what answers requests, at start. Without it the first number of each country takes up to 20 ms.
+    Processes that answer requests call it at start. Otherwise the first number of each country takes up to 20 ms.
     """
     keep_patterns()
     for region in phonenumbers.SUPPORTED_REGIONS:
@@ -305,12 +306,12 @@ def warm() -> None:
 
 
 def kind_of(text: str) -> AddressKind:
-    """Whether a canonical address is a phone number or an e-mail address."""
+    """Return the kind of a canonical address."""
     return AddressKind.EMAIL if "@" in text else AddressKind.PHONE
 
 
 def country_of(text: str) -> str:
-    """The ISO region of a canonical number, empty where it has none and for an e-mail address."""
+    """Return the ISO region of a canonical number, or "" for a number without one and for an e-mail address."""
     if not text.startswith("+"):
         return ""
     for end in (2, 3, 4):  # no calling code is the beginning of another

@@ -1,4 +1,4 @@
-"""Where a request comes from."""
+"""The address that a request comes from."""
 
 import ipaddress
 import logging
@@ -14,17 +14,17 @@ from redis.exceptions import RedisError
 log = logging.getLogger(__name__)
 
 UNREAD_KEY = "unread_forwarded_for"
-UNREAD_SECONDS = 86_400  # for which the checks speak of it: a day after it last arrived
-UNREAD_NOTED_SECONDS = 600.0  # between two lines in the log of one process
+UNREAD_SECONDS = 86_400  # how long the checks speak of an unread header: a day after it last arrived
+UNREAD_NOTED_SECONDS = 600.0  # least time between two such lines in the log of one process
 
 _WITH_PORT = re.compile(r"\[(?P<ipv6>[^\[\]]*)\](?::[0-9]*)?|(?P<ipv4>[0-9.]*):[0-9]*")
 
 
 def client_address(request: HttpRequest) -> str:
-    """The caller's IP address. ``X-Forwarded-For`` counts only as far as our own proxies wrote it.
+    """Return the caller's IP address. ``X-Forwarded-For`` counts only as far as our own proxies wrote it.
 
-    Empty where it cannot be told: behind a Unix socket, or where a proxy wrote no address. It is then not the proxy's
-    own, which would be a neighbour's, for whom most limits do not hold; all such callers share one stranger's limits.
+    It is empty where it cannot be told: behind a Unix socket, or where a proxy wrote no address. We do not fall back to
+    the proxy's address: private addresses are exempt from most limits. All such callers share one caller's limits.
     """
     hops: int = settings.TRUSTED_PROXIES
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR") if hops else None
@@ -38,12 +38,12 @@ def client_address(request: HttpRequest) -> str:
 
 
 def client_ip(request: HttpRequest) -> str | None:
-    """As :func:`client_address`, without the name of an interface; None where it cannot be told."""
+    """Return the caller's IP address without the name of an interface, or None where it cannot be told."""
     return client_address(request).partition("%")[0] or None
 
 
 def unread_from() -> str:
-    """The private address from which ``X-Forwarded-For`` came within the last day, to be read by nobody. Else empty."""
+    """Return the private address whose ``X-Forwarded-For`` nobody read within the last day, or ""."""
     if settings.TRUSTED_PROXIES:
         return ""
     try:
@@ -56,8 +56,10 @@ _noted_at = float("-inf")  # by the monotonic clock
 
 
 def _note_unread(address: str) -> None:
-    """Say once in a while that a proxy's header goes unread: then all callers look like that neighbour, for whom the
-    limits per address and the rules on guessing do not hold."""
+    """Warn once in a while that a proxy's header goes unread.
+
+    All callers then look like that proxy, for which the limits per address and the rules on guessing do not hold.
+    """
     global _noted_at
     now = time.monotonic()
     if now - _noted_at < UNREAD_NOTED_SECONDS or not address or not ipaddress.ip_address(address).is_private:
@@ -75,7 +77,7 @@ def _note_unread(address: str) -> None:
 
 
 def _read(text: str) -> str:
-    """An address as proxies write it, some with the port. Empty for anything else."""
+    """Read an address as proxies write it, some with the port. Return "" for anything else."""
     text = text.strip()
     if found := _WITH_PORT.fullmatch(text):
         text = found["ipv6"] or found["ipv4"] or ""
@@ -86,6 +88,6 @@ def _read(text: str) -> str:
 
 
 def announced_length(request: HttpRequest) -> int:
-    """The length of the body in bytes, as its sender tells it; 0 for one without."""
+    """Return the length of the body in bytes, as its sender tells it; 0 where none is told."""
     text = request.META.get("CONTENT_LENGTH") or ""
     return int(text) if text.isascii() and text.isdigit() else 0

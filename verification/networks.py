@@ -12,7 +12,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def read_address(text: str) -> Address | None:
-    """The address in its one writing, one of IPv4 also where a socket for both kinds wrote it as ``::ffff:…``."""
+    """Return the address, or None. An IPv4 address that a socket for both kinds wrote as ``::ffff:…`` becomes IPv4."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -21,7 +21,7 @@ def read_address(text: str) -> Address | None:
 
 
 def clean_network(text: str) -> str:
-    """A network, or one address, in its one writing. Raises :class:`Misuse`."""
+    """Return a network, or one address, in its canonical writing. Raises :class:`Misuse`."""
     try:
         network = ipaddress.ip_network(text.strip())
     except ValueError:
@@ -32,6 +32,6 @@ def clean_network(text: str) -> str:
 
 
 def contain(networks: Iterable[Network], text: str) -> bool:
-    """Whether the address is in one of them. What is no address is in none."""
+    """Return whether the address is in one of the networks. A text that is no address is in none."""
     address = read_address(text)
     return address is not None and any(address in network for network in networks)

@@ -1,14 +1,15 @@
-"""What stands in a recipient's place once their address is gone: a keyed hash, which only who has the key can match.
+"""Pseudonyms: the keyed hash that stands in for a recipient's address once that is gone.
 
-The key is derived from ``SECRET_KEY``. With another one a hash is matched no more, and stays a number.
+Only the holder of the key can match a hash with an address. The key is derived from ``SECRET_KEY``. With another key a
+hash matches nothing any more.
 """
 
 from __future__ import annotations
 
 from verification.crypto import address_digest
 
-HASHED = "hashed:"  # the old rows of a project that keeps its rows without addresses
-FORGOTTEN = "forgotten:"  # what a day's limits and an opt-out need of somebody who was erased
+HASHED = "hashed:"  # marks old rows of a project that keeps its rows without addresses.
+FORGOTTEN = "forgotten:"  # marks what a day's limits and an opt-out need of a recipient who was erased
 
 
 def hashed(project_id: int, address: str) -> str:

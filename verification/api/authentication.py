@@ -1,4 +1,4 @@
-"""The ``x-api-key`` header: whose request this is, and whether the key is of the kind that the endpoint takes."""
+"""The ``x-api-key`` header: it names the caller, and must be of the kind that the endpoint takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the endpoints share: one way through every view, and the caller that a key stands for."""
+"""The base of all endpoints: one way through every view, and the caller that a key stands for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to be put right before Django reads a request: its own reading of these is an HTML page or nothing."""
+"""Requests that Django itself would answer with an HTML page, or read wrongly, are put right before it sees them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 UNREADABLE_CONTENT_TYPE = "application/unreadable"  # answered 415 where a body is read
-READ_BYTES = 4096
+READ_BYTES = 4096  # bytes of a chunked body that are read at a time
 
 
 def edge(application: Application) -> Application:
@@ -46,7 +46,7 @@ def _is_readable(content_type: str) -> bool:
 
 
 def _read(stream: Any) -> bytes:
-    """The body, or one byte more than is allowed of it, which is refused later."""
+    """Return the body, or one byte more of it than is allowed, which is refused later."""
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     body = bytearray()
     while len(body) <= most and (chunk := stream.read(READ_BYTES)):

@@ -1,4 +1,4 @@
-"""From whatever went wrong to one refusal, and from a refusal to its problem document."""
+"""Turning any exception into one refusal, and a refusal into its problem document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from verification.services.records.decisions import note_refusal
 
 log = logging.getLogger(__name__)
 
-DATABASE_RETRY_SECONDS = 1
+DATABASE_RETRY_SECONDS = (
+    1  # seconds that callers are told to wait while the database is away: a brief fault is over by then
+)
 
 
 def handle(error: Exception, request: HttpRequest) -> HttpResponse:
@@ -29,14 +31,15 @@ def handle(error: Exception, request: HttpRequest) -> HttpResponse:
 
 
 def problem(error: Exception, request: HttpRequest) -> HttpResponse:
+    """Answer an exception with its problem document, and log a line of it."""
     refusal = to_refusal(error, request)
-    if refusal.status < 500:  # those of ours are logged with their cause
+    if refusal.status < 500:  # to_refusal has logged the others, with their cause
         refusal_log.note(request, code=refusal.problem_code, status=refusal.status)
     return rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=getattr(request, "id", ""))
 
 
 def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
-    """The refusal that an exception stands for; an unforeseen one is logged and becomes ``internal_error``."""
+    """Return the refusal that an exception stands for. An unforeseen one is logged and becomes ``internal_error``."""
     match error:
         case Refusal():
             return error

@@ -15,9 +15,9 @@ from verification.addresses import Address, AddressInvalid, parse_address
 from verification.errors import FieldError, FieldsInvalid
 from verification.models import ChannelType
 
-CODE_MAX_CHARACTERS = 32  # longer than any code; a longer one is a mistake and no guess
-URL_MAX_CHARACTERS = 2_048
-CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # the longest that a vendor makes have a few thousand
+CODE_MAX_CHARACTERS = 32  # characters of a guess, more than any code has. A longer text is a mistake and no guess.
+URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has.
+CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # characters of a challenge's answer; the longest of a vendor has a few thousand
 MAX_ID = 2**53 - 1  # JSON's largest exact whole number
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -25,7 +25,7 @@ _MANUAL_CODE = re.compile(r"[0-9]{4}|[0-9]{6}")
 
 
 class Fields:
-    """Reads one request's fields. A reader that finds a fault notes it and returns None; ``check`` raises them all.
+    """The fields of one request. A method that finds a fault notes it and returns None; ``check`` raises them all.
 
     ``null`` in an optional field is the same as leaving it out.
     """

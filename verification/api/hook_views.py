@@ -1,4 +1,4 @@
-"""Where providers report back: ``/hooks/<provider uuid>/<secret>``."""
+"""The address at which a provider reports back: ``/hooks/<provider uuid>/<secret>``."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from verification.services.delivery import receipts
 
 log = logging.getLogger(__name__)
 
-MAX_HOOK_BYTES = 64 * 1024  # vendors batch their receipts; none known sends more
+MAX_HOOK_BYTES = 64 * 1024  # bytes of one call: vendors batch their receipts, and none known sends more
 
 
 class ProviderHookView(ApiView):
-    """A wrong path is 404, a forged call 401, an unreadable one 400; whatever is genuine is answered 200.
+    """A provider's hook. A wrong path is 404, a forged call 401, an unreadable one 400, a genuine one 200.
 
-    HEAD at the right path is 200 and has no effect: services ask so whether the address answers when it is entered,
+    HEAD at the right path is 200 and has no effect. Vendors check by it that an address answers when it is entered,
     some before they tell the key that they will sign with.
 
-    Signatures are computed over our configured public address, never over what the caller says the host is.
+    Signatures are computed over our configured public address, never over the host that the caller names.
     """
 
     is_server_only = True

@@ -92,7 +92,7 @@ class ManualChannelsView(SecretKeyView):
 
 
 def _read_id(text: str) -> int:
-    """Raises ``message_not_found`` for what cannot be an id: there is no message there."""
+    """Return the id in the path. Raises ``message_not_found`` for a text that cannot be one."""
     if not (text.isascii() and text.isdigit()) or len(text) > 16 or int(text) > MAX_ID:
         raise Refusal("message_not_found")
     return int(text)

@@ -25,7 +25,7 @@ ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
 EXPOSED_HEADERS = "Retry-After, X-Request-Id"
 PREFLIGHT_SECONDS = 600  # how long a browser may remember that it is allowed
 
-# An answer is data. A browser that is brought to show one as a page shall run and load nothing of it.
+# An answer is data. A browser that is made to show one as a page must run and load nothing of it.
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 URLS = "verification.api.urls"
@@ -73,7 +73,7 @@ def answer(request: HttpRequest) -> HttpResponse:
 
 @lru_cache(maxsize=256)
 def find(path: str) -> ResolverMatch:
-    """The view at ``path``, with or without a trailing slash. Raises ``Http404``."""
+    """Return the view at ``path``, with or without a trailing slash. Raises ``Http404``."""
     return resolve(path.removesuffix("/"), urlconf=URLS)
 
 
@@ -91,7 +91,10 @@ def is_preflight(request: HttpRequest) -> bool:
 
 
 def answer_preflight(request: HttpRequest) -> HttpResponse:
-    """A preflight carries no key, so any enabled project's listing will do; the answer itself asks the key's own."""
+    """Answer a preflight. It carries no key, so accept an origin that any enabled project lists.
+
+    The actual answer checks the project of the key.
+    """
     response = HttpResponse(status=204)
     origin = request.META["HTTP_ORIGIN"]
     if is_listed(origin):
@@ -113,7 +116,7 @@ _listed: tuple[float, frozenset[str]] = (float("-inf"), frozenset())
 
 
 def is_listed(origin: str) -> bool:
-    """Whether any enabled project lists this origin, as of at most a second ago."""
+    """Return whether any enabled project lists this origin, as of at most a second ago."""
     global _listed
     asked_at, origins = _listed
     now = time.monotonic()
@@ -125,16 +128,16 @@ def is_listed(origin: str) -> bool:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Django's handler for an address that nothing answers."""
+    """Answer an address where there is nothing. This is Django's ``handler404``."""
     return exceptions.problem(Http404(), request)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler for suspicious requests; of those that reach it a wrong host is the usual one."""
+    """Answer a suspicious request, most often one for a wrong host. This is Django's ``handler400``."""
     return exceptions.problem(exception, request)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler for what a page did not foresee, called while it is handled: so the log gets its place."""
+    """Answer a page's failure. This is Django's ``handler500``, called while the exception is at hand for the log."""
     error = sys.exception()
     return exceptions.problem(error if isinstance(error, Exception) else RuntimeError("a page failed"), request)

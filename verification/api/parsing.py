@@ -1,7 +1,7 @@
 """Request bodies: strict JSON, read once.
 
-Two programs that read one body differently are a security hole (the proxy sees the first `code`, we the
-last), so what RFC 8259 leaves to the reader, and what I-JSON (RFC 7493) forbids, is refused here.
+Two programs that read one body differently are a security hole: the proxy sees the first `code`, we the last. So
+whatever RFC 8259 leaves to the reader, and I-JSON (RFC 7493) forbids, is refused here.
 """
 
 import json
@@ -16,16 +16,16 @@ from verification.client import announced_length
 
 MEDIA_TYPE = "application/json"
 
-# Our largest request, a manual send with every field at its limit, takes under 4 KiB.
+# Bytes of a body. Our largest request, a session create with the longest answer to a challenge, takes about 9 KiB.
 MAX_BODY_BYTES = 16 * 1024
 
-# The object itself is level 1. Our requests use one level; the rest is for fields we do not read.
+# Levels of nesting; the object itself is level 1. Our requests use one level, the rest is for fields we do not read.
 MAX_DEPTH = 5
 
-# Unknown fields are ignored, so there may be more than ours (under ten); per object.
+# Members of one object. Unknown fields are ignored, so there may be more than our fields, which are under ten.
 MAX_MEMBERS = 100
 
-# Holds every 64-bit integer; longer ones only cost time to convert.
+# Digits of a number: enough for every 64-bit integer. Longer ones only cost time to convert.
 MAX_NUMBER_DIGITS = 20
 
 
@@ -91,9 +91,14 @@ _DECODER = json.JSONDecoder(
 def parse_object(body: bytes) -> dict[str, object]:
     """Return the JSON object in `body`, which the caller has limited in size; raises BodyUnreadable.
 
-    Refused: any encoding but UTF-8, a byte order mark, a top level that is not an object, duplicate member
-    names, over 100 members in an object, more than 5 levels, NaN and Infinity, numbers out of range or of
-    over 20 digits, NUL characters and lone surrogates, escaped ones included.
+    It refuses these bodies:
+
+    - any encoding but UTF-8, and a byte order mark
+    - a top level that is not an object
+    - duplicate member names, and over 100 members in an object
+    - more than 5 levels
+    - NaN and Infinity, numbers out of range or of over 20 digits
+    - NUL characters and lone surrogates, escaped ones included
     """
     text = _decode(body)
     _check_depth(text)
@@ -124,8 +129,8 @@ def _decode(body: bytes) -> str:
     return text
 
 
-# Strings first, so that brackets in them do not count; one without an end takes the rest. Possessive, so the
-# time is linear whatever the body holds.
+# Strings come first, so that brackets in them do not count; a string without an end takes the rest. The quantifiers
+# are possessive, so the time is linear whatever the body holds.
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
@@ -201,13 +206,13 @@ def _read_body(stream: Readable) -> bytes:
 
 
 def require_length(request: HttpRequest, most: int) -> None:
-    """Raises BodyTooLarge for a body that is announced as longer, which the web server may not have read at all."""
+    """Raise BodyTooLarge for a body announced as longer than `most` bytes. The web server may not have read it."""
     if announced_length(request) > most:
         raise BodyTooLarge(f"The body is larger than {most} bytes.")
 
 
 def read_body(request: HttpRequest) -> dict[str, object]:
-    """The object in the request's body; an empty body is unreadable too.
+    """Return the object in the request's body. An empty body is unreadable too.
 
     Raises BodyUnreadable, BodyTooLarge or UnsupportedMedia.
     """

@@ -1,7 +1,7 @@
 """The two addresses that a load balancer or an orchestrator asks, under any host name and without a key.
 
-``/livez`` asks nobody: a process that answers it runs, and restarting it would mend nothing that is away. ``/readyz``
-asks the database.
+``/livez`` asks nobody: a process that answers runs, and to restart it would bring back nothing that is away.
+``/readyz`` asks the database.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from verification.errors import Refusal
 from verification.services.upkeep.health import failing
 
 LIVE, READY = "/livez", "/readyz"
-RETRY_SECONDS = 1
+RETRY_SECONDS = 1  # wait that a caller of /readyz is told; the state is asked anew once a second
 OK = {"status": "ok"}
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    """Whatever the method: there is nothing to do but to answer."""
+    """Answer a probe, whatever its method."""
     if request.path_info == READY and (reason := failing()):
         raise Refusal("service_unavailable", reason, retry_after=RETRY_SECONDS)
     return json_response(OK)

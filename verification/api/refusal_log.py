@@ -1,7 +1,7 @@
-"""A log line for each refusal, by which the operator answers a customer who names its request id.
+"""A log line for each refusal. With it the operator answers a customer who names the request's id.
 
-It tells the code, the project and the endpoint. What was sent, and from where, is left out; so is the rest of the path,
-which may be anything, and on webhooks holds a secret.
+The line tells the code, the project and the endpoint. It leaves out what was sent, and from where. It also leaves out
+the rest of the path, which may hold anything, and on webhooks a secret.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from django.http import HttpRequest
 
 log = logging.getLogger(__name__)
 
-# Of one process: enough to find a customer's, and a flood of bad requests does not become one of lines. A count tells
-# how many more there were.
+# Lines that one process writes in a second: enough to find a customer's, and a flood of bad requests does not flood the
+# log. A count tells how many more there were.
 LINES_A_SECOND = 50
 METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")  # any other word is the caller's own
 
 
 class Allowance:
-    """So many lines a second. Threads that meet here may let a few more through, which does no harm."""
+    """The lines left in this second. Threads that meet here may let a few more through, which does no harm."""
 
     def __init__(self) -> None:
         self.second = 0
         self.asked = 0
 
     def take(self, now: float) -> tuple[bool, int]:
-        """Take one: True where a line may be written, and how many were left out in the second before."""
+        """Take one line. Return whether it may be written, and the number left out in the second before."""
         second = int(now)
         left_out = 0
         if second != self.second:

@@ -1,4 +1,4 @@
-"""Answers: JSON, whatever was asked for."""
+"""Answers are JSON, whatever ``Accept`` asks for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def json_response(data: Any, *, status: int = 200, content_type: str = "applicat
 
 
 def problem_response(refusal: Refusal, *, base_url: str, request_id: str) -> HttpResponse:
-    """RFC 9457 problem details. ``type`` is the page that explains the code."""
+    """Answer a refusal with RFC 9457 problem details. ``type`` is the page that explains the code."""
     document: dict[str, Any] = {
         "type": f"{base_url}{PROBLEM_DOCS}#{refusal.problem_code}",
         "title": refusal.title,

@@ -80,8 +80,8 @@ GUIDE: dict[str, Advice] = {
     "challenge_failed": Advice(
         "The `challenge_token` is wrong, too old, used before, or made on another page or for another project. "
         "Nothing was written or sent.",
-        "Reset the widget, let the user solve a new challenge, and send its answer. One works once: also a refused "
-        "request may have used it up.",
+        "Reset the widget, let the user solve a new challenge, and send its answer. An answer works once, and even a "
+        "refused request may have used it up.",
     ),
     "recipient_not_allowed": Advice(
         "The address is well formed, but nothing is sent to it: for example a premium-rate number, or a landline "
@@ -111,8 +111,8 @@ GUIDE: dict[str, Advice] = {
         "DELETE is not served here. See the Allow header.",
     ),
     "channel_not_available": Advice(
-        "The project has no such channel for this kind of recipient: it is not set up, it is switched off, or an "
-        "e-mail address was asked to be reached by SMS.",
+        "The project has no such channel for this kind of recipient: it is not set up, it is switched off, or it does "
+        "not fit, as SMS for an e-mail address.",
         "Offer only what session/channels or the `channels` of session/create list.",
         "The project has no active channel sms for e-mail addresses. See session/channels.",
     ),
@@ -131,11 +131,11 @@ GUIDE: dict[str, Advice] = {
         "Use a new key for every new message, and the same key only to repeat exactly the same request.",
     ),
     "session_expired": Advice(
-        "The session's three minutes are over.",
+        "The session's three minutes have passed.",
         "Create a new session; a new code goes out.",
     ),
     "verify_token_expired": Advice(
-        "The verify token's 60 seconds are over, or it was redeemed before. It works once.",
+        "The verify token's 60 seconds have passed, or it was redeemed before. It works once.",
         "Do not let the user in on it. Have them verify again, and redeem the token as soon as your server gets it.",
     ),
     "body_too_large": Advice(
@@ -166,9 +166,9 @@ GUIDE: dict[str, Advice] = {
         extra={"retry_after": 300},
     ),
     "rate_limited": Advice(
-        "More requests than the limit allows: per client address, per project and second, per unknown key, or the "
-        "channel's budget for the day is used up; or too many wrong codes or failed challenges came from this client "
-        "address. `detail` says which.",
+        "A limit is reached, and `detail` says which: requests of the client address, requests of the project in a "
+        "second, unknown keys, wrong codes or failed challenges from the client address, or the channel's budget for "
+        "the day.",
         "Wait for `retry_after` where it is given. A server that calls for many users should be listed among the "
         "project's server addresses.",
         limits.REQUESTS_USED_UP,
@@ -218,7 +218,7 @@ def _with_code(text: str) -> SafeString:
 
 
 def entries() -> list[ErrorEntry]:
-    """Every code of the catalogue in its order, which is by status."""
+    """List every code in the order of the catalogue, which is by status."""
     return [
         ErrorEntry(code, words.status, words.title, GUIDE[code].meaning, GUIDE[code].remedy, tuple(GUIDE[code].extra))
         for code, words in CATALOGUE.items()
@@ -226,7 +226,7 @@ def entries() -> list[ErrorEntry]:
 
 
 def example(code: str, base_url: str) -> dict[str, Any]:
-    """The problem document of this code as it might be answered."""
+    """Return a problem document of this code, as it might be answered."""
     words, advice = CATALOGUE[code], GUIDE[code]
     return {
         "type": f"{base_url}/docs/errors/#{code}",

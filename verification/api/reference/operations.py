@@ -34,8 +34,8 @@ _VOICE = {
 _SESSION_ID_QUERY = OpenApiParameter(
     "session_id",
     {"type": "string", "minLength": 26, "maxLength": 26, "pattern": shapes.ULID},
-    description="A session that is not over. With it the answer describes this session, without it the project. It "
-    "may stand there once and not be empty.",
+    description="A session that has not expired. With it the answer describes this session, without it the project. "
+    "Give it once at most, and not empty.",
 )
 
 create_session = operation(
@@ -52,19 +52,18 @@ the same end. Parallel calls for one recipient give one session and one message.
   same: see `channels[].timeout` and send again when it has run down.
 - A messenger bot that the user has not started answers 200 with nothing sent yet (`sent_to` stays as it was), and its
   `link` opens the bot.
-- To one recipient go at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
-  can choose its own numbers); then `too_many_sends`.
+- One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
+  can choose its own numbers). Beyond that the answer is `too_many_sends`.
 - After 10 wrong codes in 15 minutes or 20 a day the recipient gets no code at all: `too_many_attempts`. For codes of 4
   characters it is half of that.
 - Where the project orders a fall-back, the same code follows over the next channel when it does not arrive in time.
-- A session that was locked by wrong codes, verified or over is never handed out again.
+- A session that is verified, expired or locked by wrong codes is never handed out again.
 - A **test login** gets a session as usual with its fixed code, and nothing is sent.
 
 Where the project asks for a **challenge** (see session/settings), `challenge_token` holds its answer: without one
 `challenge_required`, which names the provider and the site key. An answer is judged before anything is written or
-sent, and works once. A project may ask always, or only callers who look like bots; a recipient whose wrong codes are
-used up for 15 minutes gets on by passing a challenge, and is then bound by the day's count alone. Test logins are never
-asked.""",
+sent, and works once. A project may ask always, or only callers who look like bots. A recipient with too many wrong
+codes in 15 minutes gets on by passing a challenge; then only the day's count binds. Test logins are never asked.""",
     request=shapes.SessionCreateRequest,
     request_examples={
         "A phone number": {"to": "+46701740605"},
@@ -96,8 +95,8 @@ session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
 
 Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
 
-A session that is not open answers in this order: unknown `session_not_found`, verified `session_verified`, over
-`session_expired`, locked by wrong codes `too_many_attempts`.""",
+A session that is not open is refused. The first of these that holds is the answer: unknown `session_not_found`,
+verified `session_verified`, expired `session_expired`, locked by wrong codes `too_many_attempts`.""",
     request=shapes.SessionSendRequest,
     request_examples={"By voice call": {"session_id": _SESSION_ID, "type": "voice"}},
     answer=shapes.SessionSendResponse,
@@ -127,7 +126,7 @@ list_channels = operation(
 
 Without `session_id`, those of the project; `is_active` then says whether the channel needs no start by the user. With
 it, those for the session's recipient, with their blocks. A session locked by wrong codes is still described; a
-verified one answers 409 and one that is over 410.""",
+verified one answers 409, an expired one 410.""",
     parameters=[_SESSION_ID_QUERY],
     answer=shapes.SessionChannel(many=True),
     answer_description="The channels; an empty list where none is set up.",
@@ -167,7 +166,7 @@ read_settings = operation(
 
 Without `session_id`, the project's settings, in the language that `Accept-Language` asks for if the project has it.
 With it, the session's own: its language, and for a test login the form of its fixed code. A session locked by wrong
-codes is still described; a verified one answers 409 and one that is over 410.
+codes is still described; a verified one answers 409, an expired one 410.
 
 `challenge.enabled` says whether you, calling now from where you are, would have to solve a challenge at session/create
 or session/send. Where a project asks only on suspicion this may change from one call to the next, so be ready for
@@ -286,7 +285,7 @@ send_manual = operation(
     description="""Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
 that it arrived: read the status at manual/message, or have it sent to `callback_url`.
 
-- The message lives **10 minutes**; what could not be sent by then becomes `expired`.
+- The message lives **10 minutes**; if it could not be sent by then, it becomes `expired`.
 - Manual sends neither take nor obey the 60-second block of a channel, but they count in the recipient's limits
   (`too_many_sends`).
 - `provider_id` pins one provider. One that is unknown, disabled, of another channel or of another project is a
@@ -334,7 +333,7 @@ read_message = operation(
     tag=MANUAL,
     key=SECRET_KEY,
     summary="Read a message",
-    description="""What became of a manual send. `success`, `failed` and `expired` are final.
+    description="""Reads the status of a manual send. `success`, `failed` and `expired` are final.
 
 Only messages of manual/send can be read, and only with a key of the same project; everything else is 404.""",
     parameters=[

@@ -1,4 +1,4 @@
-"""How the API's description is put together: keys, headers, and every way in which an operation can fail."""
+"""The parts of the API's description: keys, headers, and every way in which an operation can fail."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def _link(operation: str, description: str, **parameters: str) -> dict[str, Any]
 
 
 _SESSION_ID = "$response.body#/session_id"
-# From an operation's answer to what can be called with it. A value of a body is told in words: tools that read links
-# take a body as text alone.
+# Links from an operation's answer to the operations that can be called with it. A member of a body is told in words, as
+# tools that read links take a body as plain text.
 LINKS = {
     "createSession": {
         "check": _link("checkSession", "Check what the user typed: `session_id` goes into the body."),
@@ -172,9 +172,9 @@ def operation(
     callbacks: list[OpenApiCallback] | None = None,
     key: str | None = API_KEY,
 ) -> Callable[[View], View]:
-    """The decorator that describes one view's method. ``errors`` are the codes beside those that any may answer.
+    """Make the decorator that describes one view's method. ``errors`` are its codes beside those that any may answer.
 
-    Of a list, ``answer_example`` is one item.
+    Where the answer is a list, ``answer_example`` is one item. ``key`` names the kind of key; None needs none.
     """
     codes = {*ALWAYS, *errors, *(WITH_KEY if key else ()), *(WITH_BODY if request else ())}
     return extend_schema(
@@ -199,7 +199,7 @@ def operation(
 
 
 def problems(codes: set[str]) -> dict[tuple[int, str], OpenApiResponse]:
-    """The responses for these codes: one a status, with an example a code."""
+    """Return the responses for these codes: one for each status, with one example for each code."""
     by_status: dict[int, list[str]] = {}
     for code, words in CATALOGUE.items():
         if code in codes:
@@ -233,7 +233,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components["schemas"]["SessionVerifyResponse"].update(minProperties=1, maxProperties=1)
     for path in result["paths"].values():
         for described in path.values():
-            described.setdefault("security", [])  # a missing one reads as forgotten
+            described.setdefault("security", [])  # without it a reader takes the key for forgotten
             for status, response in described["responses"].items():
                 _add_headers(status, response)
                 _share_examples(response["content"], components["examples"])
@@ -262,7 +262,7 @@ def _complete_callback(callback: dict[str, Any]) -> None:
 
 
 def _share_examples(content: dict[str, Any], shared: dict[str, Any]) -> None:
-    """Move the examples of problems to the components, one a code. An answer's codes are the names of its examples."""
+    """Move the examples of problems to the components, one for each code. Answers name them by their codes."""
     if PROBLEM_JSON not in content:
         return
     media = content[PROBLEM_JSON]
@@ -272,7 +272,7 @@ def _share_examples(content: dict[str, Any], shared: dict[str, Any]) -> None:
 
 
 def _keep_generators_happy(schemas: dict[str, Any]) -> None:
-    """Write in place what would become a type of its own in generated clients.
+    """Write some components in place that would each become a type of its own in generated clients.
 
     A component for null becomes a class, and an enum that repeats another's words does not compile in Go.
     """

@@ -1,7 +1,7 @@
 """The shapes of requests and answers, for the API's description.
 
-Requests are read by :mod:`verification.api.fields` and answers written by the views, on the hot path and without
-these; the tests hold the live service against what is written here.
+They serve no request: :mod:`verification.api.fields` reads requests, and the views write answers. Tests hold the live
+service to what is written here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The groups that the API reference shows its operations in."""
+"""The groups of operations in the API's reference."""
 
 SESSION, VERIFY, MANUAL = "Session", "Verify", "Manual"
 TAGS = [

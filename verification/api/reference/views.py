@@ -31,7 +31,7 @@ OWN_STYLES = {**OWN_SCRIPTS, "style-src": ["'self'"]}
 
 @lru_cache(maxsize=1)
 def description() -> dict[str, Any]:
-    """The API's description; it cannot change while the process lives."""
+    """Return the API's description, which cannot change while the process lives."""
     generator = SchemaGenerator(urlconf="verification.api.urls")  # type: ignore[no-untyped-call]
     made: dict[str, Any] = generator.get_schema(public=True)  # type: ignore[no-untyped-call]
     return made
@@ -57,7 +57,7 @@ def _document(name: str) -> Document:
 
 @require_safe
 def openapi(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Serve the description as ``json`` or ``yaml``, compressed for whoever accepts gzip."""
+    """Serve the description as ``json`` or ``yaml``, compressed for callers that accept gzip."""
     document = _document(name)
     if unchanged := get_conditional_response(request, etag=document.etag):
         return unchanged

@@ -1,10 +1,10 @@
 """``Idempotency-Key``: the same request twice has one effect and one answer.
 
 The row is written in the transaction of the effect itself. A second request with the same key waits at the unique
-constraint for the first one's commit, and then finds its answer; if the first one fails, the second one executes.
+constraint for the first one's commit, and then finds its answer. If the first request fails, the second one executes.
 
-An answer holds the envelope of a code, so it is kept encrypted. What is kept of a body is a keyed digest, as codes can
-be guessed; after a change of ``SECRET_KEY`` the fallbacks tell an earlier body again.
+An answer holds the envelope of a code, so it is kept encrypted. Of a body only a keyed digest is kept, as a plain one
+would let its code be guessed. After a change of ``SECRET_KEY`` its fallbacks still recognise earlier bodies.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.models import IdempotentRequest
 from verification.services.projects.callers import Caller
 
-KEPT = timedelta(hours=24)
-WAIT_MILLISECONDS = 5_000  # how long a parallel request waits for the answer of the first
-MAX_LENGTH = 255
-LOCK_NOT_AVAILABLE = "55P03"
+KEPT = timedelta(hours=24)  # how long a key is remembered, as the API promises. Repetitions come within a day.
+WAIT_MILLISECONDS = 5_000  # wait of a parallel request for the first one's answer, as the API promises.
+MAX_LENGTH = 255  # characters of a key
+LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for a lock that did not come within `lock_timeout`
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is answered, and whether it is an earlier request's answer that is given again."""
+    """An answer. ``is_replayed``: an earlier request with this key got it first."""
 
     body: dict[str, Any]
     is_replayed: bool
 
 
 def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]) -> Answer:
-    """The stored answer to this key, or that of ``execute``, which is then stored. Refusals are not stored.
+    """Return the stored answer to this key, or the answer of ``execute`` and store it. Refusals are not stored.
 
     Raises ``idempotency_conflict`` where the key came with another body or another secret key, and where the first
     request is still at work.
@@ -55,8 +55,7 @@ def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: C
 
 
 def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | Refusal:
-    """A refusal by ``execute`` is returned, as what it leaves must not be undone: the traffic guard may have found
-    something."""
+    """Return a refusal by ``execute`` instead of raising it: raising would roll back what the traffic guard wrote."""
     stored = _claim(caller, key, digests[0])
     place = places.idempotent_answer(caller.project.id, key)
     if stored.answer_encrypted is None:  # ours: a row that others can see has its answer
@@ -81,7 +80,7 @@ def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[]
 
 
 def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
-    """The row of this key, made unless it is there. Waits for the first request's commit, and only so long."""
+    """Return the row of this key, and make it if there is none. Wait for another request's commit, within limits."""
     requests = IdempotentRequest.objects.filter(project_id=caller.project.id, key=key)
     request = IdempotentRequest(project_id=caller.project.id, key=key, api_key_id=caller.key_id, body_digest=digest)
     try:

@@ -18,12 +18,12 @@ from verification.services.protection.admission import refusal_of, require_not_s
 from verification.services.protection.guard import judge
 from verification.services.sessions.channels import bot_link, usable_channels
 
-MANUAL_SECONDS = 600  # the time to live of a manual send
+MANUAL_SECONDS = 600  # life of a manual send: a code that is older than 10 minutes helps nobody who waits for it
 
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """``code`` is the plain code, for the envelope of the answer; it is kept encrypted and only until it is sent."""
+    """A queued message. ``code`` is plain, for the answer's envelope; the row keeps it encrypted until it is sent."""
 
     message_id: int
     code: str
@@ -48,8 +48,9 @@ def send_message(
 ) -> SentMessage:
     """Queue a message with the customer's code, or one we draw: digits, in the project's length.
 
-    Raises :class:`FieldsInvalid` for a provider that is not theirs to use, ``channel_not_available``,
-    ``channel_not_active``, ``recipient_not_allowed``, ``too_many_sends`` and ``rate_limited``.
+    Raises :class:`FieldsInvalid` for a provider that is not theirs to use. Raises ``channel_not_available``,
+    ``channel_not_active``, ``recipient_not_allowed``, ``too_many_sends``, ``rate_limited`` and ``service_unavailable``
+    (sending is stopped).
     """
     limits.count_request(project)
     is_test = address.text in project.test_logins
@@ -90,7 +91,7 @@ def send_message(
 
 
 def read_message(*, project: ProjectConfig, message_id: int) -> MessageView:
-    """The project's manual send with this id. Raises ``message_not_found``, also for a session's message."""
+    """Return the project's manual send with this id. Raises ``message_not_found``, also for a session's message."""
     message = (
         Message.objects.filter(pk=message_id, project_id=project.id, session=None)
         .values_list("pk", "channel", "status", "error")
@@ -121,7 +122,10 @@ def _unknown_provider() -> FieldsInvalid:
 
 
 def _messenger(channel: ChannelConfig, provider_id: int | None) -> dict[str, dict[str, list[int]]]:
-    """What has to reach the recipient: for a messenger its providers, or the one asked for; else nothing."""
+    """Name the providers that must reach the recipient: a messenger's, or the one asked for. Other channels need none.
+
+    The form is that of ``p_messengers`` in ``active_messengers``.
+    """
     if not channel.is_messenger:
         return {}
     if provider_id is None:

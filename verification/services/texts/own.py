@@ -1,4 +1,4 @@
-"""Owners' own texts, judged before they are saved: a text that cannot arrive as meant is refused with the reason."""
+"""Owners' own texts, judged before they are saved. A text that cannot arrive as meant is refused with the reason."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from verification.services.texts.rendering import (
     render_text,
 )
 
-MAX_CHARACTERS = 480
+MAX_CHARACTERS = 480  # characters of a text, placeholders unfilled: more than two SMS hold, and enough for an e-mail
 MAX_SEGMENTS = 2  # SMS that one message may cost
-VENDOR_WORDED = frozenset({ChannelType.MESSENGER_B})  # the wording there is the platform's, not ours
+VENDOR_WORDED = frozenset({ChannelType.MESSENGER_B})  # channels whose platform words the message itself
 PLACEHOLDERS = frozenset({"code", "project", "minutes"})
 SAMPLE_CODES = {(True, False): "471836", (False, True): "KTRMWH", (True, True): "K7R3WH"}  # by digits, letters
-SAMPLE_MINUTES = 3
+SAMPLE_MINUTES = 3  # a session's life
 
 _ANY_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _WITH_SCHEME = re.compile(
     r"(?:[a-z][a-z0-9+.-]*:[/\\]|(?:mailto|tel|sms|data|javascript|intent):(?=\S))\S*", re.IGNORECASE
 )
-# Phones make links of bare names too. There is no list of top-level domains here: two letters after a dot are one.
+# Phones make links of bare names too. There is no list of top-level domains here: any two letters after a dot count.
 _WITHOUT_SCHEME = re.compile(
     r"(?:\S*@)?((?:[\w-]+[.\uff0e])+(?:xn--[\w-]+|[^\W\d_]{2,})|\d{1,3}(?:\.\d{1,3}){3})(?![\w-])(?::\d+)?(?:[/?#\\@]\S*)?"
 )
@@ -40,7 +40,7 @@ _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\
 
 
 def faults(*, project: Project, channel: str, text: str, subject: str = "") -> list[str]:
-    """One sentence for each thing that is wrong; empty for a text that can be saved."""
+    """List what is wrong with a text, a sentence each. A text without faults can be saved."""
     found = []
     if channel in VENDOR_WORDED:
         found.append("This messenger fixes the wording itself; a text of your own is never sent there.")
@@ -63,7 +63,7 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
 
 
 def require_room(project: Project) -> None:
-    """Raises :class:`Misuse` where the project has as many texts as it may."""
+    """Raise :class:`Misuse` where the project has as many texts as it may."""
     most = bounds.MAX_TEXTS
     bounds.require_room(
         project, project.templates.all(), most, f"A project has at most {most} texts. Delete one first."
@@ -71,18 +71,18 @@ def require_room(project: Project) -> None:
 
 
 def judge_name(project: Project) -> None:
-    """Raises :class:`Misuse` for a name that phones would make a link of, as messages carry it."""
+    """Raise :class:`Misuse` for a project's name that phones would make a link of, as messages carry it."""
     if links := _foreign_links(project, project.name):
         raise Misuse(f"{links[0]} reads as a link, and not as one to the project's site. {_WRITE}")
 
 
 def sms_segments(project: Project, text: str) -> int:
-    """In how many SMS the text travels with a typical code and the project's name, its autofill lines included."""
+    """Return the number of SMS that the text takes, with a typical code, the project's name and the autofill lines."""
     return gsm.segments(_typical(project, text))
 
 
 def preview(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> Rendered:
-    """What would arrive, with a sample code. An empty text is answered with ours."""
+    """Render the message as it would arrive, with a sample code. An empty text stands for ours."""
     code = SAMPLE_CODES[project.code_digits, project.code_letters][: project.code_length]
     return render_text(
         OwnText(subject, text) if text else None,
@@ -121,7 +121,7 @@ def _style(project: Project) -> Style:
 
 
 def _foreign_links(project: Project, text: str) -> list[str]:
-    """What phones and browsers would make a link of, and that may lead elsewhere than to the project's own hosts."""
+    """List what phones and browsers would make links of, where they may lead away from the project's own hosts."""
     own = {host for host in (_host_of(project.site_url), project.web_otp_domain) if host}
     links = [(link, _host_of(link)) for link in map(_trimmed, _WITH_SCHEME.findall(text))]
     bare = _WITHOUT_SCHEME.finditer(_WITH_SCHEME.sub(" ", text))
@@ -134,7 +134,7 @@ def _trimmed(link: str) -> str:
 
 
 def _host_of(url: str) -> str:
-    """Empty where a browser might read another one than we do."""
+    """Return the host of an http or https URL. Return "" for others, whose host a browser may read differently."""
     try:
         parts = urlsplit(url)
         return parts.hostname or "" if parts.scheme in ("http", "https") else ""

@@ -17,8 +17,8 @@ from verification.fresh import Remembered
 from verification.models import ChannelType, MessageTemplate
 
 FALLBACK_LANGUAGE = "en"
-MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read
-ANDROID_MAX_BYTES = 140  # of an SMS that Android hands to an app (developers.google.com, SMS Retriever)
+MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read; browsers send far fewer
+ANDROID_MAX_BYTES = 140  # bytes of the longest SMS that Android hands to an app (Google's SMS Retriever)
 RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
 
 _PLACEHOLDER = re.compile(r"\{(code|project|minutes)\}")
@@ -28,7 +28,7 @@ _RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*)(?:\s*;\s*q=([01](
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """``subject`` and ``html`` are for e-mail and empty elsewhere."""
+    """A message as it goes out. ``subject`` and ``html`` are for e-mail, and empty elsewhere."""
 
     text: str
     subject: str = ""
@@ -36,14 +36,14 @@ class Rendered:
 
 
 def languages() -> tuple[str, ...]:
-    """The languages there are built-in texts in."""
+    """Return the languages of the built-in texts."""
     return tuple(_texts())
 
 
 def best_language(accept_language: str, offered: Sequence[str]) -> str | None:
-    """The best match of an ``Accept-Language`` header (RFC 9110) among ``offered``, or None.
+    """Return the best match of an ``Accept-Language`` header (RFC 9110) among ``offered``, or None.
 
-    Nothing offered means every language there is a text in. ``de-AT`` is served by ``de``.
+    If ``offered`` is empty, every language with a built-in text is offered. ``de`` serves ``de-AT``.
     """
     offered = offered or languages()
     by_name = {language.lower(): language for language in offered}
@@ -57,7 +57,7 @@ def best_language(accept_language: str, offered: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a project adds to its messages."""
+    """The project's own marks on its messages: its name, and the lines by which apps and browsers read the code."""
 
     name: str
     code_in_subject: bool = False
@@ -68,7 +68,7 @@ class Style:
 def render_message(
     *, channel: str, language: str, code: str, project_id: int, project: Style, minutes: int
 ) -> Rendered:
-    """The message in ``language``, or the nearest there is a text in. ``minutes`` is the rest of the code's life.
+    """Render a message in ``language``, or in the nearest that has a text. ``minutes`` is the rest of the code's life.
 
     The project's own text for the channel and language goes before ours.
     """
@@ -79,7 +79,7 @@ def render_message(
 def render_text(
     own: OwnText | None, *, channel: str, language: str, code: str, project: Style, minutes: int
 ) -> Rendered:
-    """As :func:`render_message`, with ``own`` in place of what is stored; None is ours."""
+    """Render a message from the owner's text ``own``, or from ours where it is None."""
     texts = texts_for(language)
     values = {"code": code, "project": project.name, "minutes": str(minutes)}
     if channel == ChannelType.EMAIL:
@@ -115,7 +115,7 @@ def _email(
 
 
 def _sms(text: str, values: dict[str, str], project: Style) -> str:
-    """Our own text. Where an Android app shall read it, as many of its sentences as leave it short enough."""
+    """Render our own text. For an Android app, drop last sentences until the message is short enough to be read."""
     sentences = _SENTENCE.findall(text)
     while True:
         sms = for_autofill(fill("".join(sentences).rstrip(), values), values["code"], project)
@@ -125,8 +125,10 @@ def _sms(text: str, values: dict[str, str], project: Style) -> str:
 
 
 def for_autofill(text: str, code: str, project: Style) -> str:
-    """The lines by which phones hand a code over by themselves: Android's hash anywhere, and last, as browsers and iOS
-    want it, the domain-bound code."""
+    """Add the lines by which phones fill in a code by themselves.
+
+    Android's hash may stand anywhere. Browsers and iOS want the domain-bound code in the last line.
+    """
     lines = [text]
     if project.android_hash:
         lines.append(project.android_hash)
@@ -137,12 +139,14 @@ def for_autofill(text: str, code: str, project: Style) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
+    """An owner's text. ``subject`` is for e-mail, and empty where ours serves."""
+
     subject: str
     text: str
 
 
 def own_text(project_id: int, channel: str, language: str) -> OwnText | None:
-    """The project's own text for the channel in the language, or in the one it is a variant of. Fresh to a second."""
+    """Return the project's own text for the channel and language, or its base language. At most a second old."""
     texts = _own_texts.get(project_id, lambda: _load_own_texts(project_id))
     return texts.get((channel, language)) or texts.get((channel, language.partition("-")[0]))
 
@@ -161,7 +165,7 @@ def fill(text: str, values: dict[str, str]) -> str:
 
 
 def _ranges(header: str) -> list[str]:
-    """The languages of the header in lower case, the most wanted first."""
+    """Return the languages of the header in lower case, the most wanted first."""
     found: list[tuple[float, str]] = []
     for part in header.split(","):
         match = _RANGE.fullmatch(part.strip())
@@ -173,7 +177,7 @@ def _ranges(header: str) -> list[str]:
 
 
 def texts_for(language: str) -> dict[str, str]:
-    """The built-in texts in the nearest language there is."""
+    """Return the built-in texts in the nearest language that has them, else in English."""
     everything = _texts()
     return everything.get(language) or everything.get(language.partition("-")[0]) or everything[FALLBACK_LANGUAGE]
 

@@ -1,1 +1,1 @@
-"""The order of an installation: retention, erasure, new encryption keys, health, and the demo of a first start."""
+"""The upkeep of an installation: retention, erasure, new encryption keys, health, and the demo of a first start."""

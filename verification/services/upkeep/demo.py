@@ -1,8 +1,8 @@
 """The demo of a first start on one's own machine: a project that sends to the terminal, and a user for the admin.
 
-Its keys and the password stand in one file that only its owner reads. The file is written inside the transaction that
-makes the rows, so a start that is killed leaves both, neither, or a file of keys that nobody knows; the next start sees
-which and makes the demo again where it was not.
+Its keys and the password stand in one file that only its owner can read. The file is written inside the transaction
+that makes the rows. So a start that is killed leaves both, neither, or a file of keys that the database does not know.
+The next start sees which, and makes the demo where there is none.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from verification.services.projects.projects import NewProject, create_project, 
 
 PROJECT_NAME = "Demo"
 USER_NAME = "admin"
-PASSWORD_BYTES = 12
+PASSWORD_BYTES = 12  # 96 random bits
 PROVIDERS = (("console", "Console", 10), ("inbox", "Inbox", 20))  # type, name, priority
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What the file holds. A part that the operator has revoked, changed or deleted since is empty."""
+    """The demo as its file tells it. A part that the operator has since revoked, changed or deleted is empty."""
 
     project: int
     api_key: str
@@ -40,7 +40,7 @@ class Demo:
 
 
 def ensure_demo(path: Path) -> Demo:
-    """The demo that ``path`` tells of; made where there is none. What the operator took away stays away."""
+    """Return the demo that ``path`` tells of, and make it if there is none. What the operator took away stays away."""
     demo = _read(path)
     if demo is None or not _was_made(demo):
         demo = _make(path)
@@ -55,7 +55,7 @@ def _read(path: Path) -> Demo | None:
 
 
 def _was_made(demo: Demo) -> bool:
-    """Whether the rows were ever committed to this database: at least a key or the user is left of them."""
+    """Return whether the rows were ever committed to this database: a key or the user of them is still there."""
     has_key = ApiKey.objects.filter(digest=digest_of(demo.api_key)).exists()
     return has_key or User.objects.filter(username=demo.admin_user).exists()
 
@@ -67,7 +67,7 @@ def _make(path: Path) -> Demo:
     if user is None:
         user = User.objects.create_superuser(USER_NAME, password=password)
     else:
-        password = ""  # somebody's own, or that of a file which is gone
+        password = ""  # not ours to know: somebody chose it, or its file is gone
     new = _make_project(user)
     demo = Demo(
         project=new.project.pk,
@@ -82,7 +82,7 @@ def _make(path: Path) -> Demo:
 
 
 def _make_project(user: User) -> NewProject:
-    """A new project with both providers on every channel; one that is there already only gets further keys."""
+    """Make a project with both providers on every channel. One that is there already only gets further keys."""
     project = Project.objects.filter(name=PROJECT_NAME).first()
     if project is not None:
         Membership.objects.get_or_create(project=project, user=user)
@@ -102,7 +102,7 @@ def _make_project(user: User) -> NewProject:
 
 
 def _write(path: Path, demo: Demo) -> None:
-    """Whole or not at all, and on the disk before the rows are."""
+    """Write the file whole or not at all, and have it on the disk before the rows are committed."""
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     with open(draft, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:

@@ -1,8 +1,8 @@
-"""All that is known of one recipient of a project: to be handed out, and to be erased.
+"""Handing out, and erasing, all that is known of one recipient of a project.
 
-Erasing must not be a way around a limit. So what counts within the day stays for that day without the address, under
-its keyed hash; whoever comes back in that time is found by it and gets their counts back. An opt-out stays as a hash
-too, until it is lifted: to forget it would mean to send again.
+Erasing must not be a way around a limit. So rows that count within the day stay for that day without the address, under
+its keyed hash. A recipient who comes back in that time is found by the hash and gets the counts back. An opt-out stays
+under the hash until it is lifted: to forget it would mean to send again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from verification.models import (
 from verification.services.records import audit
 from verification.services.upkeep.retention import FORGOTTEN_FOR, strip
 
-EXPORTED: dict[str, tuple[Any, str, tuple[str, ...]]] = {  # model, path to the recipient, and what of it is theirs
+EXPORTED: dict[
+    str, tuple[Any, str, tuple[str, ...]]
+] = {  # model, path to the recipient, and its columns that are theirs
     "sessions": (
         Session,
         "recipient",
@@ -62,9 +64,9 @@ ABOUT = ("language", "verified_channel", "verified_at", "reached_channel", "crea
 
 
 def export(*, project: Project, to: str) -> dict[str, Any]:
-    """What is stored of the recipient, rows under their hash included, but no code, digest or key.
+    """Return what is stored of the recipient, rows under their hash included, but no code, digest or key.
 
-    Raises :class:`Misuse` where nothing is.
+    Raises :class:`Misuse` where nothing is stored.
     """
     address, recipients = _find(project, to)
     rows: dict[str, Any] = {
@@ -78,14 +80,16 @@ def export(*, project: Project, to: str) -> dict[str, Any]:
 def forget(*, project: Project, to: str) -> dict[str, int]:
     """Erase the recipient. Their live session and token end, and what is under way to them is not sent.
 
-    Returns the number of rows by kind that went, and those ``kept`` without the address until the day is over. Raises
-    :class:`Misuse` where there is nothing to erase.
+    Return the number of rows that went, by kind, and of those ``kept`` without the address until the day is over.
+    Raises :class:`Misuse` where there is nothing to erase.
     """
     address, recipients = _find(project, to)
     counts: Counter[str] = Counter()
-    locked = list(recipients.select_for_update(of=("self",)).order_by("pk"))  # first, as everybody does
+    locked = list(
+        recipients.select_for_update(of=("self",)).order_by("pk")
+    )  # recipients first, in the order of locks that all keep
     messages = Message.objects.filter(recipient__in=locked).order_by("pk")
-    list(messages.select_for_update(of=("self",)).values_list("pk"))  # in one order, as all of them are changed below
+    list(messages.select_for_update(of=("self",)).values_list("pk"))  # by id, as all of them are changed below
     for recipient in locked:
         if recipient.address == address:
             counts.update(_erase(recipient))
@@ -98,7 +102,7 @@ def forget(*, project: Project, to: str) -> dict[str, int]:
 
 
 def _find(project: Project, to: str) -> tuple[str, QuerySet[Recipient]]:
-    """The address, and its rows in the project: its own, and that of its hash."""
+    """Return the address and its rows in the project: the one with the address, and the one with its hash."""
     try:
         address = parse_test_address(to).text
     except AddressInvalid as error:
@@ -141,7 +145,7 @@ def _erase(recipient: Recipient) -> dict[str, int]:
 
 def _end_what_lives(recipient: Recipient) -> None:
     now = timezone.now()
-    recipient.messages.update(callback_url="", fallback_at=None)  # nobody is told of the end of those under way
+    recipient.messages.update(callback_url="", fallback_at=None)  # no callback tells how those under way ended
     open_ones = list(recipient.messages.filter(finished_at=None).values_list("pk", flat=True))
     sql.call("close_expired", ids=open_ones, error="The recipient was erased.")
     chats = BotChat.objects.filter(session__recipient=recipient)
@@ -149,7 +153,7 @@ def _end_what_lives(recipient: Recipient) -> None:
     accounts.update(chats.values_list("provider", "account_id"))
     for provider, account_id in accounts:
         BotChat.objects.filter(provider=provider, account_id=account_id).delete()
-        BotUpdate.objects.filter(provider=provider, account_id=account_id).delete()  # that wait for a worker
+        BotUpdate.objects.filter(provider=provider, account_id=account_id).delete()  # those that wait for a worker
     recipient.sessions.filter(expires_at__gt=now).update(expires_at=now)
     recipient.sessions.update(is_open=False, awaited_channel="", code_digest=None, code_encrypted=None)
 

@@ -1,4 +1,4 @@
-"""What keeps a process from serving, for probes that ask every process every few seconds."""
+"""Finding out whether a process can serve, for probes that ask every process every few seconds."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
 
 
 def failing() -> str:
-    """The reason as one sentence, empty where there is none, as of at most a second ago."""
+    """Return in one sentence why the process cannot serve; empty if it can. The answer is at most a second old."""
     return _remembered.get("database", _ask)
 
 
 @lru_cache(maxsize=1)
 def expected_migrations() -> frozenset[tuple[str, str]]:
-    """The last migration of every app, as this version has it. Later ones in the database are a newer version's."""
+    """Return the last migration of every app in this version. Later ones in the database are a newer version's."""
     return frozenset(MigrationLoader(None).graph.leaf_nodes())
 
 

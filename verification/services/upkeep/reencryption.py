@@ -1,7 +1,7 @@
-"""Every ciphertext in the database under the newest key, so that an old one can be dropped.
+"""Bringing every ciphertext in the database under the newest key, so that an old key can be dropped.
 
-Processes may be at work meanwhile. A row is only written where its ciphertext is still the one that was read, so
-nobody's change is lost, and each row is a transaction of its own, so the work can be broken off and begun again.
+Processes may be at work meanwhile. A row is written only where its ciphertext is still the one that was read, so
+nobody's change is lost. Each row is a transaction of its own, so the work can be broken off and begun again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from verification.models import (
     WebhookSecret,
 )
 
-BATCH = 500  # rows that are read at once
+BATCH = 500  # rows read by one query
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class EncryptedColumn:
         return f"{self.model._meta.model_name}.{self.column}"
 
     def rows(self) -> QuerySet[Any]:
-        """Those that hold a ciphertext, with the id of the key that it is under."""
+        """Return the rows that hold a ciphertext, with the id of the key that it is under."""
         key_id = Func(
             F(self.column),
             Value(crypto.KEY_ID_FROM + 1),  # PostgreSQL counts from one
@@ -71,7 +71,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What became of one column's rows. ``changed_meanwhile`` are those that somebody else wrote or wiped first."""
+    """The results of one column. ``changed_meanwhile`` counts rows that somebody else wrote or wiped first."""
 
     reencrypted: int
     changed_meanwhile: int
@@ -79,7 +79,7 @@ class Count:
 
 
 def reencrypt(column: EncryptedColumn) -> Count:
-    """Bring a column under the newest key. What is there already is not read; what no key opens is left as it is."""
+    """Bring a column under the newest key. Rows under it are not read; a ciphertext that no key opens stays."""
     counts: Counter[str] = Counter()
     for pk, ciphertext, *bound_to in _old(column):
         counts[_reencrypt_row(column, pk, bytes(ciphertext), column.place(*bound_to))] += 1
@@ -87,8 +87,10 @@ def reencrypt(column: EncryptedColumn) -> Count:
 
 
 def rows_by_key() -> dict[str, int]:
-    """How many ciphertexts of the database are under each key, by the key's id in hex: the ring's in its order, then
-    those that no key of the ring opens."""
+    """Count the ciphertexts of the database under each key, by the key's id in hex.
+
+    The keys of the ring come first, in its order, then those that the ring does not have.
+    """
     counts = Counter(dict.fromkeys((key_id.hex() for key_id in crypto.key_ids()), 0))
     for column in COLUMNS:
         for key_id, rows in column.rows().order_by().values_list("key_id").annotate(rows=models.Count("pk")):
@@ -97,7 +99,7 @@ def rows_by_key() -> dict[str, int]:
 
 
 def _old(column: EncryptedColumn) -> Iterator[tuple[Any, ...]]:
-    """Key, ciphertext and what it is bound to, of the rows that are not under the newest key."""
+    """Yield the rows that are not under the newest key: primary key, ciphertext, and what it is bound to."""
     old = column.rows().exclude(key_id=crypto.key_ids()[0]).order_by("pk")
     rows = old.values_list("pk", column.column, *column.bound_to)
     batch = list(rows[:BATCH])

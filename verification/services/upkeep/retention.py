@@ -1,9 +1,8 @@
-"""How long rows are kept: each project's ``retention_days``. What is live, or may still be asked for, is never touched.
+"""Retention: each project keeps its rows for ``retention_days``. Rows that live, or may be asked for, never go.
 
 Work is done in small batches, each a transaction of its own, so that no lock is held for long. It waits for nobody's
-lock: rows that somebody holds are left for the next run. What fails keeps nothing else from its turn. The panel's
-figures and ``stats`` are of the last 24 hours, and nothing younger than a day goes, so no figure depends on what was
-removed.
+lock: rows that somebody holds are left for the next run. A failure keeps nothing else from its turn. The panel's
+figures and ``stats`` are of the last 24 hours. Nothing younger than a day goes, so no figure depends on what is gone.
 """
 
 from __future__ import annotations
@@ -55,26 +54,27 @@ from verification.services.sessions.sessions import SESSION_SECONDS
 
 log = logging.getLogger(__name__)
 
-MIN_DAYS = 1  # the API owes 409 and 410 for a day, and the day's limits are counted from rows
-AUDIT_KEPT = timedelta(days=400)  # a year, and time to look back at it; the database keeps the last 90 days anyway
-# The days of a session count from when nothing of it can be live.
+MIN_DAYS = 1  # least days of retention: the API answers 409 and 410 for a day, and a day's limits are counted from rows
+# How long audit entries are kept: a year, and time to look back at it. The database refuses to lose the last 90 days.
+AUDIT_KEPT = timedelta(days=400)
+# A session's retention starts when its code and its token have both expired.
 SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
 FORGOTTEN_FOR = timedelta(days=1)  # how long the day's limits remember somebody who was erased
-FORMS_SPENT = timedelta(days=1)  # longer than a login lasts, and with it any form
-UPDATES_KEPT = timedelta(days=2)  # messengers repeat a call for about a day
-BOT_CHATS = timedelta(days=1)  # those that lead to no session; a user who comes back starts the bot again
-PLATFORM_ENTRIES = timedelta(days=30)  # list entries of no project, after their end
+FORMS_SPENT = timedelta(days=1)  # digests of sent forms: longer than a login lasts, and with it any form
+UPDATES_KEPT = timedelta(days=2)  # updates of bots, by which repeated calls are known. Messengers repeat for a day.
+BOT_CHATS = timedelta(days=1)  # chats that lead to no session. A user who comes back starts the bot again.
+PLATFORM_ENTRIES = timedelta(days=30)  # list entries of the platform, after they have ended
 PANEL_LOG_KEPT = timedelta(days=30)  # it feeds the last steps on the overview; the record is the audit log
 BATCH = 1_000  # rows of one transaction
-PERIOD = timedelta(hours=6)
-RUN = "purge"
+PERIOD = timedelta(hours=6)  # from one run's start to the next: four a day, so that none has much to do
+RUN = "purge"  # name of its row in Upkeep
 
 
 def purge(*, days: int | None = None) -> dict[str, int]:
-    """Remove, or in projects that say so hash, what is older than each project keeps it, or than ``days``.
+    """Remove what is older than each project keeps it, or than ``days``. Projects that say so hash it instead.
 
-    Returns the number of rows by kind. Raises :class:`Misuse`, and the first failure once all the rest is done; such a
-    run does not count as one that was through.
+    Return the number of rows by kind. Raises :class:`Misuse`, and the first failure once all the rest is done. Such a
+    run does not count as finished.
     """
     if days is not None and days < MIN_DAYS:
         raise Misuse(f"Rows are kept for at least {MIN_DAYS} day.")
@@ -86,7 +86,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
     def do(name: str, remove: Callable[[], dict[str, int]]) -> None:
         try:
             counts.update(remove())
-        except Exception as error:  # of one project, or one kind of rows
+        except Exception as error:  # one project's, or one kind of rows'; the others have their turn
             failures.append(error)
             log.error("The purge of %s failed: %s", name, sql.reason(error))
 
@@ -104,7 +104,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
 
 
 def claim_run() -> list[tuple[str]]:
-    """The next run, for the one of all workers that takes it first; nothing until it is due."""
+    """Claim the next run. Return it to the first worker that asks once it is due, and to all others nothing."""
     now = timezone.now()
     Upkeep.objects.bulk_create([Upkeep(name=RUN, started_at=now - PERIOD)], ignore_conflicts=True)
     before = last_purge()
@@ -116,12 +116,12 @@ def claim_run() -> list[tuple[str]]:
 
 
 def last_purge() -> datetime | None:
-    """When the last run was through. None if there was none yet."""
+    """Return the time at which the last run finished, or None."""
     return Upkeep.objects.filter(name=RUN).values_list("finished_at", flat=True).first()
 
 
 def is_overdue(finished_at: datetime | None) -> bool:
-    """Whether two periods have passed without a run; a service that never had one is new."""
+    """Return whether two periods have passed without a run. A service that never had one is new, and not overdue."""
     return finished_at is not None and finished_at < timezone.now() - 2 * PERIOD
 
 
@@ -129,19 +129,19 @@ def is_overdue(finished_at: datetime | None) -> bool:
 
 
 def old_messages(before: datetime) -> QuerySet[Message]:
-    """Final, and with no callback that is still on its way."""
+    """Return old messages that are final and have no callback on its way."""
     pending = Callback.objects.filter(message=OuterRef("pk"), due_at__isnull=False)
     return Message.objects.filter(~Exists(pending), created_at__lt=before, finished_at__isnull=False)
 
 
 def old_sessions(before: datetime) -> QuerySet[Session]:
-    """With tokens that are over for as long, and no message that is kept."""
+    """Return sessions whose code and token ended before then, and of which no message is kept."""
     kept = Message.objects.filter(session=OuterRef("pk")).exclude(pk__in=old_messages(before).values("pk"))
     return Session.objects.filter(~Exists(kept), created_at__lt=before - SESSION_AND_TOKEN)
 
 
 def _empty_recipients(before: datetime) -> QuerySet[Recipient]:
-    """Those of whom nothing is left: no session, no message, no bot that they started, nothing they opted out of."""
+    """Return recipients without a session, a message, a subscription to a bot, or a suppression that holds."""
     return Recipient.objects.filter(
         ~Exists(Session.objects.filter(recipient=OuterRef("pk"))),
         ~Exists(Message.objects.filter(recipient=OuterRef("pk"))),
@@ -193,10 +193,10 @@ def _purge_project(project: Project, before: datetime) -> dict[str, int]:
 
 
 def _delete(rows: QuerySet[Any]) -> int:
-    """Delete in batches. Counts the rows themselves, not what goes with them.
+    """Delete in batches. Return the number of the rows themselves, not of what goes with them.
 
-    Each batch is locked and looked at again before it goes, as whoever held a lock may have changed the row, or given
-    the recipient a session. Rows that somebody holds are left for the next run.
+    Each batch is locked and looked at again before it goes: the last holder of a lock may have changed the row, or
+    given the recipient a session. Rows that somebody holds are left for the next run.
     """
     total = 0
     for keys in _batches(rows):
@@ -210,7 +210,7 @@ def _delete(rows: QuerySet[Any]) -> int:
 
 
 def _batches(rows: QuerySet[Any]) -> Iterator[list[Any]]:
-    """The keys of ``rows``, each once, whatever is done to the rows meanwhile."""
+    """Yield the primary keys of ``rows``, each once, whatever is done to the rows meanwhile."""
     ordered = rows.order_by("pk").values_list("pk", flat=True)
     batch = list(ordered[:BATCH])
     while batch:
@@ -219,7 +219,7 @@ def _batches(rows: QuerySet[Any]) -> Iterator[list[Any]]:
 
 
 def _hash_old_rows(project: Project, before: datetime) -> int:
-    """Move old rows from their recipients to the recipients' hashes. Returns how many recipients that were."""
+    """Move old rows from their recipients to the recipients' hashes. Return the number of those recipients."""
     has_old_rows = Q(Exists(old_messages(before).filter(recipient=OuterRef("pk")))) | Q(
         Exists(old_sessions(before).filter(recipient=OuterRef("pk")))
     )
@@ -245,15 +245,17 @@ def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
     messages = list(old.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
     sessions = list(old_sessions(before).filter(recipient=recipient).values_list("pk", flat=True))
     strip(messages, sessions)
-    # Sessions were never closed where nobody came back; of a recipient at most one may stand open.
+    # Abandoned sessions are still `is_open`. A unique constraint allows one per recipient, and the twin may have one.
     Session.objects.filter(pk__in=sessions).update(recipient=twin, is_open=False)
     Message.objects.filter(pk__in=messages).update(recipient=twin)
     return True
 
 
 def strip(messages: list[int], sessions: list[str]) -> None:
-    """Take from rows what names a person in other words: vendors' ids (WhatsApp's hold the number), callers' URLs,
-    beginnings of numbers, tokens, answers kept for a repetition."""
+    """Take from rows what may name a person in other words.
+
+    That is vendors' ids (WhatsApp's hold the number), callback URLs, prefixes of numbers, tokens and stored answers.
+    """
     Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="")
     DeliveryAttempt.objects.filter(message__in=messages).update(provider_message_id=None, provider_status="", error="")
     Callback.objects.filter(message__in=messages).delete()
@@ -264,7 +266,7 @@ def strip(messages: list[int], sessions: list[str]) -> None:
 
 
 def _end_forgotten(before: datetime) -> int:
-    """Once the day is over, remove what was kept of the forgotten for its limits; an opt-out stays, as a hash."""
+    """Remove the rows of erased recipients that the day's limits needed. An opt-out stays, under the hash."""
     rows = Recipient.objects.filter(forgotten_at__lt=before)
     _delete(Message.objects.filter(recipient__in=rows))
     _delete(Session.objects.filter(recipient__in=rows))

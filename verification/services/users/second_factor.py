@@ -1,4 +1,4 @@
-"""The second factor of the panel's users: codes of an authenticator app (TOTP, RFC 6238), and codes for its loss."""
+"""The second factor of the panel's users: codes of an app (TOTP, RFC 6238), and recovery codes for its loss."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from verification.services.records import audit
 
 ISSUER = "Watchword"
 SECRET_BYTES = 20  # RFC 4226 asks for 160 bits
-STEP_SECONDS = 30
+STEP_SECONDS = 30  # life of one code, RFC 6238's default; not all apps know another
 TOLERANCE = 1  # steps that a clock may be off either way
-RECOVERY_CODES = 10
-RECOVERY_BYTES = 10  # 80 bits: an unkeyed digest of it gives nothing away
-MAX_WAIT_SECONDS = 900  # between two tries, which doubles with every wrong one
+RECOVERY_CODES = 10  # drawn at a time; each works once
+RECOVERY_BYTES = 10  # 80 random bits of a recovery code, too many to be guessed from an unkeyed digest
+MAX_WAIT_SECONDS = 900  # longest wait between two tries; it doubles with every wrong one
 
 
 def factor_of(user: User) -> int | None:
-    """The id of the user's factor, None while there is none. A factor that is set up anew gets a new id."""
+    """Return the id of the user's factor, or None. A factor that is set up anew gets a new id."""
     return SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).values_list("pk", flat=True).first()
 
 
 @transaction.atomic
 def begin(user: User, shown: int = 0) -> tuple[int, str]:
-    """A factor to be set up: its id, and the secret in base32 for the user's app.
+    """Return a factor to be set up: its id, and the secret in base32 for the user's app.
 
-    It is the one with the id ``shown`` while that stands. Any other is replaced: whoever else saw its secret would have
-    the factor, too.
+    The factor with the id ``shown`` is returned while it stands. Any other is replaced: somebody else who saw its
+    secret would have the factor too.
     """
     begun = SecondFactor.objects.filter(user=user, confirmed_at=None)
     factor = begun.filter(pk=shown).first()
@@ -49,13 +49,13 @@ def begin(user: User, shown: int = 0) -> tuple[int, str]:
 
 
 def key_uri(user: User, secret: str) -> str:
-    """What the QR code says to the app."""
+    """Return the URI that the QR code shows to the app."""
     return f"otpauth://totp/{ISSUER}:{quote(user.get_username())}?secret={secret}&issuer={ISSUER}"
 
 
 @transaction.atomic
 def confirm(user: User, factor_id: int, code: str) -> list[str] | None:
-    """Switch the factor on by a first code of the app. Returns the recovery codes, None for a wrong code."""
+    """Switch the factor on by a first code of the app. Return the recovery codes, or None for a wrong code."""
     factor = SecondFactor.objects.select_for_update().filter(pk=factor_id, user=user, confirmed_at=None).first()
     if factor is None or not _spend_try(factor, code):
         return None
@@ -67,9 +67,9 @@ def confirm(user: User, factor_id: int, code: str) -> list[str] | None:
 
 @transaction.atomic
 def check(user: User, code: str) -> bool:
-    """Whether it is a code of the user's app, or one of their recovery codes. Either is good once.
+    """Return whether it is a code of the user's app, or one of their recovery codes. Either is good once.
 
-    The row's lock puts tries in a line, and a wrong one is counted before the next is looked at.
+    The row's lock takes tries one by one, so a wrong one is counted before the next is looked at.
     """
     factor = SecondFactor.objects.select_for_update().filter(user=user, confirmed_at__isnull=False).first()
     return factor is not None and _spend_try(factor, code)
@@ -77,14 +77,14 @@ def check(user: User, code: str) -> bool:
 
 @transaction.atomic
 def renew_recovery_codes(user: User) -> list[str]:
-    """New ones; the old ones are void."""
+    """Draw new recovery codes. The old ones are void."""
     audit.record("Drew new recovery codes", row=user, label=user.get_username())
     return _draw_recovery_codes(user)
 
 
 @transaction.atomic
 def reset(user: User) -> bool:
-    """Take the factor away, so that the user sets up another at the next login. False if there was none."""
+    """Remove the factor, so that the user sets up another at the next login. Return False if there was none."""
     RecoveryCode.objects.filter(user=user).delete()
     deleted, _ = SecondFactor.objects.filter(user=user).delete()
     if deleted:
@@ -108,7 +108,7 @@ def _wait(failures: int) -> timedelta:
 
 
 def _is_code_of_app(factor: SecondFactor, code: str) -> bool:
-    """Of a step later than the last one used, so that a code that was watched is worth nothing."""
+    """Accept only a later time step than the last one used: an observed code cannot be replayed."""
     if not (len(code) == 6 and code.isascii() and code.isdigit()):
         return False
     key = base64.b32decode(decrypt(bytes(factor.secret), place=places.second_factor(factor.user_id)))
