@@ -4,16 +4,16 @@ import threading
 
 import pytest
 
-from verification import worker
-from verification.worker import Poller, Upkeep
+from verification import poller
+from verification.poller import Poller, Timetable
 
 
 @pytest.fixture
 def poll(monkeypatch):
     """Runs a poller that by itself would look once an hour."""
-    monkeypatch.setattr(worker, "ROUND_SECONDS", 3600.0)
-    monkeypatch.setattr(worker.sql, "drop_dead_connection", lambda: None)
-    monkeypatch.setattr(worker, "close_old_connections", lambda: None)
+    monkeypatch.setattr(poller, "POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(poller.sql, "drop_dead_connection", lambda: None)
+    monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     stopping, started = threading.Event(), []
 
     def run(**how):
@@ -23,18 +23,18 @@ def poll(monkeypatch):
 
     yield run
     stopping.set()
-    for poller in started:
-        poller.bell.set()
-        poller.join()
+    for one in started:
+        one.bell.set()
+        one.join()
 
 
 def test_a_thread_that_gets_free_is_given_the_next_row_at_once(poll):
     """As of a customer with many callbacks, who is called twice at a time."""
     due, done, at_once = list(range(20)), threading.Event(), []
 
-    def claim(room, at_work):
-        rows = [due.pop() for _ in range(min(2 - len(at_work), len(due)))]
-        at_once.append(len(at_work) + len(rows))
+    def claim(free, in_progress):
+        rows = [due.pop() for _ in range(min(2 - len(in_progress), len(due)))]
+        at_once.append(len(in_progress) + len(rows))
         return rows
 
     poll(claim=claim, work=lambda row: row or done.set(), threads=8)
@@ -45,13 +45,13 @@ def test_a_thread_that_gets_free_is_given_the_next_row_at_once(poll):
 def test_what_fails_beside_the_rows_keeps_nobody_from_them(poll):
     done = threading.Event()
     rows = iter([["row"]])
-    poll(claim=lambda room, at_work: next(rows, []), work=lambda row: done.set(), tidy=lambda: 1 / 0, threads=1)
+    poll(claim=lambda free, in_progress: next(rows, []), work=lambda row: done.set(), tidy=lambda: 1 / 0, threads=1)
     assert done.wait(10)
 
 
 def test_a_part_of_the_upkeep_that_fails_keeps_no_other_from_its_turn():
     done = []
-    upkeep = Upkeep(
+    upkeep = Timetable(
         [(0.0, lambda: 1 / 0), (0.0, lambda: done.append("often")), (3600.0, lambda: done.append("seldom"))]
     )
     for _ in range(2):
@@ -64,7 +64,7 @@ def test_a_bell_is_heard_while_another_row_is_being_worked_on(poll):
     """Else a user's tap in a bot would wait while another's messenger does not answer."""
     rows, let_go, done = [["slow"]], threading.Event(), threading.Event()
 
-    def claim(room, at_work):
+    def claim(free, in_progress):
         return [rows.pop()] if rows else []
 
     def work(row):
@@ -73,10 +73,10 @@ def test_a_bell_is_heard_while_another_row_is_being_worked_on(poll):
         else:
             done.set()
 
-    poller = poll(claim=claim, work=work, threads=2)
-    while not poller.in_hand:
-        poller.bell.set()
+    started = poll(claim=claim, work=work, threads=2)
+    while not started.in_progress:
+        started.bell.set()
     rows.append(["quick"])
-    poller.bell.set()
+    started.bell.set()
     assert done.wait(10)
     let_go.set()

@@ -1,10 +1,12 @@
 """The wake-up line from web processes to workers: a list in Valkey, at which idle workers wait.
 
-It stands on dramatiq's public broker and consumer, in place of its own Redis broker. That one makes sure of every
-message, with acknowledgements, heartbeats and a script in the server for each, and its idle consumers look again only
-after a while. Ours is a hint: what it loses, the sweep finds. So a wake-up is pushed and popped and no more, an idle
-worker blocks at the list until the very moment, nobody waits for a broker that is away, and a queue that no worker
-reads is dropped before it fills the memory.
+dramatiq gives the worker threads, the actors and the interfaces of broker and consumer. This file replaces its Redis
+broker. That one never loses a message: each costs acknowledgements, heartbeats and a script in the server. Its idle
+consumers poll.
+
+A wake-up here is a hint: the sweep finds the row of a lost one. So a wake-up is pushed and popped, and no more. An
+idle worker blocks at the list, and so has a wake-up at once. No caller waits for a broker that is away. A queue that no
+worker reads is dropped before it fills the memory.
 """
 
 from __future__ import annotations
@@ -28,27 +30,29 @@ from redis.retry import Retry
 log = logging.getLogger(__name__)
 
 NAMESPACE = "watchword"
-# The queues: the second is for workers that hold connections, the third for what users do in bots.
+# The queues: for messages, for those handed over to connections workers, and for what users do in bots.
 MESSAGES, CONNECTIONS, BOTS = "messages", "connections", "bots"
-MAX_WAITING = 10_000  # so many wait only where no worker runs, or too few by far
-FULL_SECONDS = 0.005  # how long a consumer with no room looks away
-AWAY_SECONDS = 1.0  # how long a consumer leaves a broker alone that did not answer
-PATIENCE_SECONDS = 5.0  # more than a consumer ever blocks; a broker silent for longer is gone
+MAX_WAITING = (
+    10_000  # wake-ups in one queue: more wait only if no worker runs, or far too few; the queue is then dropped.
+)
+FULL_SECONDS = 0.005  # how long a consumer without room pauses before it looks again.
+AWAY_SECONDS = 1.0  # how long a consumer waits after the broker did not answer.
+PATIENCE_SECONDS = 5.0  # longer than a consumer ever blocks at the list; a broker that is silent for longer is gone
 
 
 class ListConsumer(dramatiq.Consumer):
-    """Takes as many wake-ups at once as there is room for, and waits at the list while there are none."""
+    """Pops as many wake-ups at once as it has room for, and blocks at the list while there are none."""
 
     def __init__(self, broker: ListBroker, queue_name: str, *, prefetch: int, seconds: float) -> None:
         self.broker, self.queue_name, self.prefetch, self.seconds = broker, queue_name, prefetch, seconds
         self.popped: deque[bytes] = deque()
-        self.in_hand: set[str] = set()
+        self.in_progress: set[str] = set()
         self.is_away = False
 
     def __next__(self) -> dramatiq.MessageProxy | None:
         if not self.popped:
-            room = self.prefetch - len(self.in_hand)
-            if room < max(1, self.prefetch // 4):  # under load a few at a time cost less than one by one
+            room = self.prefetch - len(self.in_progress)
+            if room < max(1, self.prefetch // 4):  # under load, popping several at once costs less
                 time.sleep(FULL_SECONDS)
                 return None
             try:
@@ -60,11 +64,11 @@ class ListConsumer(dramatiq.Consumer):
             if not self.popped:
                 return None
         message = dramatiq.Message.decode(self.popped.popleft())
-        self.in_hand.add(message.message_id)
+        self.in_progress.add(message.message_id)
         return dramatiq.MessageProxy(message)
 
     def ack(self, message: dramatiq.MessageProxy) -> None:
-        self.in_hand.discard(message.message_id)
+        self.in_progress.discard(message.message_id)
 
     nack = ack
 
@@ -89,7 +93,7 @@ class ListConsumer(dramatiq.Consumer):
 
 
 class ListBroker(dramatiq.Broker):
-    """Each thread keeps a connection; what it pushes is answered within ``timeout`` seconds or not at all."""
+    """The broker. Each thread keeps a connection; a push fails after ``timeout`` seconds without an answer."""
 
     def __init__(self, url: str, *, timeout: float, middleware: list[dramatiq.Middleware]) -> None:
         super().__init__(middleware=middleware)
@@ -99,7 +103,7 @@ class ListBroker(dramatiq.Broker):
 
     @property
     def client(self) -> redis.Redis:
-        """The calling thread's. Raises redis' errors if it has none yet and the broker is away."""
+        """The calling thread's connection, made at its first use. Raises redis' errors if the broker is away then."""
         client: redis.Redis | None = getattr(self._local, "client", None)
         if client is None:
             client = self._local.client = redis.Redis.from_url(
@@ -112,7 +116,7 @@ class ListBroker(dramatiq.Broker):
         return client
 
     def wake(self, queue_name: str, message_id: int) -> None:
-        """Put one message's id on the line, for the actor that is called as its queue. Raises redis' errors."""
+        """Push one message's id for the actor that is named as the queue. Raises redis' errors."""
         wakeup = dramatiq.Message[None](queue_name, queue_name, (message_id,), {}, {})
         self.push(queue_name, [wakeup.encode()])
 
@@ -121,7 +125,7 @@ class ListBroker(dramatiq.Broker):
             self.flush(queue_name)
 
     def pop(self, queue_name: str, count: int, *, seconds: float) -> list[bytes]:
-        """Up to ``count``, as soon as there is one; none if there was none for so long."""
+        """Return up to ``count`` wake-ups as soon as there is one, or none after ``seconds`` without."""
         found: Any = self.patient_client.blmpop(seconds, 1, self._key(queue_name), direction="LEFT", count=count)
         return found[1] if found else []
 
@@ -142,7 +146,7 @@ class ListBroker(dramatiq.Broker):
 
 
 class DatabaseConnections(dramatiq.Middleware):
-    """Worker threads keep their connections, but not broken ones, and close them when they end."""
+    """Lets worker threads keep their database connections, drop broken ones, and close them when they end."""
 
     def before_process_message(self, broker: dramatiq.Broker, message: dramatiq.MessageProxy) -> None:
         close_old_connections()
@@ -151,5 +155,5 @@ class DatabaseConnections(dramatiq.Middleware):
         connections.close_all()
 
 
-# The broker of this process. No retries, no results: the message rows own all of that.
+# The broker of this process. It has no retries and no results: the message rows keep both.
 broker = ListBroker(settings.BROKER_URL, timeout=settings.REDIS_TIMEOUT_SECONDS, middleware=[DatabaseConnections()])

@@ -1,12 +1,12 @@
-"""The threads of a web process, and how one of them asks outside without keeping its place from the others.
+"""The threads of a web process, and how a request waits for an outside server without holding up other requests.
 
-A process works on so many requests at once, each in a slot with a database connection. A request that has to wait for
-somebody outside (an account that is checked, a vendor of challenges, a customer's server) gives its slot to another
-thread meanwhile, and takes one again afterwards. So who does not answer holds a spare thread, and neither a slot nor a
-connection. How many may be outside at once is limited, for each project and for the process; beyond that the caller is
-told to try again.
+A process works on a fixed number of requests at once, each in a slot with a database connection. Some requests wait
+for an outside server: one that checks an account, a vendor of challenges, a customer's. Such a request gives its slot
+to another thread meanwhile, and takes a slot again afterwards. So a server that does not answer holds a spare thread,
+and neither a slot nor a connection. The number of requests outside is limited, for each project and for the process;
+beyond that the caller is told to try again.
 
-A thread keeps its slot from one request to the next: a request that asks nobody outside costs nothing more.
+A thread keeps its slot from one request to the next, so a request that asks no outside server costs nothing more.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from verification.errors import Refusal
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 1  # after which who was told to try again may
+RETRY_SECONDS = 1  # how long a refused caller is told to wait; a place may be free by then
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many requests of a process may be outside at once, with those of every kind."""
+    """The limits for one kind of request. Both count the requests outside of every kind."""
 
     of_project: int
     in_all: int
 
 
-# Whoever owns a project's servers can let them hang; what several such projects take leaves room for the vendors.
+# The owner of a project can let its servers hang. Several such projects together still leave room for the vendors.
 TENANTS_SERVER = Room(of_project=4, in_all=12)
-CHALLENGE_VENDOR = Room(of_project=8, in_all=16)  # whom the operator trusts, and users wait for
+CHALLENGE_VENDOR = Room(of_project=8, in_all=16)  # the operator trusts it, and users wait for it
 SPARE_THREADS = max(TENANTS_SERVER.in_all, CHALLENGE_VENDOR.in_all)
 
 Job = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -67,27 +67,27 @@ class Slot:
 
 
 class WebThreads(Executor):
-    """As many threads work at once as there are slots; those to spare start to work while others are outside."""
+    """The threads of a web process: one works in each slot, and spare ones take the slots of those outside."""
 
     def __init__(self, slots: int, *, spare: int = SPARE_THREADS) -> None:
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()  # None asks for a slot, for a thread that is back
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()  # None: a thread that is back asks for a slot
         self._free: SimpleQueue[Slot] = SimpleQueue()
         self._asked_for: SimpleQueue[Slot] = SimpleQueue()
         self._unstarted = slots + spare
-        self._outside: Counter[int | None] = Counter()  # by project; None for what belongs to no project
+        self._outside: Counter[int | None] = Counter()  # by project; None for requests of no project
         self._changing = threading.Lock()
         for _ in range(slots):
             self._free.put(Slot())
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         if self._unstarted:
-            self._start()  # not before: a web process is a fork of one that has loaded this, and threads are not forked
+            self._start()  # not earlier: a web process is forked after this is made, and a fork has no threads
         future: Future[Any] = Future()
         self._jobs.put((future, function, arguments, options))
         return future
 
     def go_outside(self, project_id: int | None, room: Room) -> None:
-        """Count one more who is outside, and give its slot away. Raises :class:`Busy`."""
+        """Count one more request outside, and give its slot away. Raises :class:`Busy`."""
         with self._changing:
             if self._outside[project_id] >= room.of_project or self._outside.total() >= room.in_all:
                 raise Busy
@@ -95,7 +95,7 @@ class WebThreads(Executor):
         self._leave(self._free)
 
     def come_back(self, project_id: int | None) -> None:
-        """Take the next slot whose thread is through with its request, in the order of the requests that wait."""
+        """Take the next slot that becomes free. Requests that come back and new ones wait in one line."""
         self._jobs.put(None)
         self._enter(self._asked_for)
         with self._changing:
@@ -122,10 +122,10 @@ class WebThreads(Executor):
     def _enter(self, slots: SimpleQueue[Slot]) -> None:
         slot = slots.get()
         for connection in connections.all(initialized_only=True):
-            connection.close()  # of what was asked outside of a slot after all
+            connection.close()  # opened without a slot, by a query made while outside
         if slot.connection is None:
             slot.connection = connections.create_connection(DEFAULT_DB_ALIAS)
-            slot.connection.inc_thread_sharing()  # by one thread after the other
+            slot.connection.inc_thread_sharing()  # one thread after the other uses it
         connections[DEFAULT_DB_ALIAS] = slot.connection
         _local.slot = slot
 
@@ -137,13 +137,13 @@ class WebThreads(Executor):
 
 @contextmanager
 def outside(project_id: int | None, room: Room = TENANTS_SERVER) -> Iterator[None]:
-    """Inside, others work in this thread's slot, so nothing is to be asked of the database; ``project_id`` is on whose
-    behalf. Raises :class:`Busy`. In a thread that is no web process's, such as a worker's, it does nothing.
+    """Give this thread's slot away while the block runs, on behalf of ``project_id``. Raises :class:`Busy`.
 
-    Nobody else can work with a connection that is in the middle of a transaction: then the slot is kept.
+    The block must not use the database. Outside a web process, such as in a worker, this does nothing. In the middle of
+    a transaction the slot is kept, as no other request can use that connection.
     """
     threads: WebThreads | None = getattr(_local, "threads", None)
-    if threads is None or _local.slot is None:  # the latter inside of another ``outside``
+    if threads is None or _local.slot is None:  # no slot: inside another ``outside``
         yield
         return
     if connections[DEFAULT_DB_ALIAS].in_atomic_block:

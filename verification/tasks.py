@@ -1,4 +1,4 @@
-"""What workers do when they are woken. Each is a line over a service, takes an id, and may run twice."""
+"""The actors that a wake-up calls. Each is one line over a service, takes an id, and may run twice."""
 
 import logging
 
@@ -23,5 +23,5 @@ def deliver_connected(message_id: int) -> None:
 def _deliver(message_id: int, *, is_connected: bool = False) -> None:
     try:
         dispatch.deliver(message_id, is_connected=is_connected)
-    except Exception as error:  # the row is still there, and its lease ends; the sweep takes it from here
+    except Exception as error:  # the row's lease ends, and the sweep delivers it
         log.error("message %s: delivery failed with %s", message_id, type(error).__name__)

@@ -1,4 +1,4 @@
-"""Waking a worker for a row that is written. A hint: if it is lost, the workers find the row within a second."""
+"""Wake a worker for a row that is written. This is a hint: if it is lost, the sweep finds the row within a second."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def wake(message_id: int) -> None:
 
 
 def wake_connected(message_id: int) -> None:
-    """Wake a worker that holds connections, likewise."""
+    """Wake a worker that holds connections, once the current transaction, if any, is committed. Never raises."""
     transaction.on_commit(lambda: _send(CONNECTIONS, message_id))
 
 
 def wake_bots() -> None:
-    """Have a worker look for what users did in bots, likewise."""
+    """Have a worker look for bot updates, once the current transaction, if any, is committed. Never raises."""
     transaction.on_commit(lambda: _send(BOTS, 0))
 
 

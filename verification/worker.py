@@ -1,8 +1,9 @@
-"""The worker process: threads that deliver what they are woken for, and a sweep that finds what nobody woke them for.
+"""The worker process: threads that deliver the messages they are woken for, and pollers for all other work.
+
+One poller is the sweep. It finds the messages whose wake-ups were lost, and needs no broker: while the broker is away,
+the sweep alone delivers, a second or two later than usual.
 
 A connections worker does the same, and holds the connections of those providers that send over one.
-
-The sweep needs no broker. With the broker away, it alone delivers, a second or two later than usual.
 """
 
 from __future__ import annotations
@@ -11,19 +12,17 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable
-from concurrent import futures
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
 import dramatiq
-from django.db import DatabaseError, close_old_connections, connections
-from redis.exceptions import RedisError
+from django.db import DatabaseError, connections
 
-from verification import addresses, sql
-from verification.broker import AWAY_SECONDS, BOTS, broker
+from verification import addresses
+from verification.broker import BOTS, broker
 from verification.models import Worker
+from verification.poller import Poller, Timetable
 from verification.services.delivery import connections as connected
 from verification.services.delivery import dispatch, fallback
 from verification.services.delivery import sweep as sweeping
@@ -40,29 +39,26 @@ from verification.tasks import deliver_connected, deliver_message
 
 log = logging.getLogger(__name__)
 
-ROUND_SECONDS = 1.0
-MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
-IDLE_SECONDS = 1.0  # a message due for this long was forgotten by its wake-up
-OUTAGE_SECONDS = 15.0  # between two looks at the channels over which nothing gets out
-WIPE_SECONDS = 30.0
-BUDGET_SECONDS = 5.0  # between two looks at the budgets of the day
-STOP_SECONDS = 8.0  # longer than a provider call may take, and less than `up` waits before it kills
-GUARD_SECONDS = 5.0
-GUARD_SHARE = 0.05  # of the time at most: with much to count, it is counted less often
-SWEEP_THREADS = 8
+IDLE_SECONDS = 1.0  # after which the sweep takes a message: its wake-up must have been lost
+STOP_SECONDS = 8.0  # how long calls may go on at the end: as long as a provider's call may take; `up` kills later
+SWEEP_THREADS = 8  # as are callbacks' and bots': enough that several projects are served while one's server hangs
 CALLBACK_THREADS = 8
 BOT_THREADS = 8
-MAX_RINGS = 100  # wake-ups that are taken off their line at once; each says no more than that there is something
-ALERT_THREADS = 2
-FALLBACK_BATCH = 50
-PURGE_ASK_SECONDS = 60.0
+ALERT_THREADS = 2  # alerts are few, and may wait for each other.
+FALLBACK_BATCH = 50  # fall-backs of one round; the next round takes the others.
+OUTAGE_SECONDS = 15.0  # between two looks for channels over which nothing gets out.
+WIPE_SECONDS = 30.0  # between two rounds that wipe the codes of sessions that are over.
+BUDGET_SECONDS = 5.0  # between two looks at the budgets of the day.
+GUARD_SECONDS = 5.0  # between two sweeps of the guard, at least.
+GUARD_SHARE = 0.05  # the part of the time that the guard's sweep may take at most: it runs less often.
+PURGE_ASK_SECONDS = 60.0  # between two questions whether old rows are due to go
 DELETION_ASK_SECONDS = 10.0  # between two looks for projects that are deleted
 
 
 def run(*, threads: int, holds_connections: bool = False) -> None:
-    """Deliver with ``threads`` threads until SIGTERM or SIGINT; what is being sent then is finished first."""
+    """Deliver with ``threads`` threads until SIGTERM or SIGINT; calls under way are finished first."""
     stopping = threading.Event()
-    signals: SimpleQueue[int] = SimpleQueue()  # which, unlike an event, a signal handler may touch at any moment
+    signals: SimpleQueue[int] = SimpleQueue()  # unlike an event, safe in a signal handler
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: signals.put(number))
     addresses.keep_patterns()
@@ -76,9 +72,9 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     row = workers.introduce(threads=threads, holds_connections=holds_connections)
     polling = pollers(stopping, projects, row)
     if holds_connections:
-        polling.append(keeper(stopping))
-        with suppress(DatabaseError):  # the keeper tries again
-            connected.keep()  # so that the first message finds them
+        polling.append(connection_poller(stopping))
+        with suppress(DatabaseError):  # the poller tries again
+            connected.keep()  # before the first message needs one
     worker.start()
     for poller in polling:
         poller.start()
@@ -94,124 +90,13 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     for poller in polling:
         poller.join(max(0.0, give_up_at - time.monotonic()))
     connected.close_all()
-    with suppress(DatabaseError):  # it counts as gone a minute later
+    with suppress(DatabaseError):  # without this, the worker counts as gone a minute later
         workers.leave(row)
     connections.close_all()
 
 
-class Poller(threading.Thread):
-    """Claims rows that are due and works on them in threads of its own.
-
-    ``claim`` is asked for at most so many rows as there are free threads, and told of those that are being worked on;
-    ``work`` gets one row; ``tidy`` runs before each round. ``bell`` is rung for a round at once, also by each
-    wake-up that comes over ``queue_name``.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        stopping: threading.Event,
-        *,
-        claim: Callable[[int, list[Any]], list[Any]] = lambda room, at_work: [],
-        work: Callable[[Any], object] = lambda row: None,
-        tidy: Callable[[], None] = lambda: None,
-        threads: int = 1,
-        queue_name: str = "",
-    ) -> None:
-        super().__init__(name=name, daemon=True)
-        self.stopping = stopping
-        self.claim, self.work, self.tidy, self.threads = claim, work, tidy, threads
-        self.pool = futures.ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self.in_hand: dict[futures.Future[None], Any] = {}
-        self.bell = threading.Event()
-        self.queue_name = queue_name
-
-    def run(self) -> None:
-        if self.queue_name:
-            Ringing(self.queue_name, self.bell, self.stopping).start()
-        pause = 0.0
-        while not self.stopping.wait(pause):
-            try:
-                self._round()
-                pause = 0.0
-            except Exception as error:  # the database may be away, or not migrated yet
-                pause = min(max(ROUND_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
-                log.error("%s failed: %s. The next try is in %.0f s.", self.name, sql.reason(error), pause)
-            finally:
-                close_old_connections()
-        self.pool.shutdown(wait=True)
-        connections.close_all()
-
-    def _round(self) -> None:
-        """Ends when the next one is due: after a while, or at once when a thread has become free or the bell rings."""
-        self.bell.clear()
-        try:
-            self.tidy()
-        finally:  # whatever becomes of that
-            self._hand_out()
-        if not self.stopping.is_set():
-            self.bell.wait(ROUND_SECONDS)
-
-    def _hand_out(self) -> None:
-        self.in_hand = {future: row for future, row in self.in_hand.items() if not future.done()}
-        if room := self.threads - len(self.in_hand):
-            claimed = self.claim(room, list(self.in_hand.values()))
-            for row in claimed:
-                future = self.pool.submit(self._work, row)
-                self.in_hand[future] = row
-                future.add_done_callback(lambda _: self.bell.set())
-
-    def _work(self, row: Any) -> None:
-        try:
-            sql.drop_dead_connection()  # the database may have been restarted since this thread last asked it
-            self.work(row)
-        except Exception as error:  # its lease ends and it is claimed again
-            log.error("%s: %s failed with %s", self.name, row[0], sql.reason(error))
-        finally:
-            close_old_connections()
-
-
-class Ringing(threading.Thread):
-    """Waits at a line of wake-ups and rings a poller's bell for them, so that it finds what is due at once."""
-
-    def __init__(self, queue_name: str, bell: threading.Event, stopping: threading.Event) -> None:
-        super().__init__(name=f"wake-ups of {queue_name}", daemon=True)
-        self.queue_name, self.bell, self.stopping = queue_name, bell, stopping
-
-    def run(self) -> None:
-        while not self.stopping.is_set():
-            try:
-                if broker.pop(self.queue_name, MAX_RINGS, seconds=ROUND_SECONDS):
-                    self.bell.set()
-            except RedisError:  # the poller looks by itself, and the broker's consumers say that it is away
-                self.stopping.wait(AWAY_SECONDS)
-
-
-class Upkeep:
-    """What has to be done now and then: ``jobs`` are functions, each with the seconds until its next turn. One that
-    fails keeps no other from its turn.
-    """
-
-    def __init__(self, jobs: list[tuple[float, Callable[[], object]]]) -> None:
-        self.jobs = jobs
-        self.due_at = [0.0] * len(jobs)
-
-    def __call__(self) -> None:
-        failure = None
-        for number, (seconds, job) in enumerate(self.jobs):
-            if time.monotonic() < self.due_at[number]:
-                continue
-            try:
-                job()
-            except Exception as error:
-                failure = error
-            self.due_at[number] = time.monotonic() + seconds
-        if failure:
-            raise failure
-
-
-class Guarding:
-    """Lets the guard look over the last hour now and then, before the alerts that it may raise are told."""
+class GuardSweep:
+    """Has the guard look over the last hour now and then. It runs before alerts are told, as it may raise some."""
 
     def __init__(self) -> None:
         self.look_at = 0.0
@@ -225,13 +110,13 @@ class Guarding:
         self.look_at = began + max(GUARD_SECONDS, took / GUARD_SHARE)
 
 
-class Purging:
-    """Asks now and then whether old rows are due to go; of all workers one is told so."""
+class PurgeClaim:
+    """Claims the purge of old rows now and then. One worker of all gets it."""
 
     def __init__(self) -> None:
         self.ask_at = 0.0
 
-    def __call__(self, room: int, at_work: list[Any]) -> list[tuple[str]]:
+    def __call__(self, free_threads: int, in_progress: list[tuple[str]]) -> list[tuple[str]]:
         now = time.monotonic()
         if now < self.ask_at:
             return []
@@ -239,32 +124,32 @@ class Purging:
         return retention.claim_run()
 
 
-class Deleting:
-    """Looks now and then for projects to remove, and at once again while there is one."""
+class DeletionClaim:
+    """Claims deleted projects, whose rows are to go: now and then, and at once again while there is one."""
 
     def __init__(self) -> None:
         self.look_at = 0.0
 
-    def __call__(self, room: int, at_work: list[Any]) -> list[tuple[int]]:
+    def __call__(self, free_threads: int, in_progress: list[tuple[int]]) -> list[tuple[int]]:
         now = time.monotonic()
         if now < self.look_at:
             return []
-        found = deletion.due(limit=room)
+        found = deletion.due(limit=free_threads)
         self.look_at = now if found else now + DELETION_ASK_SECONDS
         return found
 
 
-def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) -> list[Poller]:
-    """The sweep; what else is to be done has threads of its own, so that it cannot slow down a message."""
+def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) -> list[Poller[Any]]:
+    """Return the sweep and the other pollers, whose work has threads of its own and so delays no message."""
     shares = Shares(SWEEP_THREADS, projects)
     sweep = Poller(
         "the sweep",
         stopping,
-        claim=lambda room, _: dispatch.claim_due(limit=room, idle_seconds=IDLE_SECONDS, shares=shares),
+        claim=lambda free, _: dispatch.claim_due(limit=free, idle_seconds=IDLE_SECONDS, shares=shares),
         work=lambda message: dispatch.deliver_claimed(message, shares),
         threads=SWEEP_THREADS,
     )
-    upkeep = Upkeep(
+    upkeep = Timetable(
         [
             (workers.BEAT_SECONDS, lambda: workers.beat(row)),
             (0.0, lambda: fallback.send_fallbacks(limit=FALLBACK_BATCH)),
@@ -274,34 +159,37 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             (WIPE_SECONDS, sweeping.wipe_codes),
         ]
     )
-    calls = Poller(
+    callback_poller = Poller(
         "callbacks",
         stopping,
-        claim=lambda room, at_work: callbacks.claim_due(limit=room, busy=[row.project_id for row in at_work]),
+        claim=lambda free, in_progress: callbacks.claim_due(limit=free, busy=[row.project_id for row in in_progress]),
         work=callbacks.deliver,
         threads=CALLBACK_THREADS,
     )
-    news = Poller(
+    alert_poller = Poller(
         "alerts",
         stopping,
-        claim=lambda room, _: alerts.claim_due(limit=room),
+        claim=lambda free, _: alerts.claim_due(limit=free),
         work=alerts.deliver,
-        tidy=Guarding(),
+        tidy=GuardSweep(),
         threads=ALERT_THREADS,
     )
-    purge = Poller("the purge", stopping, claim=Purging(), work=lambda _: retention.purge())
-    bots = Poller(
+    purge_poller = Poller("the purge", stopping, claim=PurgeClaim(), work=lambda _: retention.purge())
+    bot_poller = Poller(
         "the bots",
         stopping,
-        claim=lambda room, at_work: bot_updates.claim_due(limit=room, busy=[row.project_id for row in at_work]),
+        claim=lambda free, in_progress: bot_updates.claim_due(limit=free, busy=[row.project_id for row in in_progress]),
         work=bot_updates.act,
         threads=BOT_THREADS,
         queue_name=BOTS,
     )
-    deleting = Poller("the deletion", stopping, claim=Deleting(), work=lambda row: deletion.carry_on(row[0]))
-    return [sweep, Poller("the upkeep", stopping, tidy=upkeep), calls, news, bots, purge, deleting]
+    deletion_poller = Poller(
+        "the deletion", stopping, claim=DeletionClaim(), work=lambda row: deletion.carry_on(row[0])
+    )
+    upkeep_poller: Poller[Any] = Poller("the upkeep", stopping, tidy=upkeep)
+    return [sweep, upkeep_poller, callback_poller, alert_poller, bot_poller, purge_poller, deletion_poller]
 
 
-def keeper(stopping: threading.Event) -> Poller:
-    """What holds the connections to the configuration. It has no rows to work on."""
+def connection_poller(stopping: threading.Event) -> Poller[Any]:
+    """Return the poller that keeps the open connections to those of the configuration. It has no rows to work on."""
     return Poller("the connections", stopping, tidy=connected.keep)

@@ -141,7 +141,7 @@ def test_our_own_fall_back_is_not_asked(api, always):
     session_id = api.create(challenge_token=answer_of(api, always)).data["session_id"]
     config = load_project(always.id)
     config.fallback = {"sms": 30, "voice": 30}
-    assert fallback.advance(config, session_id, used=["sms"]) == "voice"
+    assert fallback.send_next_channel(config, session_id, used=["sms"]) == "voice"
 
 
 # --- single use ------------------------------------------------------------------------------------------------------

@@ -157,4 +157,4 @@ def test_a_consumer_is_not_held_up_by_what_cannot_be_put_back(absent_broker, con
     consumer.broker = absent_broker
     consumer.requeue([message])
     consumer.ack(message)
-    assert not consumer.in_hand
+    assert not consumer.in_progress

@@ -48,7 +48,7 @@ class ReportedMessage(NamedTuple):
 
 
 class ProviderPace(NamedTuple):
-    """How quickly a provider answered within the last hour (``provider_paces``)."""
+    """The pace at which a provider answered within the last hour (``provider_paces``)."""
 
     provider_id: int
     answers: int
@@ -70,7 +70,7 @@ class ClaimedCallback(NamedTuple):
 
 
 class ClaimedUpdate(NamedTuple):
-    """What a user did in a bot, for a worker to act on (``claim_updates``)."""
+    """An action of a user in a bot, for a worker to act on (``claim_updates``)."""
 
     update_id: int
     project_id: int

@@ -1,7 +1,7 @@
-"""Providers that send over a long-lived connection: which of them this process holds, and what comes in over them.
+"""The long-lived connections to providers that this process holds, and the reports that come in over them.
 
-Only a connections worker (``manage.py worker --connections``) holds any. An ordinary worker hands messages for them
-over by the message's row; see :mod:`verification.services.delivery.dispatch`.
+Only a connections worker (``manage.py worker --connections``) holds any. Any other worker hands a message for such a
+provider over, by a mark on the message's row (``delivery/round.py``).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _changing = threading.Lock()
 
 
 def sender_of(provider: LiveProvider) -> Adapter | Connection | None:
-    """What sends for it in this process; None for a connection that is not held here."""
+    """Return what sends for the provider in this process, or None if its connection is not held here."""
     if not provider.adapter.is_connected:
         return provider.adapter
     held = _held.get(provider.id)
@@ -44,8 +44,10 @@ def sender_of(provider: LiveProvider) -> Adapter | Connection | None:
 
 
 def keep() -> None:
-    """Open, replace and close connections until they are those of the configuration. A replaced one is closed first:
-    accounts allow only so many."""
+    """Open, replace and close connections until they are those of the configuration.
+
+    A connection is closed before its successor is opened, as vendors limit the connections of an account.
+    """
     wanted = {row.pk: (row, adapter) for row in _enabled() if (adapter := _adapter(row)) is not None}
     with _changing:
         for provider_id, held in list(_held.items()):
@@ -57,7 +59,7 @@ def keep() -> None:
 
 
 def close_all() -> None:
-    """Part from all services at the same time."""
+    """Close all connections, at the same time, as each close may wait for its provider."""
     with _changing:
         closing = [threading.Thread(target=_close, args=(provider_id,)) for provider_id in list(_held)]
         for thread in closing:
@@ -75,7 +77,7 @@ def _enabled() -> list[Provider]:
 
 
 def _adapter(row: Provider) -> Adapter | None:
-    """None for a row that cannot be read, which must not take the others with it."""
+    """Return the row's adapter. A row that cannot be read gives None, so that the others are connected all the same."""
     try:
         return adapter_of(row)
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
@@ -87,7 +89,7 @@ def _open(row: Provider, adapter: Adapter) -> None:
     log.info("Connecting %s.", row.name)
     try:
         _held[row.pk] = _Held(adapter.connect(partial(receipts.act_on_once, row), name=row.name), adapter.settings)
-    except Exception as error:  # a fault of the adapter's own, which must not take the others with it
+    except Exception as error:  # a fault of one adapter must not keep the others unconnected
         log.error("provider %s is not connected: its adapter failed with %s", row.pk, type(error).__name__)
 
 

@@ -1,12 +1,12 @@
 """Fairness: how many of a worker's threads each project may hold.
 
-While a process delivers for several projects, a project may take one more thread only if it then holds at most three
-for each thread that stays free. So one project holds three quarters of the threads at most. The next project is
-measured by what the first has left; its first thread it gets wherever one is free. A project is slow while one of its
-deliveries takes longer than two seconds, and for a minute after such a delivery. All slow projects together hold at
-most half of the threads. So any number of slow projects leaves half of the threads to the others. Only projects that
-become slow at the same moment may hold more, until their calls' time is over. Even then two of them leave one thread of
-eight, or of sixteen. A project that is alone may hold all threads.
+While a process delivers for several projects, each leaves threads free. A project may take one more thread only if it
+then holds at most three for each that stays free. So one project holds three quarters of the threads at most. The next
+project is measured by what the first has left; its first thread it gets wherever one is free. A project is slow while
+one of its deliveries takes longer than two seconds, and for a minute after such a delivery. All slow projects together
+hold at most half of the threads. So any number of slow projects leaves half of the threads to the others. Only projects
+that become slow at the same moment may hold more, until their calls' time is over. Even then two of them leave one
+thread of eight, or of sixteen. A project that is alone may hold all threads.
 
 :class:`Shares` counts the deliveries under way. Each claim goes through :meth:`Shares.claim`, which works out an
 :class:`Allowance`: how many messages may be claimed, and which projects are at their share (full). The claim then
@@ -25,9 +25,9 @@ from typing import NamedTuple
 from verification.sql.rows import ClaimedMessage
 
 PER_FREE = 3  # threads that one project may hold for each thread that stays free
-SLOW_PART = 2  # all slow projects together may hold one of this many threads
-SLOW_SECONDS = 2.0  # a delivery that takes longer makes its project slow; mail servers may well need one second
-SLOW_FOR_SECONDS = 60.0  # how long a project counts as slow after such a delivery
+SLOW_PART = 2  # all slow projects together may hold one of this many threads.
+SLOW_SECONDS = 2.0  # a delivery that takes longer makes its project slow; mail servers may well need one second.
+SLOW_FOR_SECONDS = 60.0  # how long a project counts as slow after such a delivery.
 SHARED_SECONDS = 600.0  # how long a project counts as present after its last message: as long as a manual send lives
 MAX_KNOWN_SLOW = 10_000  # projects that are remembered as slow, to bound the memory; any more count as quick
 

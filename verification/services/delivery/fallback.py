@@ -1,4 +1,4 @@
-"""When a code does not arrive: the same code over the project's next channel."""
+"""Fall-back: a code that does not arrive is sent over the project's next channel."""
 
 from __future__ import annotations
 
@@ -18,36 +18,37 @@ log = logging.getLogger(__name__)
 
 
 def send_fallbacks(*, limit: int) -> int:
-    """Send up to ``limit`` codes that are overdue over the next channel. Returns how many were taken up."""
+    """Send up to ``limit`` overdue codes over their next channel, and return how many were wanted."""
     taken_up = 0
     for _ in range(limit):
         sql.drop_dead_connection()
-        with transaction.atomic():  # whoever dies with one leaves it to the next
+        with transaction.atomic():  # if this worker dies, the rollback leaves the row to another
             claimed = sql.call_many(DueFallback, "claim_fallback")
             if not claimed:
                 break
             if claimed[0].is_wanted:
                 taken_up += 1
-                _send_next_channel(claimed[0])
+                _take_up(claimed[0])
     return taken_up
 
 
-def _send_next_channel(due: DueFallback) -> None:
+def _take_up(due: DueFallback) -> None:
     try:
         with transaction.atomic():
             project = load_project(due.project_id)
             if project is not None:
-                advance(project, due.session_id, used=due.channels)
-    except (OperationalError, InterfaceError):  # nothing is lost: it is claimed again
+                send_next_channel(project, due.session_id, used=due.channels)
+    except (OperationalError, InterfaceError):  # nothing is lost: the fall-back is claimed again
         raise
-    except Exception as error:  # a fault of ours, which must not keep the others from their turn
+    except Exception as error:  # a fault of ours must not keep other fall-backs from their turn
         log.error("project %s: a fall-back failed with %s", due.project_id, type(error).__name__)
 
 
-def advance(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:
-    """Send the session's code over the first channel of the order that it has not gone over and that takes it now.
+def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:
+    """Send the session's code over the next channel of the project's order, and return the channel.
 
-    Limits, blocks and suppressions hold as for a re-send. Returns the channel, or None where none is left.
+    That is the first one which the code has not gone over and which takes it now; None if there is none. Limits, the
+    60-second block and suppressions hold, as they do for a re-send.
     """
     for channel_type in project.fallback:
         if channel_type in used or channel_type not in project.channels:

@@ -11,9 +11,9 @@ from providers.outcomes import Outcome
 class Policy:
     """The consequences of one outcome, for the message and for the provider."""
 
-    next_provider: bool = False  # the message is offered to the next provider; otherwise this answer decides it
-    again: bool = False  # with no provider left, the message waits and is offered to all of them once more
-    may_have_sent: bool = False  # this provider is never asked again for this message
+    next_provider: bool = False  # the message is offered to the next provider; if not, this answer decides it.
+    again: bool = False  # with no provider left, the message waits and is offered to all of them once more.
+    may_have_sent: bool = False  # this provider is never asked again for this message.
     # The breaker counts True against the provider and False in its favour. None says nothing about the provider.
     is_fault: bool | None = None
     is_paused: bool = False  # the provider is set aside for as long as it asked for, if it asked

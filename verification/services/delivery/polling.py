@@ -1,4 +1,4 @@
-"""Connecting a bot to us: by a webhook, or by polling where we have no public address."""
+"""Connect a bot to us: by a webhook, or by polling if this installation has no public address."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from verification.services.gateways.accounts import adapter_of, hook_url
 log = logging.getLogger(__name__)
 
 BOT_TYPE = "telegram_bot"
-POLL_SECONDS = 25  # how long one call waits for something to happen
-PAUSE_SECONDS = 3.0  # after a call that failed
+POLL_SECONDS = 25  # how long the messenger holds one call open until something happens
+PAUSE_SECONDS = 3.0  # before the next call after one that failed, at least
 
 
 def find_bot(provider_id: int | None) -> Provider:
-    """The bot with this id, or the only one there is. Raises :class:`Misuse`."""
+    """Return the bot with this id, or the only bot there is. Raises :class:`Misuse`."""
     bots = Provider.objects.filter(type=BOT_TYPE, is_enabled=True)
     found = list(bots.filter(pk=provider_id) if provider_id is not None else bots[:2])
     if len(found) == 1:
@@ -36,7 +36,7 @@ def find_bot(provider_id: int | None) -> Provider:
 
 
 def set_webhook(bot: Provider) -> str:
-    """Have Telegram call us. Returns the address without its secret. Raises :class:`Misuse`, ``ProviderError``."""
+    """Have Telegram call us, and return our address without its secret. Raises :class:`Misuse`, ``ProviderError``."""
     if not settings.BASE_URL.startswith("https://"):
         raise Misuse("Telegram calls https addresses only and BASE_URL is none. Set it, or poll with --poll.")
     adapter, url = _bot(bot), hook_url(bot)
@@ -53,7 +53,7 @@ def remove_webhook(bot: Provider) -> None:
 
 
 def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
-    """Ask for what users do, until told to stop. It is kept as if the webhook had brought it; a worker acts on it."""
+    """Ask for what users do, until told to stop. Updates are stored as a webhook's are, and a worker acts on them."""
     adapter, offset = _bot(bot), 0
     while not is_stopped():
         try:
@@ -64,16 +64,16 @@ def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
         except ProviderError as error:
             log.warning("%s: %s", bot.name, error)
             time.sleep(max(PAUSE_SECONDS, error.retry_after or 0))
-        except Refusal as refusal:  # too many updates wait; those that were kept already count once
+        except Refusal as refusal:  # too many updates wait; those stored already are not stored again
             log.warning("%s: %s", bot.name, refusal.detail)
             time.sleep(PAUSE_SECONDS)
         except (OperationalError, InterfaceError) as error:
             log.warning("%s: the database is away (%s); its updates wait.", bot.name, type(error).__name__)
             time.sleep(PAUSE_SECONDS)
         else:
-            offset = following  # which confirms them
+            offset = following  # the next call with this offset confirms the updates
 
 
 def _bot(bot: Provider) -> Any:
-    """The bot's adapter, which can more than every adapter must: ``set_hook``, ``delete_hook`` and ``poll``."""
+    """Return the bot's adapter, which has ``set_hook``, ``delete_hook`` and ``poll`` beside what every adapter has."""
     return adapter_of(bot)

@@ -1,4 +1,4 @@
-"""What providers report back: receipts, and what users do in a messenger's bot."""
+"""Take in providers' reports: receipts, opt-outs, and what users do in a messenger's bot."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ from verification.sql.rows import ReportedMessage
 
 log = logging.getLogger(__name__)
 
-# Receipts in one call. The 64 KiB of a call hold some 250 of any vendor's, so more are made up, and a vendor that would
-# send them hears clearly that they are not taken.
+# Receipts in one call. The 64 KiB of a call hold some 250 of any vendor's, so a call with more is forged or a mistake.
+# It is answered with an error, so that a vendor that sends such calls learns that they are not taken.
 MAX_RECEIPTS = 500
-OVERTAKEN_SECONDS = 2.0  # at most so long a receipt waits for our own note of the acceptance, which it has overtaken
-LOOK_SECONDS = 0.05
-MAX_UNDER_WAY = 1000  # messages; more than the threads of all workers
+# A receipt can arrive before we recorded the acceptance; it waits this long for that record.
+OVERTAKEN_SECONDS = 2.0
+LOOK_SECONDS = 0.05  # between two looks for that record
+MAX_UNDER_WAY = 1000  # claimed messages that one receipt waits for; all workers have fewer threads
 
 _USUAL_ERRORS = {
     ReceiptStatus.FAILED: "The provider could not deliver it.",
@@ -43,7 +44,7 @@ _USUAL_ERRORS = {
 
 
 def find_provider(provider_uuid: str, secret: str) -> Provider:
-    """The provider of a hook's path. Raises ``not_found``: a wrong secret and an unknown id look alike."""
+    """Return the provider of a hook's path. Raises ``not_found``: a wrong secret and an unknown id look alike."""
     not_found = Refusal("not_found")
     try:
         provider = Provider.objects.get(uuid=uuid.UUID(provider_uuid))
@@ -61,7 +62,7 @@ def find_provider(provider_uuid: str, secret: str) -> Provider:
 def take_in(provider: Provider, request: HookRequest) -> HookReply:
     """Verify and read a provider's call, act on what it says, and return what to answer.
 
-    Raises :class:`providers.errors.HookForged` and :class:`providers.errors.HookUnreadable`; then nothing happened.
+    Raises :class:`providers.errors.HookForged` and :class:`providers.errors.HookUnreadable`; then nothing was changed.
     """
     try:
         adapter = adapter_of(provider)
@@ -75,10 +76,10 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
 
 
 def act_on_once(provider: Provider, reply: HookReply) -> None:
-    """Act on a verified call. One that repeats another changes nothing: receipts only go forward, and what users did
-    in a bot is kept once, for a worker to act on.
+    """Act on a verified call. A repeated call changes nothing.
 
-    Raises ``service_unavailable`` where too much of it comes at once: the provider then reports again.
+    Statuses only go forward, and what users did in a bot is stored once, for a worker to act on. Raises
+    ``service_unavailable`` if too many updates of the bot wait already; the provider then reports again.
     """
     told = [event for event in reply.events if not isinstance(event, (Receipt, Consent))]
     if told:
@@ -90,24 +91,24 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
 
 
 def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
-    """Act on what a verified call told us of messages. A receipt for one that we do not know changes nothing.
+    """Act on the receipts of a verified call. A receipt for a message that is not ours changes nothing.
 
-    Raises :class:`providers.errors.HookUnreadable` for more of them than a call holds, and ``service_unavailable``
-    where too many calls with unknown receipts come at once: the provider then reports again.
+    Raises :class:`providers.errors.HookUnreadable` for more than ``MAX_RECEIPTS``. Raises ``service_unavailable``
+    if too many calls with unknown receipts come at once; the provider then reports again.
     """
     if len(receipts) > MAX_RECEIPTS:
         raise HookUnreadable(f"a call brings at most {MAX_RECEIPTS} receipts")
     unknown = _record_known(provider, receipts)
     if unknown:
-        _wait_for_our_notes(provider)
-        # Also where there was nothing to wait for: it may have been noted since we looked.
-        strangers = _record_known(provider, unknown)
-        if strangers:
-            log.info("%s receipts of %s are for no message of ours.", len(strangers), provider.name)
+        _wait_for_acceptances(provider)
+        # Look again even if nothing was under way: the acceptance may have been recorded since the first look.
+        still_unknown = _record_known(provider, unknown)
+        if still_unknown:
+            log.info("%s receipts of %s are for no message of ours.", len(still_unknown), provider.name)
 
 
-def _wait_for_our_notes(provider: Provider) -> None:
-    """Until what is being sent at this moment is on record, if it may have gone to this provider."""
+def _wait_for_acceptances(provider: Provider) -> None:
+    """Wait until the answers to calls now under way are recorded, if they may be calls to this provider."""
     of_provider = Message.objects.filter(channel=provider.channel)
     if provider.project_id is not None:
         of_provider = of_provider.filter(project_id=provider.project_id)
@@ -117,12 +118,12 @@ def _wait_for_our_notes(provider: Provider) -> None:
         return
     give_up_at = time.monotonic() + OVERTAKEN_SECONDS
     while time.monotonic() < give_up_at and claimed.filter(pk__in=under_way).exists():
-        with outside(provider.project_id):  # a provider may report on strangers without end
+        with outside(provider.project_id):  # a provider may report on unknown messages without end
             time.sleep(LOOK_SECONDS)
 
 
 def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Receipt]:
-    """Move the messages of those receipts forward that are for ours, and return the others."""
+    """Record the receipts that are for messages of ours, and return the others."""
     if not receipts:
         return []
     ids = [_identity(receipt) for receipt in receipts]
@@ -131,7 +132,7 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
         ReportedMessage, "find_reported", provider=provider.pk, provider_message_ids=ids, messages=ours
     )
     messages = {row.place - 1: row.message_id for row in found}
-    # Each in a transaction of its own: two calls that hold the rows of many would wait for each other.
+    # One transaction for each receipt: two calls that hold the rows of many messages could wait for each other.
     for place, message_id in messages.items():
         _record(provider, receipts[place], message_id)
     return [receipt for place, receipt in enumerate(receipts) if place not in messages]

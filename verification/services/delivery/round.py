@@ -31,8 +31,8 @@ from verification.sql.rows import ClaimedMessage
 
 log = logging.getLogger(__name__)
 
-ROUND_SECONDS = 10  # after these no further provider is asked within one claim, and the message is given back
-HAND_OVER_SECONDS = 2.0  # how long a message is kept for the workers that hold its provider's connection
+ROUND_SECONDS = 10  # after these no further provider is asked within one claim; the message is given back.
+HAND_OVER_SECONDS = 2.0  # how long a message is kept for the workers that hold its provider's connection.
 FIRST_RETRY_SECONDS = 1.0  # before the second round; the wait doubles from round to round
 MAX_RETRY_SECONDS = 15.0  # the longest wait between two rounds, so that a code of some minutes gets several
 UNCONFIRMED_SECONDS = (

@@ -1,7 +1,9 @@
--- Take the message whose time to arrive has been over for longest. It is handed out once; whoever takes it sends the
--- session's code over the project's next channel, in the same transaction, if that is still wanted: if it was neither
--- confirmed nor its session ended. No row: none is due. The recipient's lock, which sending needs, is taken here: whoever
--- waited for it with a message in hand could be waited for in turn. Of a busy recipient the next round takes it.
+-- Take the message whose time to arrive has been over for longest, or return no row if none is due.
+--
+-- Each message is handed out once. In the same transaction the caller sends the session's code over the project's next
+-- channel if is_wanted: the message was not confirmed and the session is still open.
+-- Sending needs the recipient's lock. It is taken here, together with the message: a caller that waited for it with a
+-- message in hand could be waited for in turn. A message of a locked recipient is left for the next round.
 CREATE OR REPLACE FUNCTION claim_fallback()
 RETURNS TABLE (project_id bigint, session_id text, channels text[], is_wanted boolean) LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,24 +1,26 @@
--- Take due messages for one worker: the one that it was woken for, or (p_message null) up to p_limit, the freshest
--- first, of those whose wake-up was lost, which have been due for p_idle_seconds, and of those that nobody is woken for:
--- claimed before, and due for their next try.
+-- Claim due messages for one worker. With p_message, claim the message that the worker was woken for.
 --
--- A wake-up that comes late says that there is more to send than there are threads. Then the freshest message takes its
--- turn, whichever it is: behind a backlog a code of this moment is still of use, and an old one may no longer be.
+-- Without, claim up to p_limit messages, the freshest first. Some have been due for p_idle_seconds: their wake-up was
+-- lost. The others were claimed before and are due for their next try, for which there is no wake-up.
 --
--- A message that was handed over (hand_over.sql) is not due yet. Who holds connections (p_is_connected) takes it by its
--- id, or as the freshest, all the same; `is_handed_over` tells them, and whoever takes it when it is due, not to hand it over once more.
+-- A wake-up that comes late shows that there is more to send than there are threads. Then the freshest due message is
+-- claimed in place of p_message. Behind a backlog a new code is still of use, and an old one may no longer be.
 --
--- Projects that hold their share of the worker's threads (p_full_projects) come after all others, and with p_others_only
--- not at all. To find the others, the freshest 100 of what is due are looked at, and by the sweep the freshest 10,000.
--- Behind a longer backlog a message is still taken by its wake-up, however late; a retry there waits until the backlog
--- is shorter, which it is at the latest when its messages expire.
+-- A message that was handed over (hand_over.sql) is not due yet. A worker that holds connections (p_is_connected) claims
+-- it all the same, by its id or as the freshest. `is_handed_over` tells the claimer not to hand it over once more.
 --
--- A claim is a lease: `due_at` moves to its end, and a worker that dies with it loses the message to the next one.
--- Rows that another worker is just taking are skipped. What comes back is all that sending needs, `is_over` true
--- where the code is no longer valid and must not be sent; `unknown_at` the providers whose outcome for this message is
--- not known, which are never asked again (but for a lease that died with its worker, which is tried once more, also at
--- the same provider); and, for messengers, `accounts` the recipient's accounts by bot, and `no_account_at` the providers
--- that said within the last day that there is none.
+-- Projects at their share of the worker's threads (p_full_projects) come after all others, and with p_others_only not at
+-- all. To find the others' messages, a wake-up looks at the freshest 100 due messages, and the sweep at the freshest
+-- 10,000. Behind a longer backlog a message is still claimed by its wake-up, however late. A retry there waits until the
+-- backlog is shorter, at the latest until its messages expire.
+--
+-- A claim is a lease: `due_at` moves to its end, and if the worker dies, another one claims the message then. Rows that
+-- another worker is just claiming are skipped. The result holds all that sending needs:
+-- `is_over`: the code is no longer valid and must not be sent.
+-- `unknown_at`: the providers whose outcome for this message is not known. They are never asked again. (A worker that died
+-- with a lease recorded no outcome, so its message is tried once more, also at the same provider.)
+-- `accounts`, for messengers: the recipient's accounts by bot.
+-- `no_account_at`, for messengers: the providers that said within the last day that the recipient has no account.
 CREATE OR REPLACE FUNCTION claim_messages(
     p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision, p_is_connected boolean,
     p_full_projects bigint[], p_others_only boolean
@@ -29,11 +31,11 @@ RETURNS TABLE (
     is_pinned boolean, lives_seconds double precision, is_over boolean, unknown_at bigint[],
     recipient_id bigint, accounts jsonb, no_account_at bigint[], is_handed_over boolean
 )
--- Planning the statements below for their few ids takes longer than running them, and PostgreSQL would at every call.
+-- PostgreSQL would plan the statements below at every call, which takes longer than running them for a few ids.
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_late constant interval := '0.25 seconds';
-    -- Where the ids are known. Written out, it would let PostgreSQL take an index of all that waits for one as good.
+    -- For statements that know the ids. Literals here would let PostgreSQL choose the index of all waiting messages.
     v_waiting constant text[] := '{queued,sending}';
     v_now timestamptz := clock_timestamp();
     v_look constant integer := CASE WHEN p_message IS NULL THEN 10000 ELSE 100 END;
@@ -41,8 +43,8 @@ DECLARE
     v_ids bigint[] := '{}';
     v_id bigint;
 BEGIN
-    -- A claim need not wait for the disk: one that a crash of the server forgets is as one whose worker died with it. The
-    -- next commit that does wait, of whomever, takes it along.
+    -- A claim need not wait for the disk. If a crash of the server loses it, the message is simply due again. The next
+    -- commit that does wait, of any session, writes it to disk too.
     PERFORM set_config('synchronous_commit', 'off', true);
     IF p_message IS NOT NULL THEN
         v_ids := ARRAY(
@@ -103,8 +105,8 @@ BEGIN
             );
         END IF;
     END IF;
-    -- One by one, and what belongs to a message likewise (LIMIT 1 keeps PostgreSQL from turning that round). It would take
-    -- the array for ten ids, and read the whole of a table that had a few dozen rows when it was last analysed.
+    -- One message at a time, and each of its other rows by a LIMIT 1, which keeps PostgreSQL from reordering the joins.
+    -- For the whole array it would expect ten ids, and scan a table that had a few dozen rows when last analysed.
     FOREACH v_id IN ARRAY v_ids LOOP
         RETURN QUERY
         UPDATE verification_message AS m SET

@@ -1,15 +1,17 @@
 -- Record what became of a message: the attempt just made (if any) and the status that follows (if it changes).
 --
--- Statuses go forward only: queued, sending, sent, then success, failed or expired, which are final. p_status null
--- only notes the attempt; 'sending' gives the message back for a retry at p_retry_seconds from now, if this worker
--- still holds it (p_claims). For 'sent', p_retry_seconds is how long its receipt may take. A worker that lost its lease
--- to another can still tell that a provider accepted the message, but no longer give it up.
--- A message that no provider accepted or may have accepted stops counting in every limit and frees its channel; the day's
--- budget gets back only what was taken from it.
+-- Statuses go forward only: queued, sending, sent, then success, failed or expired, which are final.
+-- p_status null records the attempt alone; the message stays claimed.
+-- 'sending' gives the message back, due again in p_retry_seconds, if this worker still holds the claim (p_claims).
+-- 'sent' waits p_retry_seconds for a receipt. The others close the message.
+-- A worker that lost its lease to another may still record that a provider accepted the message, but may not close it.
+-- A message ends without having been sent if no provider accepted or may have accepted it. It then stops counting in
+-- every limit and frees its channel. The day's budget gets it back only if it was taken from the budget.
 --
--- The message's row is locked first, as everywhere, and nothing is waited for that a holder of its recipient's lock may
--- hold. (An attempt that is inserted first would share the row's lock with another worker's, and both would wait to
--- update it behind whoever wants to delete it.)
+-- The message's row is locked before all else, and the function waits for nothing that a holder of its recipient's lock
+-- may hold.
+-- (If the attempt were inserted first, two workers would share the row's lock. A session that wants to delete the row
+-- would queue behind both, and each would wait behind it for its own update.)
 -- Returns whether the status changed.
 CREATE OR REPLACE FUNCTION finish_message(
     p_message bigint, p_claims integer, p_status text, p_error text, p_retry_seconds double precision,
@@ -60,7 +62,7 @@ BEGIN
         )
         SELECT id, p_provider, p_provider_name, p_outcome, p_provider_message_id, p_provider_status, p_attempt_error,
                p_latency_ms
-        FROM verification_message WHERE id = p_message FOR KEY SHARE;  -- of one that was erased nothing is noted
+        FROM verification_message WHERE id = p_message FOR KEY SHARE;  -- nothing is recorded for an erased message
     END IF;
     IF NOT v_is_changed THEN
         RETURN false;
@@ -71,7 +73,7 @@ BEGIN
         VALUES (p_message, v_message.project_id, v_message.callback_url, 0);
     END IF;
     IF p_status IN ('sent', 'success') THEN
-        -- A mere hint: where somebody holds the recipient, the next message will give it.
+        -- A hint only: if another session holds the recipient's lock, the next message records it.
         UPDATE verification_recipient SET reached_channel = v_message.channel
         WHERE id IN (
             SELECT id FROM verification_recipient
@@ -94,8 +96,8 @@ BEGIN
 END
 $$;
 
--- Close, in bulk and without a provider call, up to p_limit messages whose time is over, the oldest first: those never
--- sent, and those sent whose receipt did not come in time. Returns their number.
+-- Close, in bulk and without a provider call, up to p_limit messages whose time is over, the oldest first. They were never
+-- sent, or their receipt did not come in time. Returns their number.
 CREATE OR REPLACE FUNCTION expire_messages(p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
@@ -126,8 +128,8 @@ BEGIN
 END
 $$;
 
--- What finish_message does for 'expired', for many messages in one statement. The caller holds their locks. What a worker
--- has in hand, or died with, may have been sent: it goes on counting.
+-- Do what finish_message does for 'expired', for many messages in one statement. The caller holds their locks. A message
+-- that a worker has claimed, or died with, may have been sent, so it goes on counting in the limits.
 CREATE OR REPLACE FUNCTION close_expired(p_ids bigint[], p_error text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();

@@ -1,5 +1,5 @@
--- Give a message back for a worker that holds a connection which this one lacks: it may take it at once, by its id
--- (claim_messages), and from p_seconds on anybody may. Changes nothing where the lease was lost to another (p_claims).
+-- Give a message back for a worker that holds a connection which this one lacks. That worker may claim it at once, by its
+-- id (claim_messages); every worker may after p_seconds. Changes nothing if the lease was lost to another (p_claims).
 CREATE OR REPLACE FUNCTION hand_over(p_message bigint, p_claims integer, p_seconds double precision)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- Whether a message is still its claimer's to send and its code still of use, after another provider was asked.
+-- Return whether the claim on a message still holds and its code is still of use. Asked before each further provider.
 CREATE OR REPLACE FUNCTION is_still_wanted(p_message bigint, p_claims integer) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM verification_message AS m

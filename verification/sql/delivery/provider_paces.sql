@@ -1,7 +1,7 @@
--- How quickly each of these providers answered of late, from its last 100 calls within the hour: how many answers there
--- were, and in which time 99 of 100 came. A call that was waited for in vain counts with that wait, so that one who has
--- become slower is given more. `is_late`: within the last 30 seconds it let us wait for a second and more without taking
--- the message.
+-- Return how quickly each of these providers answered, from its last 100 calls within the hour: the number of answers,
+-- and the time within which 99 of 100 came. A call without an answer counts with the time it was waited for, so that a
+-- provider that has become slower is given more time. `is_late`: within the last 30 seconds a call took a second or more,
+-- and the provider did not take the message.
 CREATE OR REPLACE FUNCTION provider_paces(p_providers bigint[])
 RETURNS TABLE (provider_id bigint, answers bigint, p99_ms integer, is_late boolean) LANGUAGE plpgsql STABLE AS $$
 DECLARE

@@ -1,12 +1,12 @@
 -- Write one message if the limits allow it. The caller holds the recipient's lock.
 --
--- Counts, from rows and so exactly: the sends of the session (at most 5), the sends to the recipient and to whoever
--- shares their mailbox in `p_limits` = {10 minutes, hour, day}, and last, by one conditional update, the channel's
--- budget of the day.
--- A test login's messages are final at once, count in nothing and reach nobody.
+-- The limits are counted from rows, and so exactly. First come the sends of the session, at most 5. Then come the sends to
+-- the recipient and to those who share the mailbox, by p_limits = {10 minutes, hour, day}. The channel's budget of the day
+-- is last, by one conditional update.
+-- A test login's messages are final at once, count in no limit and reach nobody.
 --
--- p_waits is the project's order of fall-back as {channel: seconds}; where there is one, the message notes when the next
--- channel is due. p_guard is the traffic guard's case, as in guard_refuses.
+-- p_waits is the project's order of fall-back as {channel: seconds}. If it names any, the message notes when the next
+-- channel is due. p_guard is what the traffic guard needs to know, as in guard_refuses.
 --
 -- Outcome: 'queued', 'suppressed', 'session_sends', 'too_many_sends', 'over_platform_limit', 'guarded' or
 -- 'over_budget'.
@@ -110,8 +110,9 @@ BEGIN
 END
 $$;
 
--- The recipients that share a mailbox and so the limits of sends, such as a+1@ and a+2@, this one among them. For an
--- e-mail address nobody else counts sends to its mailbox until we commit. The caller holds the recipient's lock.
+-- Return this recipient and those that share its mailbox and so its limits of sends, such as a+1@ and a+2@. For an e-mail
+-- address this locks the mailbox: no other session counts sends to it until we commit. The caller holds the recipient's
+-- lock.
 CREATE OR REPLACE FUNCTION lock_mailbox(p_project bigint, p_recipient bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     v_mailbox constant text := (SELECT mailbox FROM verification_recipient WHERE id = p_recipient);
@@ -124,9 +125,9 @@ BEGIN
 END
 $$;
 
--- Lock a recipient, making it on the first sight. Nobody else counts or writes for it until we commit. Whatever is
--- read after this call, in a statement of its own, sees what the last holder of the lock committed.
--- p_forgotten is what they are called for a day after they were erased: who comes back gets that day's counts back.
+-- Lock a recipient, and create it if it is new. No other session counts or writes for it until we commit. A statement
+-- that starts after this call sees what the last holder of the lock committed.
+-- p_forgotten is the recipient's name for a day after an erasure: a recipient who comes back keeps that day's counts.
 CREATE OR REPLACE FUNCTION lock_recipient(p_project bigint, p_address text, p_forgotten text)
 RETURNS verification_recipient LANGUAGE plpgsql AS $$
 DECLARE
@@ -150,7 +151,7 @@ BEGIN
 END
 $$;
 
--- Forget a recipient that this call made and that nothing was written for. The caller holds its lock.
+-- Delete a recipient that this call created and that has no session and no message. The caller holds its lock.
 CREATE OR REPLACE FUNCTION drop_unused_recipient(p_recipient verification_recipient) RETURNS void LANGUAGE sql AS $$
     DELETE FROM verification_recipient AS recipient
     WHERE recipient.id = p_recipient.id
@@ -159,8 +160,8 @@ CREATE OR REPLACE FUNCTION drop_unused_recipient(p_recipient verification_recipi
       AND NOT EXISTS (SELECT FROM verification_message WHERE recipient_id = recipient.id)
 $$;
 
--- Write the message of a manual send, under the recipient's lock. p_messengers is as in active_messengers, of
--- the channel and provider asked for, and empty for any other channel. Outcome: as queue_message, or
+-- Write the message of a manual send, under the recipient's lock. p_messengers is as in active_messengers, for the
+-- requested channel and provider; it is empty for any channel that is no messenger. Outcome: one of queue_message's, or
 -- 'channel_not_active'.
 CREATE OR REPLACE FUNCTION queue_manual_message(
     p_message bigint, p_project bigint, p_address text, p_forgotten text, p_channel text, p_messengers jsonb,

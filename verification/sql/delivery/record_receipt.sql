@@ -1,11 +1,12 @@
--- Find the messages that a call of a provider's reports on, each named by the provider's id for it or by ours; the two
--- arrays are of one length. Returns the place, from 1, and the message of each report that is for one of ours.
+-- Find the messages that a provider's call reports on. Each report names its message by the provider's id or by ours; the
+-- two arrays have one length. Returns the report's place, from 1, and the message, for each report on a message of ours.
 --
--- Only a message that this provider was asked to send can be meant, so a receipt never crosses tenants. A message that
--- was sent twice has two ids, of which an attempt holds each. Ours counts only where the provider gave none: it may carry
--- the ids of another installation. Strangers' ids must cost next to nothing, as nobody keeps them from coming, so every
--- look is into an index that leads to the id itself. The aggregates and what is added to nothing are for that: any order
--- or condition that another index has invites the planner to read that one from end to end.
+-- Only messages that this provider was asked to send are searched, so a receipt never crosses tenants. A message that was
+-- sent twice has two ids, each on its own attempt. Our id counts only if the provider's answer gave none: a report may
+-- carry our ids of another installation on the same account.
+-- Unknown ids must cost next to nothing, as anybody's messages may bring them. So each search uses the index on the id
+-- itself. The aggregates and the additions of 0 are for that: an order or a condition that another index supports would
+-- invite the planner to read that other index from end to end.
 CREATE OR REPLACE FUNCTION find_reported(p_provider bigint, p_provider_message_ids text[], p_messages bigint[])
 RETURNS TABLE (place bigint, message_id bigint) LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -33,10 +34,10 @@ BEGIN
 END
 $$;
 
--- Take in what a provider reports about a message that find_reported has found.
+-- Record what a provider reports about a message that find_reported has found.
 --
--- A receipt may overtake our own note of the acceptance; then ours comes too late and changes nothing, as statuses only
--- go forward. That one provider failed ends nothing while another has the message, may have it, or is about to be asked.
+-- A receipt may arrive before our record of the acceptance. That record then changes nothing, as statuses only go
+-- forward. A failure at one provider ends nothing while another has the message, may have it, or is about to be asked.
 -- Returns whether the message's status changed.
 CREATE OR REPLACE FUNCTION take_receipt(
     p_provider bigint, p_provider_message_id text, p_message bigint, p_status text, p_error text, p_provider_status text
@@ -58,7 +59,7 @@ BEGIN
             p_provider_message_id, NULL, NULL, NULL
         );
     END IF;
-    -- What contradicts a final status changes nothing, but is on record.
+    -- A report that contradicts a final status changes nothing, but the attempt keeps the provider's word.
     UPDATE verification_deliveryattempt SET provider_status = left(p_provider_status, 100)
     WHERE id = (
         SELECT max(id) FROM verification_deliveryattempt
