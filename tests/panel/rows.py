@@ -117,8 +117,9 @@ def rows_of(project):
 
 
 def a_session(project, recipient, **fields):
+    number = generate_session_id()
     return Session.objects.create(
-        id=generate_session_id(),
+        id=number,
         project=project,
         recipient=recipient,
         language="en",
@@ -128,7 +129,7 @@ def a_session(project, recipient, **fields):
         code_digits=True,
         code_letters=False,
         channel="sms",
-        link_payload="opaque-link-payload",
+        link_payload=f"opaque-link-payload-{number}",
         attempts_max=5,
         expires_at=timezone.now() + timedelta(seconds=180),
         **fields,
