@@ -324,6 +324,23 @@ def test_an_address_that_brings_wrong_answers_soon_costs_the_vendor_and_us_nothi
     assert api.create(challenge_token="good two").status_code == 200
 
 
+def test_wrong_answers_in_one_project_hold_off_nobody_in_another(api, project, vendor, monkeypatch):
+    monkeypatch.setattr(limits, "FAILED_CHALLENGES_PER_MINUTE", 1)
+    neighbour = factories.project(channels=("sms",))
+    neighbour.set(
+        challenge_mode="always",
+        challenge_provider=vendor.vendor,
+        challenge_site_key=SITE_KEY,
+        challenge_secret=seal_challenge_secret(neighbour.row, SECRET),
+        challenge_hosts=[HOST],
+    )
+    api.client.defaults["REMOTE_ADDR"] = STRANGER
+    api.create(challenge_token="wrong")
+    assert problem(api.create(challenge_token="good")) == (429, "rate_limited")
+    other = Api(api.client, neighbour.api_key, neighbour.secret_key)
+    assert other.create(challenge_token="good").status_code == 200
+
+
 @pytest.mark.parametrize("vendor", ["turnstile", "hcaptcha", "recaptcha"], indirect=True)
 def test_the_settings_name_provider_and_site_key_and_no_secret(api, vendor):
     answer = api.settings()

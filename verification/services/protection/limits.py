@@ -121,7 +121,7 @@ def require_few_failed_challenges(project: ProjectConfig, client_address: str) -
     if _is_exempt(project, client_address):
         return
     item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
-    window = _ask(lambda limiter: limiter.get_window_stats(item, NAMESPACE, _failure_key(client_address)))
+    window = _ask(lambda limiter: limiter.get_window_stats(item, NAMESPACE, _failure_key(project, client_address)))
     if not window.remaining:
         raise Refusal(
             "rate_limited",
@@ -133,7 +133,7 @@ def require_few_failed_challenges(project: ProjectConfig, client_address: str) -
 def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
     if not _is_exempt(project, client_address):
         item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
-        _ask(lambda limiter: limiter.hit(item, NAMESPACE, _failure_key(client_address)))
+        _ask(lambda limiter: limiter.hit(item, NAMESPACE, _failure_key(project, client_address)))
 
 
 def network_of(client_address: str) -> str:
@@ -161,8 +161,8 @@ def _create_key(project: ProjectConfig, client_address: str) -> str:
     return f"create:{project.id}:{network_of(client_address)}"
 
 
-def _failure_key(client_address: str) -> str:
-    return f"challenge:{network_of(client_address)}"
+def _failure_key(project: ProjectConfig, client_address: str) -> str:
+    return f"challenge:{project.id}:{network_of(client_address)}"
 
 
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
