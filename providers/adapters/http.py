@@ -1,12 +1,10 @@
 """Any gateway that takes a message by one HTTP request, as its owner describes it.
 
-Values are put into the owner's templates in one pass over a fixed list of placeholders, each written so that
-it cannot end the place it stands in: a JSON string, a form field, a part of the URL, a header. Credentials are among
-the values, as a URL and a body are stored in the clear and shown; one that is written out there is refused.
+We put values into the owner's templates in one pass over a fixed list of placeholders. Each value is written so that
+it cannot end the place it stands in: a JSON string, a form field, a part of the URL, a header.
 
-Receipts come one to a call, by GET, as a form or as JSON. What is not in the body is looked for in the query, so
-that ``{hook_url}?id={message_id}`` serves a gateway that lets us choose the address but not the fields. They are
-told apart by the gateway's id where its answer gave one, else by our own.
+A URL and a body are stored in the clear and shown, so credentials have placeholders too. A credential that is written
+out in a template is refused.
 """
 
 from __future__ import annotations
@@ -14,14 +12,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from providers import base
-from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.base import Outcome, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, header_error
-from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, hooks
+from providers.errors import HookForged, ProviderError
+from providers.reading import answers, gateway_receipts, hooks
 
 _PLACEHOLDER = re.compile(
     r"\{(to|to_digits|code|text|message_id|channel|language|subject|project|hook_url|username|password|secret)\}"
@@ -36,17 +33,7 @@ _CONTENT_TYPES = {
     "form": "application/x-www-form-urlencoded",
     "text": "text/plain; charset=utf-8",
 }
-CREDENTIALS = ("username", "password", "secret")  # settings that are placeholders, too
-MAX_ID_LENGTH = 200
-MAX_WORD_LENGTH = 50
-MAX_FIELDS = 200
-
-# The settings that list the gateway's words, by what each means. Other words tell nothing and are passed over.
-_WORD_SETTINGS = {
-    "receipt_success": ReceiptStatus.SUCCESS,
-    "receipt_failed": ReceiptStatus.FAILED,
-    "receipt_sent": ReceiptStatus.SENT,
-}
+CREDENTIALS = ("username", "password", "secret")  # settings that are placeholders too
 
 Escape = Callable[[str], str]
 
@@ -65,8 +52,7 @@ def _in_url(value: str) -> str:
 
 _ESCAPES: dict[str, Escape] = {"json": _in_json, "form": _in_url, "text": _as_is}
 
-# What the body of a JSON template must survive: a letter code, and a text that would break out of anything
-# but a string.
+# A message that tries a template: a code with letters, and a text that breaks out of anything but a JSON string.
 _SAMPLE = base.OutgoingMessage(
     id=1,
     to="+491700000000",
@@ -181,7 +167,7 @@ class Adapter(base.Adapter):
             errors["headers"] = problem
         if values["password"] and not values["username"] and not _names_password(values):
             errors["username"] = "a password needs a user name, or {password} where it belongs"
-        return errors | _credential_errors(values) | _receipt_errors(values)
+        return errors | _credential_errors(values) | gateway_receipts.errors(values)
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         headers = self._headers(message)
@@ -202,9 +188,10 @@ class Adapter(base.Adapter):
         return (username, self.text("password")) if username and is_basic else None
 
     def check(self) -> base.Health:
-        """No question is answered by every gateway. OPTIONS sends nothing, and a 401 to it is about our credentials.
+        """Ask by OPTIONS, which sends nothing: a 401 to it is about our credentials.
 
-        Where messages go by GET even that might be taken for one, so only the way to the host is tried.
+        No question is answered by every gateway. A gateway that takes messages by GET might take even OPTIONS for a
+        message, so there we only connect to its host.
         """
         url = _render(self.text("url"), _SAMPLE, _in_url, self.settings)
         if self.settings["method"] == "GET":
@@ -226,29 +213,7 @@ class Adapter(base.Adapter):
             raise HookForged("the receipt does not carry the secret")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        places = [_body_of(request), _fields(request.query)]
-        identity = _look_up(places, self.text("receipt_id_field"))
-        word = _look_up(places, self.text("receipt_status_field"))
-        if identity is None or word is None:
-            raise HookUnreadable("the receipt lacks its id or its status")
-        status = self._receipt_words().get(word.lower())
-        if status is None:
-            return base.HookReply()
-        is_theirs = bool(self.settings["message_id_path"])
-        ours = None if is_theirs else hooks.our_id(identity)
-        if not is_theirs and ours is None:
-            raise HookUnreadable("the receipt's id is not one of ours")
-        receipt = base.Receipt(
-            status,
-            provider_message_id=identity if is_theirs else None,
-            message_id=ours,
-            error="The gateway reports that it was not delivered." if status is ReceiptStatus.FAILED else "",
-            provider_status=word[:MAX_WORD_LENGTH],
-        )
-        return base.HookReply((receipt,))
-
-    def _receipt_words(self) -> dict[str, ReceiptStatus]:
-        return {word: status for name, status in _WORD_SETTINGS.items() for word in _words(self.settings[name])}
+        return base.HookReply(gateway_receipts.read(request, self.settings))
 
     def _headers(self, message: base.OutgoingMessage) -> dict[str, str]:
         lines = _header_lines(self.text("headers"))
@@ -283,7 +248,7 @@ class Adapter(base.Adapter):
         path = self.text("message_id_path")
         found = None
         if path:
-            found = _find(answer, path)
+            found = _find_id(answer, path)
             if found is None:
                 raise ProviderError("the answer lacks the gateway's id", Outcome.UNKNOWN, provider_status=status)
         return base.Result(
@@ -309,7 +274,7 @@ def _render(template: str, message: base.OutgoingMessage, escape: Escape, settin
 
 
 def _names_password(settings: Mapping[str, base.Value]) -> bool:
-    """Whether the owner has said where the password goes."""
+    """Return whether the owner has said where the password goes."""
     return any("{password}" in str(settings[name]) for name in ("url", "headers", "body"))
 
 
@@ -332,7 +297,7 @@ def _header_lines(text: str) -> list[tuple[str, str]]:
 
 
 def _headers_error(text: str) -> str:
-    """The first thing wrong with the lines; values are not quoted, for they are secrets."""
+    """Return the first fault of the header lines. Values are secrets, so no fault quotes them."""
     lines = _header_lines(text)
     names = [name.lower() for name, _ in lines]
     if len(set(names)) < len(names):
@@ -352,76 +317,9 @@ def _is_success(status: int, wanted: str) -> bool:
     return any(part.strip() in (str(status), f"{status // 100}xx") for part in wanted.split(","))
 
 
-def _find(answer: HttpAnswer, path: str) -> str | None:
-    """The gateway's id at a dotted path of its JSON, None where there is none."""
+def _find_id(answer: HttpAnswer, path: str) -> str | None:
+    """Return the gateway's id at a dotted path of its JSON; None if there is none."""
     try:
-        return answers.identity(_dig(answer.json(), path))
+        return answers.identity(gateway_receipts.text_at(answer.json(), path))
     except ValueError:
         return None
-
-
-def _dig(value: Any, path: str) -> str | None:
-    """The text or number at a dotted path, None where there is none."""
-    try:
-        for step in path.split("."):
-            value = value[int(step)] if isinstance(value, list) else value[step]
-    except (ValueError, LookupError, TypeError):
-        return None
-    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-        return None
-    return str(value)[:MAX_ID_LENGTH]
-
-
-def _receipt_errors(values: Mapping[str, base.Value]) -> dict[str, str]:
-    errors = {}
-    problem = header_error(str(values["receipt_secret_header"]), "")
-    if problem:
-        errors["receipt_secret_header"] = problem
-    if not values["has_receipts"]:
-        return errors
-    for name in ("receipt_id_field", "receipt_status_field", "receipt_success"):
-        if not values[name]:
-            errors[name] = "receipts need this setting"
-    taken: set[str] = set()
-    for name in _WORD_SETTINGS:
-        words = set(_words(values[name]))
-        if words & taken:
-            errors[name] = "a status stands in two lists"
-        taken |= words
-    return errors
-
-
-def _words(value: base.Value) -> list[str]:
-    return [word.strip().lower() for word in str(value).split(",") if word.strip()]
-
-
-def _body_of(request: base.HookRequest) -> object:
-    """The JSON or the form of a POST; nothing for a GET."""
-    if request.method != "POST":
-        return {}
-    kind = hooks.content_type(request)
-    try:
-        if kind == "application/json" or kind.endswith("+json"):
-            return json.loads(request.body)
-        return _fields(request.body.decode())
-    except (ValueError, RecursionError):
-        raise HookUnreadable("the body is neither JSON nor a form") from None
-
-
-def _fields(text: str) -> dict[str, str]:
-    """Of a name that stands there twice the first value counts."""
-    try:
-        found = parse_qs(text, max_num_fields=MAX_FIELDS)
-    except ValueError:
-        raise HookUnreadable("there are too many fields") from None
-    return {name: values[0] for name, values in found.items()}
-
-
-def _look_up(places: list[object], path: str) -> str | None:
-    """The first place that has it; a form's field may have dots in its name."""
-    for place in places:
-        named = place.get(path) if isinstance(place, dict) else None
-        found = named if isinstance(named, str) and named else _dig(place, path)
-        if found is not None:
-            return found[:MAX_ID_LENGTH].strip()
-    return None

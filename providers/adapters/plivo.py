@@ -211,10 +211,9 @@ def _signed_text(request: base.HookRequest) -> str:
 
     An address without a query is parted from the fields by a question mark alone, as Plivo's own library does it.
     """
-    if hooks.content_type(request) != hooks.FORM:
-        raise HookForged("only forms are signed as we verify it")
+    body = hooks.signed_form(request)
     try:
-        query, body = hooks.form_lists(request.query), hooks.form_lists(request.body)
+        query = hooks.form_lists(request.query)
     except HookUnreadable as error:
         raise HookForged(str(error)) from None
     sorted_query = "&".join(f"{name}={value}" for name in sorted(query) for value in sorted(query[name]))

@@ -338,13 +338,8 @@ def _failure(word: str, code: int | None) -> str:
 
 
 def _signed_fields(request: base.HookRequest) -> str:
-    """Name and value of every field by name; of a repeated one each different value, sorted."""
-    if hooks.content_type(request) != hooks.FORM:
-        raise HookForged("only forms are signed as we verify it")
-    try:
-        fields = hooks.form_lists(request.body)
-    except HookUnreadable as error:
-        raise HookForged(str(error)) from None
+    """Join name and value of every field, sorted by name. A repeated name has each different value, sorted."""
+    fields = hooks.signed_form(request)
     return "".join(name + value for name in sorted(fields) for value in sorted(set(fields[name])))
 
 

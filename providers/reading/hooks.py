@@ -1,4 +1,4 @@
-"""What the hooks of several vendors have in common: where they report to, and how their calls are read."""
+"""Helpers for the hooks of all vendors: where they report to, and how we read and verify their calls."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from providers.door import outbound
 from providers.errors import AddressBlocked, HookForged, HookUnreadable
 
 FORM = "application/x-www-form-urlencoded"
-FRESH_SECONDS = 300  # either way; no vendor gives a number
-MAX_FIELDS = 200
-MAX_QUERY_FIELDS = 20  # ours are few, and an operator adds hardly any
+FRESH_SECONDS = 300  # the most that a signed moment may differ from now, either way; no vendor gives a number
+MAX_FIELDS = 200  # fields of one form; more are refused unread
+MAX_QUERY_FIELDS = 20  # fields of the query of our own address: ours are few, and an operator adds hardly any
 
 _OUR_ID = re.compile(r"[0-9]{1,18}")
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
 
 def report_url(message: OutgoingMessage, allowed_networks: Sequence[str]) -> str:
-    """Our address for reports; empty where a report could not arrive, such as on a private address."""
+    """Return our address for reports; empty if a report could not arrive there, such as at a private address."""
     try:
         outbound.judge_url(message.hook_url or "", allowed_networks)
     except AddressBlocked:
@@ -33,12 +33,12 @@ def report_url(message: OutgoingMessage, allowed_networks: Sequence[str]) -> str
 
 
 def our_id(value: object) -> int | None:
-    """Our own number of a message, as we gave it to the vendor; None for anything else."""
+    """Return our own number of a message, as we gave it to the vendor; None for anything else."""
     return int(value) if isinstance(value, str) and _OUR_ID.fullmatch(value) else None
 
 
 def form_lists(text: bytes | str) -> dict[str, list[str]]:
-    """Every field of a form or a query, the empty ones included, for they are signed too.
+    """Read every field of a form or a query, empty ones too, because they are signed too.
 
     Raises :class:`HookUnreadable`.
     """
@@ -50,13 +50,24 @@ def form_lists(text: bytes | str) -> dict[str, list[str]]:
 
 
 def form_fields(text: bytes | str) -> dict[str, str]:
-    """As :func:`form_lists`; of a name that stands there twice the last value counts."""
+    """Read a form or a query; the last value of a repeated name counts. Raises :class:`HookUnreadable`."""
     return {name: values[-1] for name, values in form_lists(text).items()}
 
 
+def signed_form(request: HookRequest) -> dict[str, list[str]]:
+    """Read every field of a signed form. Raises :class:`HookForged` for a call that is no form."""
+    if content_type(request) != FORM:
+        raise HookForged("only forms are signed as we verify it")
+    try:
+        return form_lists(request.body)
+    except HookUnreadable as error:
+        raise HookForged(str(error)) from None
+
+
 def query_fields(query: str) -> dict[str, str]:
-    """The fields of a query that carries what we wrote into our own address: of a name that stands there twice the
-    first value counts, since ours come first. One that cannot be read has none.
+    """Read the query of our own address, which carries what we wrote into it; empty if it cannot be read.
+
+    The first value of a repeated name counts, because ours come first.
     """
     try:
         found = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_QUERY_FIELDS)
@@ -66,7 +77,7 @@ def query_fields(query: str) -> dict[str, str]:
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """Raises :class:`HookUnreadable`."""
+    """Read a body that must be a JSON object. Raises :class:`HookUnreadable`."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -81,17 +92,17 @@ def content_type(request: HookRequest) -> str:
 
 
 def is_same(given: str, expected: str) -> bool:
-    """Whether a secret or a signature is the one we expect, compared in constant time."""
+    """Return whether a secret or a signature is the expected one. The comparison takes constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
 
 
 def require_same(given: str, expected: str) -> None:
-    """Raises :class:`HookForged` unless the signature that was given is the one we expect."""
+    """Raise :class:`HookForged` unless the given signature is the expected one."""
     if not is_same(given, expected):
         raise HookForged("the signature does not hold")
 
 
 def require_fresh(timestamp: str) -> None:
-    """Raises :class:`HookForged` unless ``timestamp``, in seconds since 1970, is at most five minutes from now."""
+    """Raise :class:`HookForged` unless ``timestamp``, in seconds since 1970, is at most five minutes from now."""
     if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > FRESH_SECONDS:
         raise HookForged("the signature is too old or from the future")
