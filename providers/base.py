@@ -1,7 +1,7 @@
-"""What an adapter is: its declared settings, what it is given to send, and what it answers.
+"""The contract of an adapter: its declared settings, the message it is given, and its answer.
 
-An adapter is one file in ``providers/adapters`` with one class named ``Adapter``. Everything around it (the admin
-form, the secret masking, the channel list, the checks, ``sendtest``) reads the class; nothing else is edited.
+An adapter is one file in ``providers/adapters`` with one class named ``Adapter``. Everything around it reads the class:
+the panel's form, the masking of secrets, the list of channels, the checks, ``sendtest``. Nothing else is edited.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from providers.outcomes import Outcome as Outcome  # adapters take it from here
 # The checked value of a setting.
 Value = str | int | bool
 
-# What an adapter for every channel lists.
+# The channels of an adapter that serves them all.
 CHANNELS = ("sms", "email", "messenger_a", "messenger_b", "voice")
 
 # The usual time for a receipt. A code lives ten minutes at most, and carriers report late.
@@ -26,7 +26,7 @@ RECEIPT_WINDOW_SECONDS = 600
 
 
 class SettingKind(StrEnum):
-    """How a setting is entered, checked and kept."""
+    """The kind of a setting: it decides how the setting is entered, checked and stored."""
 
     TEXT = "text"
     MULTILINE = "multiline"
@@ -58,14 +58,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMessage:
-    """What dispatch hands to ``Adapter.send``.
+    """The message that dispatch hands to ``Adapter.send``.
 
-    ``id`` is our own number for the message, known before the call, so that it can stand in a callback URL or serve
+    ``id`` is our own number for the message. It is known before the call, so it can stand in a callback URL or serve
     as an idempotency key. ``code`` is the bare code and ``text`` the rendered message: some services take one, some
-    the other. ``expires_in`` is the rest of the code's life in seconds. ``account_id`` is the messenger's own id for
-    the user (a bot's chat), where the adapter needs one. ``hook_url`` is where the provider may report back.
-    ``country`` is the recipient's ISO region, empty for an e-mail address; ``sender`` replaces the configured sender
-    for it, and the two DLT ids are what India's operators ask for beside the text.
+    the other. ``expires_in`` is the rest of the code's life in seconds.
+
+    ``account_id`` is the messenger's own id for the user, such as a bot's chat, if the adapter needs one. ``hook_url``
+    is the address at which the provider may report back. ``country`` is the recipient's ISO region, empty for an
+    e-mail address. ``sender`` replaces the configured sender for this recipient. India's operators ask for the two DLT
+    ids beside the text.
     """
 
     id: int
@@ -93,7 +95,7 @@ class Result:
     ``error`` is one sentence for the owner, free of secrets, codes and full recipients. ``provider_status`` is the
     provider's own word or number for the log. ``is_delivered`` says that no receipt will follow, so acceptance is the
     last that can be known. ``retry_after`` is in seconds. ``is_suppressed`` says that no message will ever reach this
-    recipient, or that they want none: a mailbox that does not exist, an opt-out.
+    recipient (the mailbox does not exist), or that they want none (an opt-out).
     """
 
     outcome: Outcome
@@ -113,7 +115,7 @@ class Result:
 class Health:
     """The answer of ``Adapter.check``: one honest sentence, and the balance where the provider tells it.
 
-    ``is_sure`` is false where only the way to the service was tried, so that its taking of messages is not known.
+    ``is_sure`` is false if the check only connected to the service, so that we do not know if it takes messages.
     """
 
     is_ok: bool
@@ -123,15 +125,16 @@ class Health:
 
     @classmethod
     def reached(cls, what: str) -> Health:
-        """The answer where no question can be asked that sends nothing."""
+        """Return the answer for a service that can be asked nothing without sending."""
         return cls(True, f"{what}; without sending nothing more can be asked.", is_sure=False)
 
 
 @dataclass(frozen=True, slots=True)
 class HookRequest:
-    """A call from the provider, as it arrived. ``url`` is our configured public URL, never built from ``Host``.
+    """A call from the provider, as it arrived.
 
-    ``headers`` has lower-case names. ``body`` is the raw body, which signatures are computed over.
+    ``url`` is our configured public URL, never built from ``Host``. ``headers`` has lower-case names. ``body`` is the
+    raw body, over which signatures are computed.
     """
 
     method: str
@@ -152,7 +155,7 @@ class ReceiptStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a provider reports about one message, named by its id for it or by ours from the URL."""
+    """A provider's report on one message. The provider's id names the message, or our own id does."""
 
     status: ReceiptStatus
     provider_message_id: str | None = None
@@ -160,7 +163,7 @@ class Receipt:
     error: str = ""
     provider_status: str = ""
     is_suppressed: bool = False  # hard bounce, complaint or opt-out: no further message to this recipient
-    is_no_account: bool = False  # the recipient is not on this messenger; remembered for a day
+    is_no_account: bool = False  # the recipient is not on this messenger; dispatch remembers that for a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +177,7 @@ class BotStarted:
 
 @dataclass(frozen=True, slots=True)
 class ContactShared:
-    """A user shared a contact. ``is_own`` only when the messenger vouches that it is the sender's own number."""
+    """A user shared a contact. ``is_own`` is true only if the messenger vouches that the number is the sender's own."""
 
     account_id: str
     phone: str
@@ -184,7 +187,7 @@ class ContactShared:
 
 @dataclass(frozen=True, slots=True)
 class BotReachability:
-    """A user blocked the bot or took it back."""
+    """A user blocked the bot, or lifted the block."""
 
     account_id: str
     is_active: bool
@@ -212,9 +215,10 @@ HookEvent = Receipt | Consent | BotEvent
 
 @dataclass(frozen=True, slots=True)
 class HookReply:
-    """What to answer the provider, and what it told us. A hand-shake has a body and no events.
+    """Our answer to a provider's call, and the events that the call told us. A hand-shake has a body and no events.
 
-    ``dedup_key`` is the same for every delivery of one report at one provider; empty where nothing tells them apart.
+    ``dedup_key`` is the same each time one provider delivers the same report. It is empty if nothing in the report
+    shows that.
     """
 
     events: tuple[HookEvent, ...] = ()
@@ -244,10 +248,10 @@ class Connection(Protocol):
     """A long-lived connection to a service. Any thread may send over it."""
 
     def send(self, message: OutgoingMessage) -> Result:
-        """As :meth:`Adapter.send`."""
+        """Send one message. Returns and raises what :meth:`Adapter.send` does."""
 
     def close(self) -> None:
-        """Part from the service in peace, within ten seconds; messages under way have their answers awaited."""
+        """Close the connection within ten seconds, after waiting for the answers to messages under way."""
 
 
 def require_text(message: OutgoingMessage) -> None:
@@ -260,8 +264,8 @@ def require_text(message: OutgoingMessage) -> None:
 class Adapter:
     """The base of every adapter. ``settings`` holds the checked values, secrets included.
 
-    Raises of ``send`` and ``check``: :class:`providers.errors.ProviderError`. Whatever else escapes is treated as an
-    unknown outcome.
+    ``send`` and ``check`` raise :class:`providers.errors.ProviderError`. Any other exception counts as an unknown
+    outcome.
     """
 
     settings: Mapping[str, Value] = field(repr=False)
@@ -272,15 +276,15 @@ class Adapter:
     label: ClassVar[str]
     channels: ClassVar[tuple[str, ...]]
     declared: ClassVar[tuple[Setting, ...]] = ()
-    is_connected: ClassVar[bool] = False  # sends over a long-lived connection, which a connections worker holds
+    is_connected: ClassVar[bool] = False  # it sends over a long-lived connection, which a connections worker holds
     needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it
-    shows_codes: ClassVar[bool] = False  # to whoever runs the service: runs only where SHOW_CODES_TO_OPERATORS is set
-    longest_seconds: ClassVar[float] = 5.0  # that one send may take; it gets less while others wait for their turn
-    receipt_window_seconds: ClassVar[int] = 0  # how long a receipt may take; 0 where none ever comes
+    shows_codes: ClassVar[bool] = False  # operators can read codes: it runs only if SHOW_CODES_TO_OPERATORS is set
+    longest_seconds: ClassVar[float] = 5.0  # the most that one send may take; less while other providers could follow
+    receipt_window_seconds: ClassVar[int] = 0  # how long we wait for a receipt; 0 if none ever comes
 
     @classmethod
     def clean(cls, values: Mapping[str, Value]) -> dict[str, str]:
-        """What is wrong across settings that are each right: one sentence by the setting's name."""
+        """Return what is wrong across settings that are each right: one sentence by the setting's name."""
         return {}
 
     def text(self, name: str) -> str:
@@ -288,12 +292,14 @@ class Adapter:
         return str(self.settings[name])
 
     def send(self, message: OutgoingMessage) -> Result:
+        """Send one message, and return the service's answer."""
         raise NotImplementedError
 
     def connect(self, report: Callable[[HookReply], None], *, name: str) -> Connection:
-        """Open the long-lived connection and keep it, in threads of its own; returns at once, whatever the service
-        does. What the service reports over it goes to ``report``, which raises where that could not be stored: then
-        the service shall be asked to report again. ``name`` is the provider's, for the log.
+        """Open the long-lived connection and keep it up, in threads of its own. Returns at once.
+
+        The connection hands what the service reports to ``report``. If ``report`` raises, the report was not stored,
+        and the connection asks the service to report again. ``name`` is the provider's, for the log.
         """
         raise NotImplementedError
 
@@ -302,23 +308,24 @@ class Adapter:
         raise NotImplementedError
 
     def asks_back(self) -> bool:
-        """Whether the service is asked something before a call of its own is believed."""
+        """Return whether we ask the service something before we believe a call of its own."""
         return False
 
     def verify_hook(self, request: HookRequest) -> None:
         """Raise :class:`providers.errors.HookForged` unless the provider itself made this call."""
 
     def parse_hook(self, request: HookRequest) -> HookReply:
-        """Read a verified call. Unreadable input raises :class:`providers.errors.HookUnreadable`."""
+        """Read a verified call. Raises :class:`providers.errors.HookUnreadable` for one that makes no sense."""
         return HookReply()
 
     def prompt(self, account_id: str, text: str, *, contact_button: str = "") -> None:
-        """Say something to a bot's user; with ``contact_button`` offer that button, which shares their own number."""
+        """Write to a bot's user. ``contact_button`` labels a button with which they share their own number."""
         raise NotImplementedError
 
     @classmethod
     def link(cls, settings: Mapping[str, Value], payload: str) -> str:
-        """The deep link that starts this bot with ``payload``; empty where there is none. ``settings`` are those that
-        are not secret, as they were stored: one that a later version declares may be missing.
+        """Return the deep link that starts this bot with ``payload``; empty if there is none.
+
+        ``settings`` are the stored ones that are not secret. A setting that a later version declares may be missing.
         """
         return ""

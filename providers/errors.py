@@ -1,4 +1,4 @@
-"""What goes wrong at a provider. Messages are for the owner: no secrets, no codes, no full recipients."""
+"""The failures of a provider. Their messages are for the owner: no secrets, no codes, no full recipients."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from providers.outcomes import Outcome
 
 
 class ProviderError(Exception):
-    """A call did not end in acceptance. ``outcome`` says what dispatch may do next; ``retry_after`` is in seconds;
-    ``is_suppressed`` is as in :class:`providers.base.Result`.
+    """A call did not end in acceptance.
+
+    ``outcome`` says what dispatch may do next. ``retry_after`` is in seconds. ``is_suppressed`` says that no message
+    will ever reach the recipient, or that they want none.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Finds the adapters, checks the settings an owner entered for one, and builds it.
+"""The registry of adapters: it finds them, checks the settings that an owner entered, and builds an adapter.
 
-The folder is read once, at the first question. A file that cannot be loaded does not hide the others: it is
-logged, and :func:`failures` names it for the startup checks.
+The folder is read once, at the first question. A file that cannot be loaded does not hide the others: it is logged,
+and :func:`failures` names it for the startup checks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from providers.errors import AddressBlocked, SettingsInvalid
 
 log = logging.getLogger(__name__)
 
-MAX_TEXT_LENGTH = 20_000
+MAX_TEXT_LENGTH = 20_000  # characters of one setting: more than any key file has
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _CONTROL_BUT_LINES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BOOLEANS = {
@@ -39,15 +39,15 @@ _BOOLEANS = {
 
 
 class UnknownAdapter(LookupError):
-    """There is no adapter of this type."""
+    """No adapter has this type."""
 
 
 class AdapterShowsCodes(UnknownAdapter):
-    """An adapter of this type is there, and this installation does not run it."""
+    """An adapter has this type, but this installation does not run it, because it shows codes."""
 
 
 def adapter_class(type: str) -> type[Adapter]:
-    """Raises :class:`UnknownAdapter`."""
+    """Return the adapter of a type that runs here. Raises :class:`UnknownAdapter`."""
     found = _scan()[0].get(type)
     if found is None:
         broken = "".join(f"; {name}.py could not be loaded" for name in failures())
@@ -61,17 +61,17 @@ def adapter_class(type: str) -> type[Adapter]:
 
 
 def all_types() -> list[str]:
-    """Those that run here."""
+    """Return the types that run here."""
     return sorted(_offered())
 
 
 def failures() -> Mapping[str, str]:
-    """The adapter files that could not be loaded, each with the reason."""
+    """Return the adapter files that could not be loaded, each with the reason."""
     return _scan()[1]
 
 
 def choices() -> list[tuple[str, str]]:
-    """``(type, label)`` for a form, by label."""
+    """Return ``(type, label)`` of each type for a form, sorted by label."""
     return sorted(((name, found.label) for name, found in _offered().items()), key=lambda choice: choice[1])
 
 
@@ -80,20 +80,18 @@ def for_channel(channel: str) -> list[type[Adapter]]:
 
 
 def connected_types() -> list[str]:
-    """Those that send over a long-lived connection."""
+    """Return the types that send over a long-lived connection."""
     return [name for name, found in sorted(_offered().items()) if found.is_connected]
 
 
 def reload() -> None:
-    """Forget what was found; the folder is read again at the next question. For tests that add a folder to
-    it.
-    """
+    """Forget what was found, so that the next question reads the folder again. Tests that add a folder use it."""
     importlib.invalidate_caches()
     _scan.cache_clear()
 
 
 def clean_settings(type: str, raw: Mapping[str, object], allowed_networks: Sequence[str] = ()) -> dict[str, Value]:
-    """Every declared setting with its checked value or its default. Raises :class:`SettingsInvalid`."""
+    """Return every declared setting with its checked value or its default. Raises :class:`SettingsInvalid`."""
     found = adapter_class(type)
     names = {setting.name for setting in found.declared}
     errors = {name: "there is no such setting" for name in raw if name not in names}
@@ -110,7 +108,7 @@ def clean_settings(type: str, raw: Mapping[str, object], allowed_networks: Seque
 
 
 def split_secrets(type: str, values: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """``(plain, secret)``: what may be shown, and what must be stored encrypted."""
+    """Return ``(plain, secret)``: what may be shown, and what must be stored encrypted."""
     secret_names = {s.name for s in adapter_class(type).declared if s.kind is SettingKind.SECRET}
     plain = {name: value for name, value in values.items() if name not in secret_names}
     secret = {name: value for name, value in values.items() if name in secret_names}
@@ -118,8 +116,9 @@ def split_secrets(type: str, values: Mapping[str, Value]) -> tuple[dict[str, Val
 
 
 def build(type: str, values: Mapping[str, Value], *, http: HttpDoor, memory: Memory) -> Adapter:
-    """An adapter with checked settings, secrets included. One stored before a setting was added gets its
-    default.
+    """Build an adapter with checked settings, secrets included.
+
+    A setting that was added after the others were stored gets its default.
     """
     found = adapter_class(type)
     defaults = {setting.name: setting.default for setting in found.declared}

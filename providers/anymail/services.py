@@ -17,16 +17,20 @@ class Service:
 
     ``view`` names the library's view that reads reports, as module and class without its ending; empty if none does.
     ``check_path`` asks something cheap, with the log-in that ``check_header`` describes; empty if nothing can be asked.
+
+    A view that ``is_always_signed`` refuses to work without its key. A service that ``needs_url`` has no usual address.
+    One that ``needs_login`` has its subscription confirmed, and only a password proves that the call is its own. One
+    that ``asks_by_get`` tries our address by GET when the owner enters it; the others try by HEAD.
     """
 
     label: str
     options: Mapping[str, str]
     view: str = ""
     view_options: Mapping[str, str] = field(default_factory=dict)
-    is_always_signed: bool = False  # the view refuses to work without its key
-    needs_url: bool = False  # it has no usual address
-    needs_login: bool = False  # it confirms a subscription only if a password proves that the call is the service's
-    asks_by_get: bool = False  # it asks by GET if our address answers, when the address is entered; others by HEAD
+    is_always_signed: bool = False
+    needs_url: bool = False
+    needs_login: bool = False
+    asks_by_get: bool = False
     url: str = ""
     check_path: str = ""
     check_header: str = "Authorization: Bearer {}"

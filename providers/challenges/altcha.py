@@ -1,7 +1,8 @@
 """ALTCHA: a proof of work, handed out and verified here without any outside service.
 
-The library's unprefixed names are its second protocol, which the widget solves from version 3 on. It keeps no record
-of what was solved: an answer would pass until its puzzle expires, so the caller has to note :attr:`Solved.puzzle`.
+The library's unprefixed names are its second protocol, which the widget solves from version 3 on. The library keeps no
+record of solved puzzles, so an answer would pass until its puzzle expires: the caller has to note
+:attr:`Solved.puzzle`.
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ from typing import Any
 import altcha
 
 ALGORITHM = "PBKDF2/SHA-256"  # the widget has it built in
-LIFE_SECONDS = 120  # as old as a hosted vendor's token may be
-MAX_TOKEN_CHARACTERS = 8192  # ours have about 700
+LIFE_SECONDS = 120  # the life of a puzzle: the age that we allow a hosted vendor's token
+MAX_TOKEN_CHARACTERS = 8192  # the longest answer that we read; ours have about 700
 
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """A right answer. ``puzzle`` is the puzzle's signature: the same in whatever writing its answer comes again."""
+    """A right answer. ``puzzle`` is the puzzle's signature, the same however the answer is written."""
 
     puzzle: str
 
 
 def make_puzzle(*, project: str, cost: int, key: bytes) -> dict[str, Any]:
-    """A signed puzzle for one project, as the widget reads it. ``cost`` is the iterations of one try, and 256 tries
-    are needed on average.
+    """Make a signed puzzle for one project, as the widget reads it.
+
+    ``cost`` is the iterations of one try. A solution takes 256 tries on average.
     """
     _check(key)
     expires_at = int(time.time()) + LIFE_SECONDS
@@ -38,7 +40,7 @@ def make_puzzle(*, project: str, cost: int, key: bytes) -> dict[str, Any]:
 
 
 def read_answer(token: str, *, project: str, key: bytes) -> Solved | None:
-    """What the widget made of one of our puzzles for this project; None for anything else."""
+    """Read the widget's answer to one of our puzzles for this project; None for anything else."""
     _check(key)
     if len(token) > MAX_TOKEN_CHARACTERS:
         return None
@@ -54,6 +56,6 @@ def read_answer(token: str, *, project: str, key: bytes) -> Solved | None:
 
 
 def _check(key: bytes) -> None:
-    """With an empty key the library makes puzzles without a signature."""
+    """Refuse an empty key, with which the library makes puzzles without a signature."""
     if not key:
         raise ValueError("the key is empty")

@@ -1,7 +1,7 @@
-"""What all vendors of challenges have in common: a secret and a token go to their server, which says what it thinks.
+"""The base of all vendors of challenges: we send a secret and a token to the vendor's server, which judges the token.
 
-The user's address is not sent along. Vendors do without it, it is personal, and behind a customer's own server it
-would be the wrong one.
+We do not send the user's address. Vendors do without it, it is personal, and behind a customer's own server it would be
+the wrong one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from providers.door.http import HttpDoor, Timeouts
 from providers.errors import ProviderError
 from providers.outcomes import Outcome
 
-TIMEOUTS = Timeouts(connect=2.0, total=3.0)  # a user is waiting; who is later than this counts as away
-MAX_AGE_SECONDS = 120  # as long as hCaptcha and reCAPTCHA keep a token; Turnstile would keep it for 300
-ACTION = "send_code"  # what a widget that can name its action must call it
+TIMEOUTS = Timeouts(connect=2.0, total=3.0)  # a user is waiting; a vendor that takes longer counts as away
+MAX_AGE_SECONDS = 120  # the oldest token: hCaptcha and reCAPTCHA keep one as long, Turnstile for 300 seconds
+ACTION = "send_code"  # the action that a widget must name, if it can name one
 
 
 class Verdict(Enum):
+    """The answer to the question if a user passed."""
+
     PASSED = "passed"
     FAILED = "failed"  # the user's token is wrong, too old, used before or not for us; another may pass
     MISCONFIGURED = "misconfigured"  # our request is wrong: the project's owner has to act
@@ -30,7 +32,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """``reason`` is one clause for the log: no token, no secret."""
+    """A verdict with its reason: one clause for the log, without token or secret."""
 
     verdict: Verdict
     reason: str = ""
@@ -38,8 +40,9 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A project's account with a vendor. ``hosts`` are the names its widget may stand on; empty: not looked at.
+    """A project's account with a vendor.
 
+    ``hosts`` are the names of the pages that may show its widget; if it is empty, we do not look at them.
     ``min_score`` is reCAPTCHA v3's, from 0.0 (a bot) to 1.0 (a person).
     """
 
@@ -57,12 +60,12 @@ class Vendor:
 
     verify_url: ClassVar[str]
     max_token_characters: ClassVar[int] = 8192
-    dummy_secrets: ClassVar[frozenset[str]]  # published for tests: they let everybody pass
-    our_errors: ClassVar[frozenset[str]]  # the others are the user's
-    passing_errors: ClassVar[frozenset[str]] = frozenset()  # the vendor's own
+    dummy_secrets: ClassVar[frozenset[str]]  # the vendor publishes them for tests: they let everybody pass
+    our_errors: ClassVar[frozenset[str]]  # our fault; any other error is the user's
+    passing_errors: ClassVar[frozenset[str]] = frozenset()  # the vendor's own faults
 
     def verify(self, site: Site, token: str, *, http: HttpDoor, url: str = "") -> Judgement:
-        """Ask the vendor, for 3 seconds at most. ``url`` is for tests. Never raises."""
+        """Ask the vendor, for at most 3 seconds. ``url`` is for tests. Never raises."""
         if len(token) > self.max_token_characters or not (token.isascii() and token.isprintable()):
             return Judgement(Verdict.FAILED, "the token has not the form of one")
         try:
@@ -84,13 +87,13 @@ class Vendor:
         return {"secret": site.secret, "response": token}
 
     def judge(self, site: Site, answer: Mapping[str, Any]) -> Judgement:
-        """What the vendor accepted must also be fresh and come from one of the project's hosts."""
+        """Judge a token that the vendor accepted: it must also be fresh and come from one of the project's hosts."""
         age = _age(answer.get("challenge_ts"))
         if age is None:
             return Judgement(Verdict.UNAVAILABLE, "its answer has no time that can be read")
         if age > MAX_AGE_SECONDS:
             return Judgement(Verdict.FAILED, f"the token is {age:.0f} seconds old")
-        host = answer.get("hostname") or answer.get("apk_package_name")  # the latter from Android apps
+        host = answer.get("hostname") or answer.get("apk_package_name")  # Android apps have a package name
         if site.hosts and host and str(host).lower() not in site.hosts:
             return Judgement(Verdict.FAILED, f"the token comes from {str(host)[:253]!r}, which is not allowed")
         return PASSED
@@ -106,7 +109,7 @@ class Vendor:
 
 
 def _age(moment: Any) -> float | None:
-    """Seconds since a time in ISO 8601; None for anything else."""
+    """Return the seconds since a time in ISO 8601; None for anything else."""
     try:
         read = datetime.fromisoformat(moment)
     except (TypeError, ValueError):

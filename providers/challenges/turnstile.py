@@ -21,9 +21,9 @@ class Turnstile(base.Vendor):
     passing_errors = frozenset({"internal-error"})
 
     def form(self, site: Site, token: str) -> dict[str, str]:
-        """With the idempotency key the vendor gives the same answer again where we ask again after a fault of ours.
+        """Add an idempotency key, with which the vendor gives the same answer if we ask again after a fault of ours.
 
-        So it is our own row that keeps a token from working twice.
+        So the vendor does not keep a token from working twice: our own row does.
         """
         digest = hashlib.sha256(f"{site.site_key}:{token}".encode()).digest()
         return {**super().form(site, token), "idempotency_key": str(uuid.UUID(bytes=digest[:16], version=4))}

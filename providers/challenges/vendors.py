@@ -1,4 +1,4 @@
-"""The vendors by the names that projects choose them by."""
+"""The vendors of challenges, by the names under which projects choose them."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ VENDORS: dict[str, Vendor] = {"turnstile": Turnstile(), "hcaptcha": HCaptcha(), 
 
 
 def is_dummy_secret(vendor: str, secret: str) -> bool:
-    """Whether it is one of those that the vendor publishes for tests and that let everybody pass."""
+    """Return whether the vendor publishes this secret for tests: it would let everybody pass."""
     return vendor in VENDORS and secret in VENDORS[vendor].dummy_secrets

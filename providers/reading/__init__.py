@@ -1,1 +1,1 @@
-"""What adapters read alike: vendors' answers and calls, what an SMS holds, how languages are written."""
+"""Readers that adapters use: of vendors' answers, calls and receipts, of an SMS's length, of lists of languages."""

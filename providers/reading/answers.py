@@ -1,4 +1,4 @@
-"""Reading what vendors answer in JSON: never surprised by another shape, never quoting what may hold a recipient."""
+"""Readers of vendors' JSON answers. No shape surprises them, and they never quote what may hold a recipient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IDENTITY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 def read_object(answer: HttpAnswer) -> dict[str, Any]:
-    """The JSON object of an answer; empty where there is none."""
+    """Return the JSON object of an answer; empty if it has none."""
     try:
         data = answer.json()
     except ValueError:
@@ -22,23 +22,23 @@ def read_object(answer: HttpAnswer) -> dict[str, Any]:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """The JSON objects of a list; empty for anything else."""
+    """Return the JSON objects of a list; empty for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def identity(value: object) -> str | None:
-    """A vendor's id, without spaces and at most 200 characters long; None for anything else."""
+    """Return a vendor's id, without spaces and at most 200 characters long; None for anything else."""
     return value if isinstance(value, str) and _IDENTITY.fullmatch(value) else None
 
 
 def number(value: object) -> int | None:
-    """A vendor's status or error number, which some write as a text; None for anything else."""
+    """Return a vendor's status or error number, which some write as text; None for anything else."""
     is_number = isinstance(value, (int, str)) and re.fullmatch(r"[0-9]{1,6}", str(value), re.ASCII)
     return int(str(value)) if is_number else None
 
 
 def balance_health(vendor: str, amount: object, unit: object) -> Health:
-    """What a balance says of an account: in order while there is some of it."""
+    """Judge an account by its balance: it is in order while any is left."""
     try:
         left = Decimal(str(amount))
     except InvalidOperation:

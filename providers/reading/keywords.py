@@ -1,7 +1,7 @@
-"""Words by which a user's text ends or resumes messages. Nothing else of what users write is read or kept.
+"""Words by which a user's text ends or resumes messages. Nothing else that users write is read or kept.
 
-The words that end them are those that carriers, Amazon and Twilio act on, with the ones of 47 CFR 64.1200(a)(10) and
-the French one that Canadian short codes must know. A word counts only where it is the whole text.
+Carriers, Amazon and Twilio act on these words. 47 CFR 64.1200(a)(10) adds some, and Canadian short codes must know the
+French one. A word counts only if it is the whole text.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ STOP = frozenset(
     ]
 )
 START = frozenset(["START", "UNSTOP"])
-MAX_LENGTH = 40  # characters; a longer text is no keyword, whatever stands around it
+MAX_LENGTH = 40  # characters: a longer text is no keyword, whatever stands around the word
 
 _AROUND = " \t\r\n\0.,;:!?\"'«»“”"
 _NUMBER = re.compile(r"(?:\+|00)?([1-9][0-9]{6,14})")  # E.164, as it is written on the wire
 
 
 def read_consent(sender: str, text: str) -> Consent | None:
-    """What a user's text says of further messages. None where it is no keyword, or the sender no full number."""
+    """Read a user's keyword for further messages. None if the text is no keyword, or the sender no full number."""
     found = _NUMBER.fullmatch(sender)
     if found is None or len(text) > MAX_LENGTH:
         return None
@@ -46,6 +46,6 @@ def read_consent(sender: str, text: str) -> Consent | None:
 
 
 def _plain(text: str) -> str:
-    """In capitals, without accents, and without what stands around the words."""
+    """Return the text in capitals, without accents and without punctuation around its words."""
     bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     return " ".join(bare.strip(_AROUND).upper().split())

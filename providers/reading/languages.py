@@ -1,4 +1,4 @@
-"""An owner's list of languages, for services that have names of their own for them: one ``uz=ru-RU`` a line."""
+"""An owner's list of languages, for services with names of their own for them: one ``uz=ru-RU`` a line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ def is_mapping(text: str) -> bool:
 
 
 def choose(language: str, text: str, built_in: Mapping[str, str] | None = None) -> str:
-    """What the list, or else ``built_in``, has for ``language`` or for its first subtag; empty without either."""
+    """Return the service's name for ``language``, or else for its first subtag; empty if neither is known.
+
+    The owner's list in ``text`` comes before ``built_in``.
+    """
     listed = {left.strip().lower(): right.strip() for left, right in _lines(text)}
     known = {**(built_in or {}), **listed}
     wanted = language.replace("_", "-").lower()

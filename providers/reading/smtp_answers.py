@@ -1,19 +1,15 @@
-"""What a mail server's refusal means in our words: above all, whose fault it is.
+"""The meaning of a mail server's refusal in our words: above all, whose fault it is.
 
-Postfix and others answer a refused client or sender only at RCPT, so the step tells little. The enhanced status code
-(RFC 3463, RFC 5248) decides, after the few basic codes that are about us whatever follows them:
+Postfix and others answer a refused client or sender only at RCPT, so the step tells little. A few basic codes are about
+us, whatever follows them. For all others the enhanced status code (RFC 3463, RFC 5248) decides.
 
-=====================================  =====================  ===========================================
-code                                   whose                  outcome
-=====================================  =====================  ===========================================
-530, 534, 535, 538                     our login              MISCONFIGURED
-4xx of any kind                        theirs, or none yet    TEMPORARY, or RATE_LIMITED by its words
-x.1.1-x.1.4, x.1.6, x.1.10, x.2.1-4    the recipient          REFUSED
-x.7.17, x.7.18                         the recipient          REFUSED: the mailbox has a new owner
-x.1.7, x.1.8, x.5, x.6, x.7            ours: sender, policy   MISCONFIGURED
-x.3                                    the mail server's      MISCONFIGURED: it counts against the provider
-x.0, x.1.0, x.2.0, x.4, or no code     told by its words      REFUSED, MISCONFIGURED, or else DECLINED
-=====================================  =====================  ===========================================
+- 530, 534, 535, 538: our login, so MISCONFIGURED.
+- 4xx of any kind: the server's fault, or nobody's yet, so TEMPORARY, or RATE_LIMITED by its words.
+- x.1.1 to x.1.4, x.1.6, x.1.10, x.2.1 to x.2.4: the recipient, so REFUSED.
+- x.7.17, x.7.18: the recipient, because the mailbox has a new owner, so REFUSED.
+- x.1.7, x.1.8, x.5, x.6, any other x.7: our sender or a policy against us, so MISCONFIGURED.
+- x.3: the mail server's fault, so MISCONFIGURED: it counts against the provider.
+- x.0, x.1.0, x.2.0, x.4, or no code: told by its words, so REFUSED, MISCONFIGURED, or else DECLINED.
 
 A mailbox that does not exist or is switched off is a hard bounce: nothing more goes there.
 """
@@ -52,8 +48,10 @@ _ABOUT_THE_RECIPIENT = re.compile(
 
 
 def explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
-    """Specific first: every SMTP exception is an ``OSError`` too. The server's own sentences stay out, because they
-    tend to quote the recipient. ``is_in_doubt`` where the content has left and no answer to it has come.
+    """Turn an error of smtplib or of the socket into ours.
+
+    Specific errors come first, because every SMTP exception is an ``OSError`` too. The server's own sentences stay
+    out, because they tend to quote the recipient. ``is_in_doubt`` says that the content left and no answer came.
     """
     if is_in_doubt:
         return ProviderError("no confirmation came from the mail server", Outcome.UNKNOWN)
@@ -90,7 +88,7 @@ def _explain_answer(error: smtplib.SMTPResponseException) -> ProviderError:
 
 
 def _explain_content(code: int, answer: bytes | str) -> ProviderError:
-    """Refused content is our matter, unless the server looks at the recipient only now."""
+    """Judge refused content: it is our fault, unless the server looks at the recipient only now."""
     if code < 400:
         return ProviderError("the mail server's answer makes no sense", Outcome.UNKNOWN)
     if _fault(code, _enhanced(answer), "") is Outcome.REFUSED:
@@ -99,7 +97,7 @@ def _explain_content(code: int, answer: bytes | str) -> ProviderError:
 
 
 def _judged(what: str, code: int, answer: bytes | str) -> ProviderError:
-    """A refusal at a step where anybody may be meant."""
+    """Judge a refusal at a step at which the server may mean us or the recipient."""
     enhanced, text = _enhanced(answer), _decode(answer)
     outcome = _fault(code, enhanced, text)
     if outcome is Outcome.MISCONFIGURED:
@@ -107,13 +105,13 @@ def _judged(what: str, code: int, answer: bytes | str) -> ProviderError:
     elif outcome is Outcome.DECLINED:
         what = "refused the message"
     refusal = _refusal(what, code, answer, outcome)
-    is_passing = bool(_RATE.search(text))  # some write 5.2.1 to whoever gets too many mails
+    is_passing = bool(_RATE.search(text))  # some servers write 5.2.1 if a mailbox gets too many mails
     refusal.is_suppressed = refusal.outcome is Outcome.REFUSED and enhanced in HARD_BOUNCE and not is_passing
     return refusal
 
 
 def _fault(code: int, enhanced: str, text: str) -> Outcome:
-    """By the table above. ``enhanced`` is the subject and the detail, empty without a code."""
+    """Judge by the list at the head of this module. ``enhanced`` is subject and detail of the code, empty without one."""
     subject = enhanced.partition(".")[0]
     if code in LOGIN_WANTED or (code in PROTOCOL and not enhanced):
         return Outcome.MISCONFIGURED
@@ -137,7 +135,7 @@ def _refusal(what: str, code: int, answer: bytes | str, permanent: Outcome) -> P
 
 
 def _enhanced(answer: bytes | str) -> str:
-    """Subject and detail of the enhanced code, as in ``1.1`` of ``5.1.1``; empty where the server gives none."""
+    """Return subject and detail of the enhanced code, as in ``1.1`` of ``5.1.1``; empty if the server gives none."""
     found = _ENHANCED.match(_decode(answer))
     return found.group(1) if found else ""
 
