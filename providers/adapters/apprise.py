@@ -1,12 +1,14 @@
 """More than a hundred services by Apprise, each named by a URL with everything in it.
 
-Apprise says yes or no, and nothing else: no id, no receipt, no reason. What a refusal was is told here by the answer
-that came over the wire. Where a service has an adapter of its own, that one knows more.
+Apprise says yes or no, and nothing else: no id, no receipt, no reason. We judge a refusal by the answer that came over
+the wire. If a service has an adapter of its own, that adapter knows more.
 
 The library makes its requests by itself; they go through our door (:mod:`providers.door.libraries`). So a URL that
-leads to a private address leads nowhere. Services that reach out in any other way (mail, sockets, the desktop, files,
-programs) are refused: a service may be used when its plugin imports nothing but what is listed here, and that is read
-from the plugin's own text, so that a new one of a later release is judged the same way.
+leads to a private address leads nowhere.
+
+We refuse services that reach out in any other way: by mail, sockets, the desktop, files or programs. A service may be
+used if its plugin imports only what is listed here. We read that from the plugin's own text, so that we judge a plugin
+of a later release in the same way.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from providers.errors import ProviderError
 _PLACEHOLDER = re.compile(r"\{(to|to_digits|code|message_id|channel|language|project)\}")
 _SCHEME = re.compile(r"([a-z][a-z0-9.+-]*)://", re.IGNORECASE)
 
-# What a plugin may import: what computes, and requests, which goes through the door.
+# The modules that a plugin may import: those that only compute, and requests, which goes through the door.
 _HARMLESS_MODULES = frozenset(
     [
         "__future__",
@@ -134,7 +136,7 @@ class Adapter(base.Adapter):
         return base.Result(Outcome.ACCEPTED, provider_status=status, is_delivered=True)
 
     def check(self) -> base.Health:
-        """Goes as far as the first request would, and hangs up."""
+        """Connect to the host of the first request, and hang up."""
         rehearsal = _Rehearsal(self.http)
         self._notify(_SAMPLE, rehearsal)
         if not rehearsal.is_reached:
@@ -142,7 +144,7 @@ class Adapter(base.Adapter):
         return base.Health.reached("The service's host can be reached")
 
     def _notify(self, message: base.OutgoingMessage, call: LibraryCall) -> bool:
-        """Raises :class:`ProviderError` where nothing was asked of the service."""
+        """Send by the service's plugin. Raises :class:`ProviderError` if nothing was asked of the service."""
         url = self.text("url")
         problem = _problem(url)
         if problem:
@@ -155,16 +157,16 @@ class Adapter(base.Adapter):
             plugin.throttle = _do_not_pause
             try:
                 return bool(plugin.notify(body=message.text, title=message.subject, body_format="text"))
-            except Exception:  # of a plugin that met an answer it did not expect
+            except Exception:  # a plugin may fail on an answer that it did not expect
                 return False
 
 
 def _do_not_pause(*_: object, **__: object) -> None:
-    """Instead of sleeping for as long as a service wishes."""
+    """Replace the plugin's pause, which lasts as long as a service wishes."""
 
 
 class _Rehearsal(LibraryCall):
-    """Only sees whether the host of the first request is there."""
+    """A call that only connects to the host of the first request."""
 
     is_reached = False
 
@@ -180,7 +182,7 @@ _SAMPLE = base.OutgoingMessage(
 
 
 def _problem(url: str) -> str:
-    """Why we do not use this URL, whatever Apprise would make of it; empty if we do."""
+    """Return why we do not use this URL, whatever Apprise would make of it; empty if we do."""
     match = _SCHEME.match(url)
     if match is None or _PLACEHOLDER.search(url[: match.end()]):
         return "a URL such as service://… is expected"
@@ -218,7 +220,7 @@ def _only_asks(path: Path) -> bool:
 
 
 def _imported(path: Path) -> list[str]:
-    """The modules a plugin imports, anywhere in its text, by their full names."""
+    """Return the full names of all modules that a plugin imports anywhere in its text."""
     package = list(path.parent.parts)
     package = package[package.index("apprise", -3) :]
     found = []
@@ -235,7 +237,7 @@ def _imported(path: Path) -> list[str]:
 
 
 def _plugin(url: str) -> Any:
-    """None if Apprise cannot read it. It keeps nothing on disk and names nobody but us."""
+    """Make the plugin of a URL; None if Apprise cannot read it. It keeps nothing on disk and names nobody but us."""
     import apprise
 
     libraries.silence("apprise")

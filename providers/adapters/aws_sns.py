@@ -1,16 +1,16 @@
 """Amazon SNS: codes as SMS by its ``Publish``, with Amazon's own library, which signs the requests.
 
-SNS reports to nobody's webhook: what became of a message stands in CloudWatch's logs alone, where they are switched
-on. So acceptance is the last that is known here.
+SNS calls no webhook: only CloudWatch's logs tell what became of a message, if they are switched on. So acceptance is
+the last that is known here.
 
-A sandboxed account writes to its verified numbers only. Amazon's spend limit of the month stops everything; it shows
-as acceptance without delivery, which is why the check tells the limit.
+A sandboxed account writes to its verified numbers only. Amazon's monthly spend limit stops everything: messages are
+then accepted but not delivered. So the check tells the limit.
 
-Whose fault a refusal is stands in the table. A parameter that is not valid may be the number, the sender or one of the
-DLT ids, which the code does not tell, so it ends no message; that the recipient opted out does.
+The table of codes says whose fault a refusal is. An invalid parameter may be the number, the sender or a DLT id. The
+code does not tell which, so it ends no message. An opt-out of the recipient does.
 
-UNCONFIRMED: the codes with which a number that opted out, or a spend limit that is reached, are refused; the names of
-the attributes for India's DLT ids are those of Amazon's guide.
+UNCONFIRMED: the codes for a number that opted out, and for a spend limit that is reached. The names of the attributes
+for India's DLT ids are those of Amazon's guide.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Adapter(base.Adapter):
         return base.Result(Outcome.ACCEPTED, identity, is_delivered=True)
 
     def check(self) -> base.Health:
-        """The account's limit for a month is no balance, so it stands in the sentence."""
+        """Ask for the account's monthly limit. It is no balance, so it stands in the sentence."""
         attributes = self._ask("get_sms_attributes", attributes=["MonthlySpendLimit"]).get("attributes")
         limit = attributes.get("MonthlySpendLimit") if isinstance(attributes, dict) else None
         try:
@@ -144,13 +144,13 @@ class Adapter(base.Adapter):
             raise _explain(str(error.response.get("Error", {}).get("Code", "")), call) from None
         except ProviderError:
             raise
-        except Exception:  # an answer that is no answer of Amazon's breaks the parser in many ways
+        except Exception:  # an answer that is not Amazon's breaks the parser in many ways
             raise call.explain() from None
         return answered if isinstance(answered, dict) else {}
 
 
 def _explain(code: str, call: LibraryCall) -> ProviderError:
-    """By Amazon's code; its sentences may quote the number. One that we do not know is read by its HTTP status."""
+    """Judge a refusal by Amazon's code, an unknown code by the HTTP status. Its sentences may quote the number."""
     usual = call.explain()
     if code not in _ERRORS or call.answer is None or call.answer.status < 400:
         return usual

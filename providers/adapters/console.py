@@ -1,4 +1,4 @@
-"""Prints each message on standard output: for a first try on one's own machine."""
+"""An adapter that prints each message on standard output: for a first try on one's own machine."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Eskiz (Uzbekistan): codes as SMS by its API, with a token that is shared by all processes.
 
 The token lives for about 30 days and is kept in the provider's memory. When Eskiz refuses it, one process logs in
-anew and the others take the token that it got; a token that is refused straight after counts as wrong settings.
+anew, and the others take the token that it got. If Eskiz refuses the new token too, the settings are wrong.
 
-The gateway takes texts of approved templates only, and refuses others. Receipts are not signed: beside the secret in
-the webhook address, Eskiz is asked whether what the receipt says is so.
+Eskiz takes only texts of approved templates. Receipts are not signed. So beside the secret in the webhook address, we
+ask Eskiz whether the receipt is true.
 
-All this is taken from two clients that agree. UNCONFIRMED: the words of a refused token, so every 401 means one; the
-words of a refused text, so a refusal that does not name the number is the owner's matter; the fields of a receipt, of
-which the usual names are tried; what ``country_code`` holds for other countries, which are therefore off at first.
+All this comes from two clients that agree. UNCONFIRMED: the words of a refused token, so every 401 means one; the words
+of a refused text, so a refusal is ours unless it names the number; the fields of a receipt, so we try the usual names;
+the content of ``country_code`` for other countries, so those are off at first.
 """
 
 from __future__ import annotations
@@ -28,12 +28,18 @@ from providers.door.http import HttpAnswer, Timeouts, classify_status
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.reading import answers, gsm, hooks
 
+# The time for a call, with its log-in.
 TOTAL_SECONDS = 5.0
+# The time to connect.
 CONNECT_SECONDS = 2.0
-ASK_BACK = Timeouts(1.0, 2.0)  # Eskiz waits for our answer meanwhile
-TOKEN_SECONDS = 25 * 24 * 3600  # of about 30 days
-TURN_SECONDS = 30  # as long as a refused token's successor is fetched by one alone
-WAIT_SECONDS, LOOK_SECONDS = 1.5, 0.1  # for another's log-in, before we make our own
+# The time to ask whether a receipt is true: Eskiz waits for our answer meanwhile.
+ASK_BACK = Timeouts(1.0, 2.0)
+# The time for which we keep a token. It lives for about 30 days.
+TOKEN_SECONDS = 25 * 24 * 3600
+# The time for which one process alone may replace a refused token.
+TURN_SECONDS = 30
+# The wait for another process's log-in before we make our own, and the pause between two looks.
+WAIT_SECONDS, LOOK_SECONDS = 1.5, 0.1
 UZBEKISTAN = "998"
 
 _TOKEN = re.compile(r"[\x21-\x7e]{1,4000}")
@@ -108,12 +114,12 @@ class Adapter(base.Adapter):
         return bool(self.settings["confirms_receipts"])
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        """What the receipt says must be what Eskiz itself answers; if it does not answer, the receipt is not taken."""
+        """Ask Eskiz for the status and compare it with the receipt's. Without an answer we do not take the receipt."""
         if not self.settings["confirms_receipts"]:
             return
         identity, word = _read_receipt(request)
         if _STATUSES.get(word) is None:
-            return  # changes nothing
+            return  # such a receipt changes nothing
         try:
             answer = self._ask("GET", f"/message/sms/status_by_id/{identity}", timeouts=ASK_BACK)
         except ProviderError:
@@ -133,7 +139,7 @@ class Adapter(base.Adapter):
         return base.HookReply((base.Receipt(status, identity, error=error, provider_status=word),))
 
     def _ask(self, method: str, path: str, *, timeouts: Timeouts | None = None, **content: Any) -> HttpAnswer:
-        """With the token that all share; if it is refused, once more with a new one."""
+        """Ask with the token that all processes share. If Eskiz refuses it, ask once more with a new one."""
         deadline = Deadline(timeouts.total if timeouts else TOTAL_SECONDS)
         token = self._stored_token() or self._new_token("", deadline)
         answer = self._request(method, path, deadline, token, **content)
@@ -152,7 +158,7 @@ class Adapter(base.Adapter):
         return self.http.request(method, url, headers=headers, timeout=timeouts, **content)
 
     def _new_token(self, refused: str, deadline: Deadline) -> str:
-        """Another token than ``refused``. Whoever is first logs in; the others wait a moment for what it gets."""
+        """Return a token other than ``refused``. The first process logs in; the others wait a moment for its token."""
         ends_at = time.monotonic()
         if not self._queue_up(refused):
             ends_at += min(WAIT_SECONDS, _left(deadline) / 2)
@@ -169,17 +175,17 @@ class Adapter(base.Adapter):
         return token
 
     def _queue_up(self, refused: str) -> bool:
-        """The first of a list that everybody puts itself on. Without a store everybody is the first."""
+        """Join a shared queue; return whether we are its head. Without a store, everyone is."""
         turn = f"turn-{self._account()}-{hashlib.sha256(refused.encode()).hexdigest()[:16]}"
         mine = secrets.token_hex(8)
         try:
             self.memory.push(turn, mine, keep=1000, seconds=TURN_SECONDS)
             return self.memory.list(turn)[-1:] == [mine]
-        except Exception:  # as above
+        except Exception:  # any store may stand behind the memory
             return True
 
     def _log_in(self, deadline: Deadline) -> str:
-        """A log-in that did not succeed has surely sent no message."""
+        """Log in and return the token. A failed log-in has surely sent no message, so its outcome is never unknown."""
         form = {"email": self.settings["email"], "password": self.settings["password"]}
         try:
             answer = self._request("POST", "/auth/login", deadline, "", form=form)
@@ -203,14 +209,14 @@ class Adapter(base.Adapter):
         raise failure
 
     def _stored_token(self) -> str:
-        """Empty where there is none; the memory may be away."""
+        """Return the shared token; empty if there is none or the memory does not answer."""
         try:
             return self.memory.get(f"token-{self._account()}") or ""
-        except Exception:  # as above
+        except Exception:  # any store may stand behind the memory
             return ""
 
     def _account(self) -> str:
-        """A token belongs to what it was got with: with another password there is none yet."""
+        """Return a digest of the log-in that a token belongs to: another password has no token yet."""
         known = "\n".join(self.text(name) for name in ("base_url", "email", "password"))
         return hashlib.sha256(known.encode()).hexdigest()[:16]
 
@@ -226,17 +232,17 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 
 def _refusal(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
-    """By the name of the field alone, for Eskiz' sentences may quote the number."""
-    places = [data.get("errors"), data.get("message"), data.get("data")]
+    """Judge a refusal by the name of the field alone, because Eskiz' sentences may quote the number."""
+    parts = [data.get("errors"), data.get("message"), data.get("data")]
     status = str(answer.status)
-    if any(isinstance(place, dict) and "mobile_phone" in place for place in places):
+    if any(isinstance(part, dict) and "mobile_phone" in part for part in parts):
         return ProviderError("Eskiz: the number is not valid", Outcome.REFUSED, provider_status=status)
     text = "Eskiz: the text or the sender is not accepted; texts need an approved template"
     return ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
 
 
 def _read_receipt(request: base.HookRequest) -> tuple[str, str]:
-    """The id and the status of a receipt. Raises :class:`HookUnreadable`."""
+    """Return the id and the status of a receipt. Raises :class:`HookUnreadable`."""
     is_json = hooks.content_type(request) == "application/json"
     fields: Mapping[str, Any] = hooks.json_object(request.body) if is_json else hooks.form_fields(request.body)
     identity = next((found for name in _ID_FIELDS if (found := answers.identity(fields.get(name)))), None)
@@ -246,7 +252,7 @@ def _read_receipt(request: base.HookRequest) -> tuple[str, str]:
 
 
 def _status_word(value: object) -> str:
-    """One of Eskiz' statuses in capitals; empty for anything else."""
+    """Return one of Eskiz' statuses in capitals; empty for anything else."""
     return value.upper() if isinstance(value, str) and re.fullmatch(r"[A-Za-z]{1,20}", value) else ""
 
 

@@ -1,4 +1,4 @@
-"""Keeps messages for an hour where the admin shows them: for development and demonstrations."""
+"""An inbox that keeps messages for an hour and shows them in the panel: for development and demonstrations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from providers import base
 from providers.errors import ProviderError
 
 LIST = "messages"
-KEEP = 200
-KEEP_SECONDS = 3600
+KEEP = 200  # messages of one provider: enough for a demonstration
+KEEP_SECONDS = 3600  # codes live ten minutes; an hour leaves time to look
 
 
 @dataclass(frozen=True, slots=True)
 class InboxMessage:
-    """One kept message; ``at`` is ISO 8601 in UTC."""
+    """One kept message. ``at`` is ISO 8601 in UTC."""
 
     to: str
     channel: str
@@ -26,11 +26,11 @@ class InboxMessage:
     language: str
     project: str
     at: str
-    id: int = 0  # the message's, by which the panel knows whose it is
+    id: int = 0  # the message's number, by which the panel knows whose it is
 
 
 def read(memory: base.Memory) -> list[InboxMessage]:
-    """The newest first. Raises whatever the memory raises."""
+    """Return the kept messages, the newest first. Raises whatever the memory raises."""
     return [InboxMessage(**json.loads(value)) for value in memory.list(LIST)]
 
 
@@ -61,7 +61,7 @@ class Adapter(base.Adapter):
     def check(self) -> base.Health:
         try:
             count = len(self.memory.list(LIST))
-        except Exception as error:  # as above
+        except Exception as error:  # any store may stand behind the memory
             raise _away(error) from None
         return base.Health(True, f"The inbox holds {count} messages.")
 

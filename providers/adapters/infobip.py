@@ -3,13 +3,13 @@
 Each account has an address of its own. A refusal comes with HTTP 200 as well: the status of the message decides. The
 id of the message is ours, and is known before the call. Infobip finds the alphabet of a text by itself.
 
-Whose fault a refusal is stands in the tables. A network or a route that the account lacks depends on where a message
-goes: another provider may take it.
+The tables say whose fault a refusal is. If the account lacks a network or a route, another provider may take the
+message.
 
-Reports are not signed: the secret in the webhook address is all there is.
+Reports are not signed: only the secret in the webhook address protects them.
 
-The numbers of statuses and errors are those of Infobip's help pages. UNCONFIRMED: the shape of the balance; whether
-a message whose id was seen before is dropped. Where Infobip says so, the first one may have been sent.
+The numbers of statuses and errors are those of Infobip's help pages. UNCONFIRMED: the shape of the balance; that
+Infobip drops a message whose id it has seen. If it says so, the first message may have been sent.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookUnreadable, ProviderError
 from providers.reading import answers, hooks
 
-MAX_VALIDITY_SECONDS = 48 * 3600
+MAX_VALIDITY_SECONDS = 48 * 3600  # Infobip's bound of validityPeriod
 
-# Groups of a status. What is in none of them makes no sense to us.
+# The groups of statuses. A status of any other group makes no sense to us.
 _TAKEN = frozenset({"ACCEPTED", "PENDING", "DELIVERED"})
 _NOT_TAKEN = frozenset({"REJECTED", "UNDELIVERABLE", "EXPIRED"})
 _RECEIPTS = {
@@ -57,7 +57,7 @@ _REFUSALS: dict[int, tuple[Outcome, str]] = {
 }
 _SUPPRESSED_STATUSES = frozenset({10, 14})
 
-# What kept a message that was under way. Error numbers are not status numbers.
+# The reasons for which a message under way was not delivered. Error numbers are not status numbers.
 _ERRORS = {
     1: "the recipient's number is unknown",
     5: "the recipient's number is unknown",
@@ -128,7 +128,7 @@ class Adapter(base.Adapter):
         return answers.balance_health("Infobip", data.get("balance"), data.get("currency"))
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        """One call brings the reports of any number of messages; one that cannot be read leaves the others alone."""
+        """Read the reports of any number of messages. An unreadable one leaves the others alone."""
         results = hooks.json_object(request.body).get("results")
         if not isinstance(results, list):
             raise HookUnreadable("the call has no results")
@@ -179,7 +179,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 
 def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
-    """A refusal that we do not know was not sent either."""
+    """Judge a refusal by its status. An unknown refusal has not been sent either."""
     code = answers.number(status.get("id"))
     outcome, words = _REFUSALS.get(code or 0, (Outcome.TEMPORARY, "the message was not taken"))
     is_limited = outcome in (Outcome.RATE_LIMITED, Outcome.RECIPIENT_LIMITED)
@@ -190,8 +190,9 @@ def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
-    """By the error's word, of this version of the API or the ones before. What was wrong with the recipient is told
-    by the name of the property alone, since Infobip's sentences may quote the number.
+    """Judge a refused request by the error's word, of this version of the API or an earlier one.
+
+    Only the name of a property tells that the recipient is wrong, because Infobip's sentences may quote the number.
     """
     word = _vendor_word(data.get("errorCode")) or _vendor_word(
         _part(data, "requestError", "serviceException").get("messageId")
@@ -237,7 +238,7 @@ def _failure(status: int | None, code: int | None, name: str) -> str:
 
 
 def _part(data: Mapping[str, Any], *path: str) -> dict[str, Any]:
-    """The object at a path of names; empty where there is none."""
+    """Return the object at a path of names; empty if there is none."""
     found: Any = data
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None
@@ -245,5 +246,5 @@ def _part(data: Mapping[str, Any], *path: str) -> dict[str, Any]:
 
 
 def _vendor_word(value: object) -> str:
-    """One of Infobip's names, which hold nothing of a message; empty for anything else."""
+    """Return one of Infobip's words, which hold nothing of a message; empty for anything else."""
     return value if isinstance(value, str) and _WORD.fullmatch(value) else ""

@@ -1,24 +1,24 @@
 """An SMS gateway of your own: Kannel's ``sendsms``, with delivery reports (tried against Kannel 1.4.5).
 
-The request is a POST with ``X-Kannel-*`` headers, because a GET would leave password and code in access logs.
-Kannel itself still writes each text to the smsbox log and to its access log: raise ``log-level`` there.
+The request is a POST with ``X-Kannel-*`` headers, because a GET would leave password and code in access logs. Kannel
+itself still writes each text to the smsbox log and to its access log: raise ``log-level`` there.
 
-Kannel accepts what it then loses, so the adapter looks first: an empty text; more parts than the user's
-``max-messages`` (the rest is cut off); an ``smsc`` that does not exist (another or none is used, which only
-``check`` can see).
+Kannel accepts messages that it then loses, so the adapter looks first. It refuses an empty text, and more parts than
+the user's ``max-messages``: Kannel would cut off the rest. For an ``smsc`` that does not exist, Kannel uses another or
+none, which only ``check`` can see.
 
-The reply holds no id. A delivery report is a plain unsigned GET to the address we gave with the message; that one
-carries our id and a mark over it, made with a key derived from the password. So a password that changes makes the
-reports still under way unreadable. Reports come in any order.
+The reply holds no id. A delivery report is a plain unsigned GET to the address that we gave with the message. The
+address carries our id and a mark over it, made with a key derived from the password. So a new password makes the
+reports under way unreadable. Reports come in any order.
 
-No refusal of Kannel's is the recipient's fault: its white and black lists are those of whoever runs it.
+No refusal of Kannel's is the recipient's fault: its operator keeps its white and black lists.
 
-What users write comes by the same address from an ``sms-service`` of Kannel's, as a GET with ``sender`` and ``text``.
-Kannel makes no mark for it, so the secret in the address is all there is. Only the keywords that end or resume messages
-are read; our answer is empty, so that Kannel has nothing to reply.
+The same address gets what users write, from an ``sms-service`` of Kannel's, as a GET with ``sender`` and ``text``.
+Kannel makes no mark for it, so only the secret in the address protects it. We read only the keywords that end or resume
+messages. Our answer is empty, so that Kannel has nothing to reply.
 
-UNCONFIRMED: the reply 503, and the form of the reply text in reports other than of Kannel's own test SMSC; only
-``stat:``, ``err:`` and ``NACK/`` are taken from it, since operators like to quote the message there.
+UNCONFIRMED: the reply 503; the form of the reply text in reports of other SMSCs than Kannel's own for tests. We take
+only ``stat:``, ``err:`` and ``NACK/`` from it, because operators like to quote the message there.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from providers.reading import gsm, hooks
 from providers.reading.keywords import read_consent
 
 ALL_REPORTS = "31"  # delivered 1, not delivered 2, queued 4, accepted 8, rejected 16
-MARK_LENGTH = 32
-KEY_ROUNDS = 100_000  # the mark stands in URLs, which are logged: guessing a weak password from it shall be dear
+MARK_LENGTH = 32  # hexadecimal digits of the mark: 128 bits
+KEY_ROUNDS = 100_000  # PBKDF2: URLs are logged, so guessing a weak password from the mark must cost much
 
 _REPORTS = {
     "1": ReceiptStatus.SUCCESS,
@@ -136,7 +136,7 @@ class Adapter(base.Adapter):
         if kind not in _REPORTS or identity is None:
             raise HookUnreadable("the report names no message or no known kind")
         reasons = ["".join(found) for found in _REASON.findall(query.get("a", ""))]
-        is_late = kind == "2" and "EXPIRED" in reasons  # which Kannel does not tell from what could not be delivered
+        is_late = kind == "2" and "EXPIRED" in reasons  # Kannel reports both as not delivered
         told = f" ({reasons[0]})" if reasons else ""
         receipt = base.Receipt(
             ReceiptStatus.EXPIRED if is_late else _REPORTS[kind],
@@ -147,7 +147,7 @@ class Adapter(base.Adapter):
         return base.HookReply((receipt,))
 
     def _headers(self, message: base.OutgoingMessage) -> dict[str, str]:
-        """With the charset in the content type; Kannel writes the text in the coding we name, GSM-7 if none."""
+        """Return the headers. The content type names our charset; Kannel sends in the coding we name, GSM-7 if none."""
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
             "X-Kannel-Username": self.text("username"),
@@ -163,7 +163,7 @@ class Adapter(base.Adapter):
         return {name: value for name, value in headers.items() if value}
 
     def _report_url(self, message: base.OutgoingMessage) -> str:
-        """Kannel fills in kind and reply, escaped for a URL. A percent sign of our own is doubled."""
+        """Return the address for reports. Kannel fills in kind and reply, so we double our own percent signs."""
         own = f"{message.hook_url}?id={message.id}&m={self._mark(str(message.id))}"
         return own.replace("%", "%%") + "&t=%d&a=%A&f=%F"
 
@@ -173,7 +173,7 @@ class Adapter(base.Adapter):
 
 
 def _is_text(query: Mapping[str, str]) -> bool:
-    """Whether a user wrote it. A report has an id, which nothing else has."""
+    """Return whether a user wrote it. Only a report has an id."""
     return "id" not in query and "sender" in query and "text" in query
 
 
@@ -202,7 +202,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 
 def _read_status(text: str, smsc: str) -> base.Health:
-    """The page in its plain form. A wrong password is told with status 200."""
+    """Read the plain form of the status page. It tells a wrong password with HTTP 200."""
     if text.strip() == "Denied":
         return base.Health(False, "Kannel does not accept the status page's password, or not from this address.")
     running = re.search(r"^Status: ([a-z]{1,20})", text, re.MULTILINE)

@@ -1,14 +1,15 @@
 """Play Mobile (Uzbekistan, smsxabar.uz): codes as SMS by its broker API.
 
-The host comes with the contract. The answer to a message that was taken is a sentence and no id: the id is ours. Two
-installations that share an account each need a prefix of their own.
+The host comes with the contract. The answer to an accepted message is a sentence without an id: the id is ours. If two
+installations share an account, each needs a prefix of its own.
 
-Whose fault a refusal is stands in the table of errors: only 202 is the recipient's.
+The table of errors says whose fault a refusal is: only 202 is the recipient's.
 
-No receipts: acceptance is the last that is known. No balance either, so the check only tries the way to the host.
+There are no receipts, so acceptance is the last that is known. There is no balance, so the check only connects to the
+host.
 
-UNCONFIRMED: the form of delivery reports; the exact meaning of some of the error numbers; the time zone of
-``timing``, which is therefore left out, so that a message is not dropped when its code has run out.
+UNCONFIRMED: the form of delivery reports; the exact meaning of some error numbers; the time zone of ``timing``. So we
+leave ``timing`` out, and Play Mobile does not drop a message whose code has run out.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Adapter(base.Adapter):
 
 
 def _explain(answer: HttpAnswer) -> ProviderError:
-    """By the number in the body; their sentence may quote the recipient."""
+    """Judge a refusal by the number in the body. Play Mobile's sentence may quote the recipient."""
     code = answers.number(answers.read_object(answer).get("error-code"))
     if answer.status != 400 or code not in _ERRORS:
         return classify_status(answer)

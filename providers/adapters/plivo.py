@@ -1,15 +1,16 @@
 """Plivo: codes as SMS by its Message API.
 
-Receipts are signed with the auth token, by version 3 over address and fields, or by version 2 over the address alone.
-Which of them a message's receipt carries varies (UNCONFIRMED), so version 3 counts wherever it is present; with
-version 2 the secret in the webhook address has to vouch for the fields. Neither covers a time: a repeated call is
-harmless, since statuses only go forward. Their order is not needed for the same reason.
+Receipts are signed with the auth token. Version 3 signs address and fields, version 2 the address alone. Version 3
+counts wherever it is present. With version 2 the secret in the webhook address has to vouch for the fields. Neither
+covers a time: a repeated call is harmless, because statuses only go forward. So their order does not matter either.
 
-Errors of a request have no numbers, only sentences, and those are UNCONFIRMED: they are looked through for what they
-are about, which tells whose fault it is, and what tells nothing is judged by the HTTP status. A country or region that
-is not served is no fault of the recipient's: another provider may take the message. The numbers of receipts are those
-of Plivo's help pages. UNCONFIRMED too: the bounds of ``message_expiry``; the currency of the balance, which is called
-credits; the signatures for subaccounts (``-Ma-``), which are not read.
+Errors of a request have no numbers, only sentences. We search a sentence for its subject, which tells whose fault the
+refusal is. A sentence that tells nothing is judged by the HTTP status. A country or region that is not served is not
+the recipient's fault: another provider may take the message. The numbers of receipts are those of Plivo's help pages.
+
+UNCONFIRMED: which version of the signature a receipt carries; the sentences of errors; the bounds of
+``message_expiry``; the currency of the balance, which we call credits. We do not read the signatures for subaccounts
+(``-Ma-``).
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.reading import answers, hooks
 
-MIN_EXPIRY_SECONDS, MAX_EXPIRY_SECONDS = 5, 10_800
+MIN_EXPIRY_SECONDS, MAX_EXPIRY_SECONDS = 5, 10_800  # Plivo's bounds of message_expiry
 
-# What the sentence of a refused request (400) is about; the first match counts.
+# The subjects of the sentences that refuse a request; the first match counts.
 _SUBJECTS: tuple[tuple[str, Outcome, str], ...] = (
     (r"insufficient credit|insufficient balance", Outcome.OUT_OF_FUNDS, "the balance is used up"),
     (r"\bsrc\b|\bsource\b|\bsender\b|powerpack", Outcome.MISCONFIGURED, "the sender is not accepted"),
@@ -125,7 +126,7 @@ class Adapter(base.Adapter):
         return answers.balance_health("Plivo", data.get("cash_credits"), "credits")
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        """A header of version 3 may hold several signatures, as while the token changes; one of them must hold."""
+        """Check the signature. While the token changes, a header of version 3 holds several: one of them must match."""
         headers = request.headers
         if request.method != "POST":
             raise HookForged("we ask for receipts by POST")
@@ -161,7 +162,7 @@ class Adapter(base.Adapter):
         return base.HookReply((receipt,))
 
     def _sender(self, message: base.OutgoingMessage) -> dict[str, str]:
-        """Either of the two, never both; a country's sender comes first."""
+        """Return the sender or the powerpack, never both. A country's sender comes first."""
         powerpack = self.text("powerpack_uuid")
         if message.sender or not powerpack:
             return {"src": (message.sender or self.text("sender")).removeprefix("+")}
@@ -176,7 +177,7 @@ class Adapter(base.Adapter):
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
-    """An id for each recipient: of several none is kept, and receipts are told apart by our own id."""
+    """Read the answer, with one id per recipient. With several, keep none: receipts then match by our own id."""
     data = answers.read_object(answer)
     if not 200 <= answer.status < 300:
         raise _explain(answer, data)
@@ -189,7 +190,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
-    """Plivo's own sentences stay out of ours, since they may quote the recipient."""
+    """Judge a refused request. Plivo's own sentences stay out of ours, because they may quote the recipient."""
     error = classify_status(answer)
     sentence = str(data.get("error", "")).lower()
     found = next((subject for subject in _SUBJECTS if re.search(subject[0], sentence)), None)
@@ -207,9 +208,9 @@ def _failure(word: str, code: int | None) -> str:
 
 
 def _signed_text(request: base.HookRequest) -> str:
-    """Version 3: the address with its query sorted, and name and value of every field sorted, parted by a dot.
+    """Return the text that version 3 signs: the address with its query sorted, a dot, and all fields sorted.
 
-    An address without a query is parted from the fields by a question mark alone, as Plivo's own library does it.
+    A question mark alone parts an address without a query from the fields, as in Plivo's own library.
     """
     body = hooks.signed_form(request)
     try:

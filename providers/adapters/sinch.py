@@ -1,15 +1,16 @@
 """Sinch: codes as SMS by its REST API (XMS), with a service plan and its token.
 
-One message is a batch of one recipient, so the batch's id is the message's. It may take as many parts as we counted
-and no more. Sinch finds the alphabet of a text by itself. India's DLT ids cannot be given; Sinch keeps them.
+One message is a batch of one recipient, so the batch's id is the message's. It may take exactly the parts that we
+counted. Sinch finds the alphabet of a text by itself. Sinch keeps India's DLT ids; a message cannot give them.
 
-Reports are signed where that is switched on for the service plan; without the secret, the one in the webhook address
-is all there is. They tell no opt-outs.
+Sinch signs reports if that is switched on for the service plan. Otherwise only the secret in the webhook address
+protects them. Reports tell no opt-outs.
 
-The words of refused requests are those of Sinch's help pages; whose fault each is stands in the table. A number that is
-not valid may be the sender's or the recipient's, so it ends no message. UNCONFIRMED: that a list of groups is a good
-question to check the token by; whether a report that is repeated carries a new timestamp. One that does not is refused
-as too old, and Sinch does not repeat what was refused.
+The words of refused requests are those of Sinch's help pages; the table says whose fault each is. An invalid number may
+be the sender's or the recipient's, so it ends no message.
+
+UNCONFIRMED: that a list of groups is a good question to check the token by; that a repeated report carries a new
+timestamp. With the old one we refuse it as too old, and Sinch does not repeat what we refused.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class Adapter(base.Adapter):
         return base.Health(True, "Sinch accepts the token. The balance cannot be asked.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        """HMAC-SHA256 of raw body, nonce and time, joined by dots."""
+        """Check the HMAC-SHA256 of raw body, nonce and time, joined by dots."""
         secret = self.text("hook_secret")
         if request.method != "POST":
             raise HookForged("reports come by POST")
@@ -138,7 +139,7 @@ class Adapter(base.Adapter):
         hooks.require_fresh(timestamp)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        """Messages of users and summaries of batches come here too; both are passed over."""
+        """Read one report. We pass over messages of users and summaries of batches, which come here too."""
         report = hooks.json_object(request.body)
         if report.get("type") != REPORT:
             return base.HookReply()
@@ -185,7 +186,7 @@ class Adapter(base.Adapter):
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
-    """By the error's word. Sinch's own sentences stay out, because they may quote the recipient."""
+    """Judge a refusal by the error's word. Sinch's sentences stay out, because they may quote the recipient."""
     error = classify_status(answer)
     code = data.get("code")
     word = code if isinstance(code, str) and _WORD.fullmatch(code) else ""

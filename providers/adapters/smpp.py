@@ -1,8 +1,8 @@
 """An operator's message centre by SMPP 3.4, over binds that a connections worker holds.
 
 Plain SMPP leads only to the operator's allowed networks (``OUTBOUND_ALLOWED_NETWORKS``), TLS to any public address.
-Receipts come over the same binds. One is asked for with the last part of a message, whose id names the message. What
-users write comes so too; only the keywords that end or resume messages are read.
+Receipts come over the same binds. We ask for one with the last part of a message, whose id names the message. What
+users write comes over the binds too; we read only the keywords that end or resume messages.
 
 UNCONFIRMED: all centres but the stand-in and npm's ``smpp`` server; India's TLVs 0x1400 and 0x1401.
 """
@@ -28,11 +28,11 @@ from providers.smpp.session import ANSWER_SECONDS
 
 log = logging.getLogger(__name__)
 
-MAX_PARTS = 255
-MAX_BINDS = 10
-MAX_WINDOW = 1_000
-STATE = "binds"  # what the worker that holds them tells the other processes
-STATE_SECONDS = int(3 * STATE_INTERVAL_SECONDS)
+MAX_PARTS = 255  # SMS of one text: the header counts them in one octet.
+MAX_BINDS = 10  # binds of one worker. Each has a thread.
+MAX_WINDOW = 1_000  # unanswered messages on one bind.
+STATE = "binds"  # the name under which the worker stores the state of its binds.
+STATE_SECONDS = int(3 * STATE_INTERVAL_SECONDS)  # the life of that state: two reports may be missed.
 
 _TYPES_OF_NUMBER = (
     ("0", "0, unknown"),
@@ -63,7 +63,7 @@ class Adapter(base.Adapter):
     type = "smpp"
     label = "SMPP 3.4"
     channels = ("sms",)
-    longest_seconds = ANSWER_SECONDS  # all parts of a text, and the wait for room, together
+    longest_seconds = ANSWER_SECONDS  # for all parts of a text and the wait for room
     is_connected = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
@@ -184,7 +184,7 @@ class Adapter(base.Adapter):
         return _Connection(self, report, name)
 
     def check(self) -> base.Health:
-        """What the worker that holds the binds tells; without one, a bind and an unbind of our own."""
+        """Tell the state that the worker stored. If no worker holds the binds, bind and unbind ourselves."""
         plan = self.plan()
         fingerprint, _, told = self._read_state().partition(" ")
         if fingerprint == self._fingerprint():
@@ -218,7 +218,7 @@ class Adapter(base.Adapter):
         return self.text("ids")
 
     def compose(self, message: base.OutgoingMessage) -> list[bytes]:
-        """The bodies of ``submit_sm``, one for each part. Raises :class:`ProviderError`."""
+        """Return the bodies of ``submit_sm``, one for each part. Raises :class:`ProviderError`."""
         contents, coding = self._encode(message.text)
         total = len(contents)
         if not message.text.strip() or total > MAX_PARTS:
@@ -268,25 +268,25 @@ class Adapter(base.Adapter):
         return base.Result.accepted(identity or None, is_delivered=not self.settings["receipts"])
 
     def store_state(self, bound: int, problem: str) -> None:
-        """Tell the other processes how many binds are up and, where some are not, why. Never raises."""
+        """Store for other processes how many binds are up and, if some are not, why. Never raises."""
         try:
             self.memory.set(STATE, f"{self._fingerprint()} {bound} {problem}", STATE_SECONDS)
         except Exception as error:  # only `check` misses it
-            log.debug("the state of the binds could not be told: %s", type(error).__name__)
+            log.debug("the state of the binds could not be stored: %s", type(error).__name__)
 
     def _read_state(self) -> str:
-        """What :meth:`store_state` told last, not longer than a moment ago; empty where nobody did."""
+        """Return what :meth:`store_state` stored last, while it is fresh; empty if nothing is."""
         try:
             return self.memory.get(STATE) or ""
-        except Exception:  # the store is away; then we ask the centre itself
+        except Exception:  # the memory does not answer; then we ask the centre itself
             return ""
 
     def _fingerprint(self) -> str:
-        """Of these settings, so that nobody takes the binds of others for theirs."""
+        """Return a digest of the settings, so that nobody takes binds of other settings for theirs."""
         return hashlib.sha256(json.dumps(dict(self.settings), sort_keys=True).encode()).hexdigest()
 
     def _encode(self, text: str) -> tuple[list[bytes], int]:
-        """The octets of each part, and their data_coding. A plain text is one that phones get in 7 bits."""
+        """Return the octets of each part, and their data_coding. A plain text is one that phones get in 7 bits."""
         alphabet = self.text("alphabet")
         is_plain = gsm.is_gsm7(text) and (alphabet == "gsm7" or (alphabet != "ucs2" and _can_write(alphabet, text)))
         is_whole = self.settings["long_texts"] == "payload"
@@ -343,7 +343,7 @@ def _can_write(charset: str, text: str) -> bool:
 
 
 def _relative(seconds: int) -> str:
-    """A validity period from now: years, months, days, hours, minutes, seconds, and R for relative."""
+    """Return a validity period from now: years, months, days, hours, minutes, seconds, and R for relative."""
     minutes, seconds = divmod(max(1, seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)

@@ -1,7 +1,7 @@
 """Any mail server by SMTP.
 
-Django's backend with four changes: it connects through the guard, the whole conversation has one deadline, it does
-not wait for the answer to its good-bye, and every mail is of 7 bits. One connection carries one message.
+This is Django's backend with four changes. It connects through the guard. The whole exchange has one deadline. It does
+not wait for the answer to QUIT. Every mail has 7 bits. One connection carries one message.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from providers.door.deadline import Deadline
 from providers.errors import ProviderError
 from providers.reading import smtp_answers
 
-TOTAL_SECONDS = 8.0
-CONNECT_SECONDS = 3.0
-MAX_ANSWER_BYTES = 64 * 1024
+TOTAL_SECONDS = 8.0  # the time for a whole mail: the longest that a call to any provider may take
+CONNECT_SECONDS = 3.0  # the time to connect
+MAX_ANSWER_BYTES = 64 * 1024  # the most that we read from a server: far more than any says about one mail
 
 
 class Adapter(base.Adapter):
@@ -143,8 +143,8 @@ class Adapter(base.Adapter):
 class _Backend(EmailBackend):
     """Django's backend over a guarded connection with a deadline.
 
-    ``open`` is our own because Django's asks the name server for this machine's name, which no time-out
-    bounds. ``helo`` is the sender's domain instead.
+    ``open`` is our own: Django's asks the name server for this machine's name, and no time-out bounds that. We say the
+    sender's domain (``helo``) instead.
     """
 
     connection: Any
@@ -156,7 +156,7 @@ class _Backend(EmailBackend):
         self._connect = connect
         self._deadline = deadline
         self._helo = helo
-        self.is_in_doubt = False  # the content has left and no answer to it has come
+        self.is_in_doubt = False  # the content left and no answer to it came
 
     def open(self) -> bool:
         context = tls.context() if self.use_ssl else None
@@ -200,7 +200,7 @@ class _Connection(smtplib.SMTP):
             raise smtplib.SMTPConnectError(code, answer)
 
     def hang_up(self) -> None:
-        """Say QUIT and go, without waiting: what matters has been answered."""
+        """Send QUIT and close, without waiting: the server has answered all that matters."""
         with suppress(OSError):
             self.putcmd("quit")
         self.close()
@@ -234,7 +234,7 @@ class _Connection(smtplib.SMTP):
 
 
 class _Bounded(io.RawIOBase):
-    """Reads a socket until the deadline, and at most ``MAX_ANSWER_BYTES``."""
+    """A reader of a socket, until the deadline and up to ``MAX_ANSWER_BYTES``."""
 
     def __init__(self, connected: socket.socket, deadline: Deadline) -> None:
         self._socket = connected
@@ -254,7 +254,7 @@ class _Bounded(io.RawIOBase):
 
 
 class _Explained:
-    """Turns what smtplib raises into a ProviderError, and leaves the connection closed.
+    """A context that turns what smtplib raises into a ProviderError, and closes the connection.
 
     The server's own sentences stay out of the message, because they tend to quote the recipient.
     """
@@ -272,8 +272,9 @@ class _Explained:
 
 
 def _seven_bit() -> Charset:
-    """Quoted-printable in the place of 8-bit text, which not every server on the way takes (8BITMIME) and some recode,
-    breaking signatures.
+    """Return a charset that writes quoted-printable.
+
+    Not every server on the way takes 8-bit text (8BITMIME), and some recode it, which breaks signatures.
     """
     charset = Charset("utf-8")
     charset.body_encoding = QP

@@ -1,10 +1,10 @@
 """A Telegram bot of the owner's: free, for users who have started it.
 
-The token is a part of every URL. The outbound door names only hosts in its errors, and what Telegram says is quoted
-only where no message is concerned, with the token taken out.
+The token is a part of every URL. The outbound door names only hosts in its errors. We quote Telegram's words only if
+they are about no message, and without the token.
 
-A refusal is the user's matter where its words say so, and with a right token every 403 is. All others are ours, but for
-429 and Telegram's own faults.
+A refusal is the user's fault if its words say so; with a right token every 403 is. All others are ours, except 429 and
+Telegram's own faults.
 """
 
 from __future__ import annotations
@@ -24,10 +24,15 @@ from providers.errors import HookForged, HookUnreadable, NoAnswer, ProviderError
 from providers.reading import hooks
 from providers.reading.telegram_updates import PAYLOAD, as_object, is_int, read_update
 
+# Telegram's bound of a text, in characters.
 MAX_TEXT_LENGTH = 4096
-ALLOWED_UPDATES = ["message", "my_chat_member"]  # the setting sticks at Telegram, so it goes with every call
-POLL_LIMIT = 20  # a hundred long messages would not fit into the answer that the door reads
-MAX_POLL_SECONDS = 50  # Telegram waits no longer, whatever is asked
+# The kinds of updates that we want. Telegram keeps this setting, so every call repeats it.
+ALLOWED_UPDATES = ["message", "my_chat_member"]
+# Updates of one call: a hundred long messages would not fit into the answer that the door reads.
+POLL_LIMIT = 20
+# The longest wait for updates: Telegram waits no longer, whatever we ask.
+MAX_POLL_SECONDS = 50
+# Characters of Telegram's words that we quote.
 QUOTE_LENGTH = 200
 
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{10,100}")
@@ -35,8 +40,8 @@ _USERNAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,31}")
 _ACCOUNT = re.compile(r"[1-9][0-9]{0,18}")  # groups have negative numbers
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
-# What a description holds, in lower case, when the recipient is the matter. The words are not promised to be stable;
-# that of "initiate" is UNCONFIRMED.
+# The words of a description, in lower case, that mean the recipient. Telegram does not promise stable words, and those
+# with "initiate" are UNCONFIRMED.
 _ABOUT_THE_RECIPIENT = (
     ("blocked by the user", "blocked", "the user has blocked the bot"),
     ("deactivated", "deactivated", "the user's account is deleted"),
@@ -81,9 +86,9 @@ class Adapter(base.Adapter):
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        """Telegram tells nothing after its answer, so acceptance is the last that can be known.
+        """Send one message. Telegram tells nothing after its answer, so acceptance is the last that can be known.
 
-        Whether the apps let a protected message's copy button work is UNCONFIRMED; the code stands in the text too.
+        It is UNCONFIRMED that a protected message's copy button works in the apps. The code stands in the text too.
         """
         if message.account_id is None:
             raise ProviderError("the user has not started the bot", Outcome.NOT_APPLICABLE)
@@ -112,7 +117,7 @@ class Adapter(base.Adapter):
 
     @classmethod
     def link(cls, settings: Mapping[str, base.Value], payload: str) -> str:
-        """Raises ``ValueError`` for a payload that Telegram would not carry."""
+        """Return the start link. Raises ``ValueError`` for a payload that Telegram would not carry."""
         username = settings.get("username")
         if not username:
             return ""
@@ -131,15 +136,16 @@ class Adapter(base.Adapter):
         return base.Health(True, f"The token belongs to @{username}. {self._hook_state()}")
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        """Telegram repeats the secret of :meth:`set_hook`; neither body nor time are signed, so a report is kept
-        from acting twice by its ``dedup_key`` alone.
+        """Check the secret of :meth:`set_hook`, which Telegram repeats.
+
+        Telegram signs neither body nor time. Only the ``dedup_key`` keeps a report from acting twice.
         """
         given = request.headers.get("x-telegram-bot-api-secret-token", "")
         if not hooks.is_same(given, self._hook_secret()):
             raise HookForged("the secret token does not match")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        """One update. One that does not concern us is answered with 200 too, or Telegram would repeat it."""
+        """Read one update. We answer 200 even to one that does not concern us, or Telegram would repeat it."""
         try:
             update = json.loads(request.body)
         except (ValueError, RecursionError):
@@ -150,8 +156,9 @@ class Adapter(base.Adapter):
         return reply
 
     def set_hook(self, url: str) -> None:
-        """Have Telegram send its updates to ``url``; those that wait are kept. To be called again whenever ``url`` or
-        the token change, since the secret that Telegram repeats to us is made of the token.
+        """Have Telegram send its updates to ``url``. Waiting updates are kept.
+
+        Call it again whenever ``url`` or the token changes: the secret that Telegram repeats is made of the token.
         """
         fields: dict[str, object] = {
             "url": url,
@@ -162,20 +169,20 @@ class Adapter(base.Adapter):
         self._call("setWebhook", fields, hook_url=url)
 
     def delete_hook(self) -> None:
-        """Stop the updates by webhook, so that :meth:`poll` may fetch them; those that wait are kept."""
+        """Stop the updates by webhook, so that :meth:`poll` may fetch them. Waiting updates are kept."""
         self._call("deleteWebhook", {"drop_pending_updates": False})
 
     def poll(self, offset: int, timeout: int) -> tuple[list[base.HookReply], int]:
-        """Fetch updates, for at most ``timeout`` seconds of waiting, and the offset for the next call.
+        """Fetch updates, waiting at most ``timeout`` seconds; return them with the offset for the next call.
 
-        Start with 0. An update is confirmed by the next call's offset, so act on all before calling again. Impossible
-        while a webhook is set.
+        Start with 0. The next call's offset confirms the updates, so act on all before calling again. Telegram refuses
+        this while a webhook is set.
         """
         seconds = max(0, min(timeout, MAX_POLL_SECONDS))
         try:
             updates = self._updates(offset, POLL_LIMIT, seconds)
         except NoAnswer:
-            # Maybe more than the door reads: long messages of one user must not keep out all others.
+            # The answer may be longer than the door reads: one user's long messages must not keep out all others.
             updates = self._updates(offset, 1, 0)
         replies = [reply for reply in map(read_update, updates) if reply is not None]
         ids = [int(reply.dedup_key) for reply in replies]
@@ -202,7 +209,7 @@ class Adapter(base.Adapter):
         if is_int(waiting) and waiting > 0:
             state += f" Updates that wait: {waiting}."
         if isinstance(said, str) and said:
-            # Telegram keeps it after the webhook has recovered, hence the time.
+            # Telegram keeps the error after the webhook has recovered, so we tell its time.
             state += f" Its last error{_when(hook.get('last_error_date'))}: {self._quote(said, str(hook['url']))}"
         return state
 
@@ -214,7 +221,7 @@ class Adapter(base.Adapter):
         timeout: Timeouts = DEFAULT,
         hook_url: str = "",
     ) -> Any:
-        """The ``result`` of a Bot API method. ``hook_url`` is kept out of errors, as the token always is."""
+        """Call a Bot API method and return its ``result``. Errors never hold ``hook_url`` or the token."""
         url = f"{self.text('base_url').rstrip('/')}/bot{self.text('token')}/{method}"
         answer = self.http.request("POST", url, json=fields or {}, timeout=timeout)
         try:
@@ -228,25 +235,25 @@ class Adapter(base.Adapter):
         error = _refusal(answer, found)
         description = found.get("description")
         if method != "sendMessage" and isinstance(description, str):
-            # Of a message it could quote the text, and with it the code.
+            # For a message Telegram could quote the text, and with it the code.
             error.args = (f"{error}: {self._quote(description, hook_url)}",)
         raise error
 
     def _quote(self, text: str, hook_url: str) -> str:
-        """Telegram's words for the owner's eyes, without what is secret: the token, and the webhook's path."""
+        """Return Telegram's words for the owner, without the secrets: the token and the webhook's path."""
         token = self.text("token")
         for secret in (token, token.partition(":")[2], self._hook_secret(), hook_url, hook_url.rpartition("/")[2]):
             text = text.replace(secret, "…") if secret else text
         return _UNPRINTABLE.sub(" ", text)[:QUOTE_LENGTH]
 
     def _hook_secret(self) -> str:
-        """Made of the token, so that there is nothing more to configure: 64 hexadecimal digits."""
+        """Return the webhook's secret, made of the token so that nobody configures it: 64 hexadecimal digits."""
         token = self.text("token").encode()
         return hmac.new(token, b"watchword telegram webhook", hashlib.sha256).hexdigest()
 
 
 def _refusal(answer: HttpAnswer, found: Mapping[str, Any]) -> ProviderError:
-    """``"ok": false`` by the error's number and, where the recipient may be the matter, by its words."""
+    """Judge ``"ok": false`` by the error's number and, if it may mean the recipient, by its words."""
     status, number = answer.status, found.get("error_code")
     if is_int(number) and 400 <= number < 600:
         status = number
@@ -255,7 +262,7 @@ def _refusal(answer: HttpAnswer, found: Mapping[str, Any]) -> ProviderError:
         for words, provider_status, sentence in _ABOUT_THE_RECIPIENT:
             if words in description:
                 return ProviderError(sentence, Outcome.REFUSED, provider_status=provider_status)
-    if status == 403:  # with a right token it is always about the chat
+    if status == 403:  # with a right token it always means the chat
         return ProviderError("the bot may not write to this user", Outcome.REFUSED, provider_status="forbidden")
     if status == 400:
         return ProviderError("Telegram does not accept the request", Outcome.MISCONFIGURED, provider_status="400")
@@ -276,7 +283,7 @@ def _chat_id(account_id: str) -> int:
 
 
 def _when(moment: object) -> str:
-    """`` (2025-02-26 12:00 UTC)`` for Unix seconds; empty for nonsense."""
+    """Return Unix seconds as ``(2025-02-26 12:00 UTC)`` after a space; empty for nonsense."""
     if not is_int(moment) or not 0 <= moment < 2**33:
         return ""
     return f" ({datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC)"

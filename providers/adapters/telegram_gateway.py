@@ -1,9 +1,10 @@
 """Telegram's Gateway: codes of digits to phone numbers, at a price for each delivered message.
 
-Telegram writes the text; we choose the digits. An answer is decided by its ``ok``, whatever the HTTP status: which
-status goes with ``"ok": false`` is UNCONFIRMED. Of the error words the vendor names only ACCESS_TOKEN_INVALID; the
-others are known from clients and are UNCONFIRMED, so that whole families are matched by how they begin. The table says
-whose fault each is: only those of the phone number are the recipient's.
+Telegram writes the text; we choose the digits. The answer's ``ok`` decides, whatever the HTTP status. The table of
+errors says whose fault each is: only those of the phone number are the recipient's.
+
+UNCONFIRMED: the HTTP status that goes with ``"ok": false``; all error words but ACCESS_TOKEN_INVALID, the only one that
+the vendor names. The others are known from clients, so we match whole families by their beginnings.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from providers.door.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_st
 from providers.errors import HookUnreadable, ProviderError
 from providers.reading import answers, hooks
 
-MIN_TTL_SECONDS = 30
-MAX_TTL_SECONDS = 3600
-MAX_CALLBACK_BYTES = 256
+MIN_TTL_SECONDS, MAX_TTL_SECONDS = 30, 3600  # Telegram's bounds of ttl
+MAX_CALLBACK_BYTES = 256  # Telegram's bound of a callback URL
 
 _CODE = re.compile(r"[0-9]{4,8}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
@@ -30,7 +30,7 @@ _USERNAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,31}")
 _FLOOD_WAIT = re.compile(r"FLOOD_WAIT_([0-9]{1,9})")
 _ERROR = re.compile(r"[A-Z_]{1,64}")  # no digits: what is quoted must not hold a code
 
-# By how the error begins, the first match counts.
+# The meaning of an error by its beginning; the first match counts.
 _ERRORS = (
     ("ACCESS_TOKEN_", Outcome.MISCONFIGURED, "does not accept the token"),
     ("BALANCE_NOT_ENOUGH", Outcome.OUT_OF_FUNDS, "reports that the balance is used up"),
@@ -67,8 +67,8 @@ class Adapter(base.Adapter):
         ),
         Setting("base_url", "Base URL", SettingKind.URL, default="https://gatewayapi.telegram.org/"),
     )
-    # Telegram gives up when the ttl is over and reports that. Codes live ten minutes at most; five more are for the
-    # report, which is repeated with growing pauses until it is taken.
+    # Telegram gives up when the ttl is over, and reports that. Codes live at most ten minutes. Five more are for the
+    # report, which Telegram repeats with growing pauses until we take it.
     receipt_window_seconds = 900
 
     @classmethod
@@ -86,7 +86,7 @@ class Adapter(base.Adapter):
         if not _CODE.fullmatch(message.code):
             raise ProviderError("only codes of 4 to 8 digits can be sent", Outcome.NOT_APPLICABLE)
         if message.expires_in < MIN_TTL_SECONDS:
-            # With Telegram's smallest ttl it could arrive after its end.
+            # With Telegram's smallest ttl the code could arrive after its end.
             raise ProviderError("the code ends in less than 30 seconds", Outcome.NOT_APPLICABLE)
         fields: dict[str, object] = {
             "phone_number": message.to,
@@ -107,9 +107,9 @@ class Adapter(base.Adapter):
     def check(self) -> base.Health:
         """Ask for the status of a request that does not exist.
 
-        No method tells the balance, and ``checkSendAbility`` charges. ``checkVerificationStatus`` neither sends nor
-        is said to charge. That it answers REQUEST_ID_INVALID to a good token is known from a client's tests against
-        the real service; that it judges the token before the id is UNCONFIRMED.
+        No method tells the balance, and ``checkSendAbility`` charges. ``checkVerificationStatus`` sends nothing, and no
+        page says that it charges. A client's tests against the real service show that it answers REQUEST_ID_INVALID to
+        a good token. It is UNCONFIRMED that it judges the token before the id.
         """
         _, found = self._ask("checkVerificationStatus", {"request_id": "0"})
         error = found.get("error")
@@ -118,9 +118,9 @@ class Adapter(base.Adapter):
         return base.Health(True, "Telegram accepts the token. The balance cannot be asked without paying.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        """HMAC-SHA256 of time and body, its key the SHA-256 of the token.
+        """Check the HMAC-SHA256 of time and body. Its key is the SHA-256 of the token.
 
-        Whether a repeated report carries a new time is UNCONFIRMED; one that does not is refused after 300 seconds.
+        It is UNCONFIRMED that a repeated report carries a new time. With the old time we refuse it after 300 seconds.
         """
         timestamp = request.headers.get("x-request-timestamp", "")
         given = request.headers.get("x-request-signature", "")
@@ -131,7 +131,7 @@ class Adapter(base.Adapter):
         hooks.require_fresh(timestamp)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        """One RequestStatus. The answer is 200 to the letter: any other 2xx counts as a failure at Telegram."""
+        """Read one RequestStatus. We answer exactly 200: Telegram takes any other 2xx for a failure."""
         report = hooks.json_object(request.body)
         request_id = _request_id(report)
         if request_id is None:
@@ -144,7 +144,7 @@ class Adapter(base.Adapter):
         return base.HookReply((receipt,), dedup_key=f"{request_id}:{word}")
 
     def _ask(self, method: str, fields: Mapping[str, object]) -> tuple[HttpAnswer, dict[str, Any]]:
-        """An answer and its JSON, whose ``ok`` is a boolean. Any other answer is judged by its HTTP status."""
+        """Return an answer and its JSON, whose ``ok`` is a boolean. Any other answer is judged by its HTTP status."""
         answer = self.http.request(
             "POST",
             f"{self.text('base_url').rstrip('/')}/{method}",
@@ -174,8 +174,10 @@ def _accepted(answer: HttpAnswer, result: object, *, reports_back: bool) -> base
 
 
 def _refusal(error: object) -> ProviderError:
-    """A word that we do not know may hide a message under way, so the outcome is unknown: others are tried, and
-    this provider is not asked again for the same message.
+    """Judge an error by its word.
+
+    An unknown word may hide a message under way, so its outcome is unknown. Delivery then asks other providers, and
+    never this one again for the same message.
     """
     text = error if isinstance(error, str) else ""
     flood = _FLOOD_WAIT.fullmatch(text)
@@ -200,7 +202,7 @@ def _request_id(status: object) -> str | None:
 
 
 def _delivery_status(status: object) -> str:
-    """Telegram's word for it; empty where there is none."""
+    """Return Telegram's word for the status of delivery; empty if there is none."""
     delivery = status.get("delivery_status") if isinstance(status, dict) else None
     word = delivery.get("status") if isinstance(delivery, dict) else None
     return word if isinstance(word, str) else ""

@@ -1,14 +1,14 @@
 """Twilio: a code as SMS (Messages) or spoken in a call (Calls).
 
-Receipts need two things: a webhook address that Twilio can reach (https, or inside the allowed networks), and the
-auth token, or the secret of a signing key, to verify what comes back. Where either is missing no receipt is asked
-for and acceptance is the last that is known. Test credentials send no receipts and cannot be checked.
+Receipts need a webhook address that Twilio can reach: https, or inside the allowed networks. To verify them we need the
+auth token, or the secret of a signing key. If either is missing, we ask for no receipt, and acceptance is the last that
+is known. Test credentials send no receipts and cannot be checked.
 
-Whose fault a refusal is stands in the tables below. A country that is not enabled for the account and a number that
-Twilio has no route to, or will not call, depend on where a message goes: another provider may take it.
+The tables say whose fault a refusal is. Some depend on where a message goes: the country is not enabled, or Twilio has
+no route to the number or will not call it. Then another provider may take the message.
 
-UNCONFIRMED: the numbers 21659 and 30004, which are read as the reference lists them; that the voices know every
-language of ours, so a language without a voice in ``SPOKEN`` or in the settings is left to Twilio's default one.
+UNCONFIRMED: the numbers 21659 and 30004, which we read as the reference lists them; that the voices know all our
+languages. Without a voice in ``SPOKEN`` or in the settings, Twilio's default one speaks.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.reading import answers, hooks, languages
 
-MAX_BODY_LENGTH = 1600
-MAX_TWIML_LENGTH = 4000
-MAX_VALIDITY_SECONDS = 36_000
+# Twilio's bounds of a text, of a call's TwiML (both in characters), and of ValidityPeriod.
+MAX_BODY_LENGTH, MAX_TWIML_LENGTH, MAX_VALIDITY_SECONDS = 1600, 4000, 36_000
 
-# What <Say> calls the languages whose voices are known; the settings add to it.
+# The names in <Say> of languages with known voices; the settings add to them.
 SPOKEN = {
     "ar": "ar-AE",
     "da": "da-DK",
@@ -205,7 +204,7 @@ class Adapter(base.Adapter):
         return answers.balance_health("Twilio", data.get("balance"), data.get("currency"))
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        """Signed are our public URL with its query and every field, those included that we do not know."""
+        """Check the signature over our public URL with its query and every field, unknown ones included."""
         settings = request.headers.get("x-twilio-webhooks-signature-settings", "")
         secret, digest = self._signing(settings)
         if request.method != "POST" or not secret:
@@ -255,7 +254,7 @@ class Adapter(base.Adapter):
         return form
 
     def _call(self, message: base.OutgoingMessage) -> dict[str, object]:
-        """A country's sender may be a name; a call needs a number."""
+        """Return the form of a call. It needs a number as its sender, though a country's sender may be a name."""
         sender = message.sender if _PHONE.fullmatch(message.sender) else self.text("from_number")
         if not _PHONE.fullmatch(sender):
             raise ProviderError("a call needs a sender that is a phone number", Outcome.MISCONFIGURED)
@@ -272,7 +271,7 @@ class Adapter(base.Adapter):
         return f"<Response>{said * 2}</Response>"
 
     def _callback(self, message: base.OutgoingMessage) -> str:
-        """Where to report, empty where a report could not arrive or not be verified."""
+        """Return our address for reports; empty if a report could not arrive or not be verified."""
         can_verify = self.settings["auth_token"] or self.settings["signing_key_secret"]
         url = hooks.report_url(message, self.http.allowed_networks)
         return f"{url}?id={message.id}" if url and can_verify else ""
@@ -287,7 +286,7 @@ class Adapter(base.Adapter):
         return self.text("account_sid"), self.text("auth_token")
 
     def _signing(self, header: str) -> tuple[bytes, str]:
-        """The secret and the hash: without the newer header SHA-1 and the auth token, with it a key of its own."""
+        """Return secret and hash: the signing key's if the newer header is there, else the auth token with SHA-1."""
         if not header:
             return self.text("auth_token").encode(), "sha1"
         parts = dict(part.strip().partition("=")[::2] for part in header.split(","))
@@ -312,7 +311,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
-    """By the error's number. Twilio's own sentences stay out, because they quote the recipient."""
+    """Judge a refusal by the error's number. Twilio's sentences stay out, because they quote the recipient."""
     code = answers.number(data.get("code"))
     if code is None:
         return classify_status(answer)
@@ -332,9 +331,7 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
 
 def _failure(word: str, code: int | None) -> str:
     words = _ERRORS[code][1] if code in _ERRORS else _WORDS[word]
-    if code is None:
-        return f"Twilio: {words}"
-    return f"Twilio: {words} (error {code})"
+    return f"Twilio: {words}" if code is None else f"Twilio: {words} (error {code})"
 
 
 def _signed_fields(request: base.HookRequest) -> str:
@@ -344,7 +341,7 @@ def _signed_fields(request: base.HookRequest) -> str:
 
 
 def _port_variants(url: str) -> list[str]:
-    """The URL without and with a port: which of the two Twilio signs has changed over time."""
+    """Return the URL without and with a port: Twilio has signed either over time."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     bare = re.sub(r":[0-9]+$", "", host)

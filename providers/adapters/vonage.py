@@ -1,18 +1,19 @@
-"""Vonage: codes as SMS by its SMS API, which answers HTTP 200 to everything and tells each part's fate in the body.
-The newer Messages API is not used.
+"""Vonage: codes as SMS by its SMS API. It answers HTTP 200 to everything; the body tells the fate of each part.
 
-Receipts go to the address given with the message. Vonage takes at most 100 characters there, and ours is longer for
-all but the shortest host names: then the owner enters it in Vonage's dashboard and says so in the settings. Without
-either, acceptance is the last that is known.
+We do not use the newer Messages API.
 
-A text of several parts gets an id for each. Then none of them is kept, and its receipts are told apart by our own id.
+Receipts go to the address given with the message. Vonage takes at most 100 characters there, and only the shortest host
+names fit. Otherwise the owner enters our address in Vonage's dashboard and says so in the settings. Without either,
+acceptance is the last that is known.
 
-Whose fault a refusal is stands in the table of statuses. Two of them end the message, as the recipient is meant: 7 and
-33. By 6 and 22 Vonage cannot say where the message should go; another provider may know.
+Vonage returns one id per part. With several parts, we keep none: receipts then match by our own id.
 
-The numbers of ``err-code`` are those of Vonage's help pages. UNCONFIRMED: the shape of the balance, whose currency is
-taken to be EUR; whether a receipt that is repeated carries a new timestamp: one that does not is refused as too old.
-The older signature without HMAC ("MD5 hash") is not supported.
+The table of statuses says whose fault a refusal is. Two of them end the message, because they mean the recipient: 7 and
+33. With 6 and 22 Vonage does not know the way to the recipient; another provider may.
+
+The numbers of ``err-code`` are those of Vonage's help pages. We do not support the older signature without HMAC ("MD5
+hash"). UNCONFIRMED: the shape of the balance, whose currency we take to be EUR; that a repeated receipt carries a new
+timestamp. With the old one we refuse it as too old.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.reading import answers, gsm, hooks
 
-MIN_TTL_SECONDS, MAX_TTL_SECONDS = 20, 604_800
-MAX_CALLBACK_LENGTH = 100
+MIN_TTL_SECONDS, MAX_TTL_SECONDS = 20, 604_800  # Vonage's bounds of ttl
+MAX_CALLBACK_LENGTH = 100  # characters: Vonage's bound of callback
 
 _OUR_FAULT = "the request was not understood"
 _ERRORS: dict[int, tuple[Outcome, str]] = {
@@ -154,7 +155,7 @@ class Adapter(base.Adapter):
         return answers.balance_health("Vonage", answers.read_object(answer).get("value"), "EUR")
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        """Signed are all fields by name, ``&`` and ``=`` in their values replaced. Our path's secret comes first."""
+        """Check the signature over all fields, sorted by name, with ``&`` and ``=`` in their values replaced."""
         secret = self.text("signature_secret")
         if not secret:
             return
@@ -204,7 +205,7 @@ class Adapter(base.Adapter):
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
-    """By the status of each part; where only some were taken, the message may have been sent."""
+    """Judge the answer by the status of each part. If Vonage took only some, the message may have been sent."""
     parts = answers.objects(answers.read_object(answer).get("messages"))
     statuses = [answers.number(part.get("status")) for part in parts]
     refused = [status for status in statuses if status != 0]
@@ -223,7 +224,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 
 def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:
-    """In our words: Vonage's own sentences may quote the recipient. A status that we do not know tells nothing."""
+    """Judge a status in our words: Vonage's sentences may quote the recipient. An unknown status tells nothing."""
     outcome, words = _ERRORS.get(status or 0, (Outcome.UNKNOWN, "an error we do not know"))
     retry_after = retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None
     text = f"Vonage: {words} (status {status})"
@@ -240,7 +241,7 @@ def _failure(word: str, code: int | None) -> str:
 
 
 def _fields(request: base.HookRequest) -> dict[str, Any]:
-    """Of the query, a form or a JSON object, as the account has it; a name that stands there twice fits none."""
+    """Read the query, the form or the JSON object that the account sends. A repeated name is unreadable."""
     if request.method == "POST" and hooks.content_type(request) == "application/json":
         return hooks.json_object(request.body)
     lists = hooks.form_lists(request.query if request.method == "GET" else request.body)

@@ -1,19 +1,17 @@
 """WhatsApp by its Cloud API: an approved template of the category ``authentication`` with the code in it.
 
-Set the template's ``message_send_ttl_seconds`` to at most 180 when you create it: its default of 600 would
-deliver codes that are no longer valid. Acceptance says nothing about the recipient; that they have no WhatsApp
-arrives later, as a failed status with error 131026. So without an app secret, that is without status calls, we
-take acceptance for the end and never learn of it.
+Set the template's ``message_send_ttl_seconds`` to at most 180 when you create it: its default of 600 would deliver
+codes that are no longer valid. Acceptance says nothing about the recipient. If they have no WhatsApp, a failed status
+with error 131026 comes later. Without an app secret no status calls come, so acceptance is the last that is known.
 
-The signature of a status call covers its body but no time: a repeated call is harmless, since a status that a
-message already has changes nothing.
+The signature of a status call covers its body but no time. A repeated call is harmless: a status that a message already
+has changes nothing.
 
-Whose fault a refusal is stands in the tables: those of the account, its number, token and templates are ours; what the
-recipient wants or Meta withholds from them is theirs; a country that the account may not write to is neither's.
+The tables say whose fault a refusal is. Those of the account, its number, token and templates are ours. What the
+recipient wants or Meta withholds from them is theirs. A country that the account may not write to is nobody's fault.
 
-UNCONFIRMED: which HTTP status goes with which error, so the error's own number is read first; the numbers 100
-and 133000 to 133999, which are taken for configuration; ``message_status`` in the answer, which is only kept
-for the log.
+UNCONFIRMED: the HTTP status of each error, so we read the error's own number first; the numbers 100 and 133000 to
+133999, which we take for configuration; ``message_status`` in the answer, which we only keep for the log.
 """
 
 from __future__ import annotations
@@ -30,10 +28,10 @@ from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.reading import answers, hooks, languages
 
-MAX_CODE_LENGTH = 15
-PAIR_PAUSE_SECONDS = 6.0  # one user can be written to about this often
+MAX_CODE_LENGTH = 15  # characters: Meta's bound of a code in a template
+PAIR_PAUSE_SECONDS = 6.0  # Meta allows about one message to a user in this time
 NO_ACCOUNT, PAIR_LIMIT = 131026, 131056
-MAX_TITLE_LENGTH = 100
+MAX_TITLE_LENGTH = 100  # characters of Meta's words that we keep for the log
 
 _MISCONFIGURED = {
     0: "the access token does not work",
@@ -186,7 +184,7 @@ class Adapter(base.Adapter):
         )
 
     def check(self) -> base.Health:
-        """Asks for the number without naming fields, since their names are UNCONFIRMED; the template is not asked."""
+        """Ask for the number without naming fields, whose names are UNCONFIRMED. We do not ask for the template."""
         answer = self.http.request("GET", self._url(), headers=self._headers())
         data = answers.read_object(answer)
         if answer.status != 200:
@@ -198,7 +196,7 @@ class Adapter(base.Adapter):
         return base.Health(True, f"Token and phone number work{told}. The template cannot be asked about.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        """A GET is the hand-shake and shows the verify token; everything else is signed over the raw body."""
+        """Check the call. A GET is the hand-shake and shows the verify token; any other is signed over its raw body."""
         if request.method == "GET":
             self._verify_handshake(hooks.query_fields(request.query))
             return
@@ -233,7 +231,7 @@ class Adapter(base.Adapter):
         return {"Authorization": f"Bearer {self.text('access_token')}"}
 
     def _body(self, message: base.OutgoingMessage) -> dict[str, object]:
-        """The code stands there twice: in the text and in the button that copies it, which the platform calls url."""
+        """Return the body, with the code twice: in the text and in the button that copies it, which Meta calls url."""
         code = [{"type": "text", "text": message.code}]
         return {
             "messaging_product": "whatsapp",
@@ -257,7 +255,7 @@ class Adapter(base.Adapter):
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
-    """By the error's number. The vendor's own sentences stay out, because they may quote the recipient."""
+    """Judge a refusal by the error's number. Meta's sentences stay out, because they may quote the recipient."""
     error = data.get("error")
     code = _code(error)
     if code is None or not isinstance(error, dict):
@@ -284,7 +282,7 @@ def _default(answer: HttpAnswer, *, is_transient: bool) -> tuple[Outcome, str]:
 
 
 def _code(error: object) -> int | None:
-    """The error's number, which has been seen as a string too."""
+    """Return the error's number, which has been seen as a string too; None if there is none."""
     try:
         return int(error["code"])  # type: ignore[index]
     except (TypeError, ValueError, LookupError, OverflowError):
@@ -292,7 +290,7 @@ def _code(error: object) -> int | None:
 
 
 def _statuses(data: Mapping[str, Any], phone_number_id: str) -> Iterator[dict[str, Any]]:
-    """Every status of our number: one call may carry many, of several numbers, and other things beside."""
+    """Return every status of our number. One call may carry many, of several numbers, and other things beside."""
     for entry in answers.objects(data.get("entry")):
         for change in answers.objects(entry.get("changes")):
             value = change.get("value")
@@ -304,7 +302,7 @@ def _statuses(data: Mapping[str, Any], phone_number_id: str) -> Iterator[dict[st
 
 
 def _receipt(status: Mapping[str, Any]) -> base.Receipt | None:
-    """None for a status we do not know or without an id; by id and never by phone, which may be missing."""
+    """Read a status by its id, never by phone, which may be missing. None if it is unknown or has no id."""
     word, identity, ours = status.get("status"), status.get("id"), status.get("biz_opaque_callback_data")
     if not isinstance(word, str) or word not in _STATUSES or not isinstance(identity, str) or not identity:
         return None
@@ -321,7 +319,7 @@ def _receipt(status: Mapping[str, Any]) -> base.Receipt | None:
 
 
 def _failure(code: int | None, error: Mapping[str, Any]) -> str:
-    """In our words where we have them; else the vendor's title, which is short and names nobody."""
+    """Tell a failure in our words, or else by Meta's title, which is short and names nobody."""
     if code is None:
         return "WhatsApp could not deliver it."
     found = _find(code)

@@ -22,7 +22,7 @@ ACTION = "send_code"  # the action that a widget must name, if it can name one
 
 
 class Verdict(Enum):
-    """The answer to the question if a user passed."""
+    """The judgement of a user's token."""
 
     PASSED = "passed"
     FAILED = "failed"  # the user's token is wrong, too old, used before or not for us; another may pass

@@ -1,1 +1,1 @@
-"""The one door out: HTTP, who may be behind it, TLS, and until when."""
+"""The one door out: HTTP, the outbound guard, TLS and deadlines."""

@@ -1,9 +1,8 @@
-"""HTTP/1.1 on connections that a thread keeps: what is written to one, what is read from it, and which are kept.
+"""HTTP/1.1 on connections that a thread keeps: writing a request, reading its answer, keeping the idle connection.
 
-The answers are read by llhttp, the parser of Node.js, by way of httptools. It knows the protocol and no sockets. It is
-asked to be as patient with old gateways as browsers are: lines that end in LF alone, folded headers, a length beside
-chunks. That is safe for a client with one request under way: a connection on which anything follows an answer's end is
-not used again.
+The parser is llhttp of Node.js, by way of httptools. It knows the protocol and no sockets. We ask it to be as patient
+with old gateways as browsers are: lines that end in LF alone, folded headers, a length beside chunks. That is safe for
+a client with one request under way. If anything follows an answer's end, we do not use the connection again.
 """
 
 from __future__ import annotations
@@ -22,21 +21,22 @@ from providers.door.deadline import Deadline
 from providers.errors import NoAnswer, ProviderError
 from providers.outcomes import Outcome
 
-MAX_HEAD_BYTES = 16 * 1024
-MAX_BODY_BYTES = 64 * 1024
-MAX_ANSWER_BYTES = MAX_HEAD_BYTES + 8 * MAX_BODY_BYTES  # chunks of one byte are six on the line
-KEEP_SECONDS = 4.0  # less than the usual servers wait before they close an idle connection
-MAX_KEPT = 16  # connections of a thread
-READ_BYTES = 16 * 1024
+MAX_HEAD_BYTES = 16 * 1024  # the longest head of an answer
+MAX_BODY_BYTES = 64 * 1024  # the longest body: vendors' answers have a few KiB
+MAX_ANSWER_BYTES = MAX_HEAD_BYTES + 8 * MAX_BODY_BYTES  # on the line, where a chunk of one byte takes six
+KEEP_SECONDS = 4.0  # the longest idleness: most servers wait longer before they close an idle connection
+MAX_KEPT = 16  # idle connections of one thread
+READ_BYTES = 16 * 1024  # the most that one read takes from the socket
 
-Origin = tuple[str, str, int]  # scheme, host and port, on which alone depends whom the guard lets us reach
+Origin = tuple[str, str, int]  # scheme, host and port: the guard's verdict depends on nothing else
 
 _REQUEST_LINE = re.compile(r"[A-Z]+ [\x21-\x7e]+ HTTP/1\.1")
 
 
 def compose(method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
-    """A request as it goes over the line. Raises :class:`ProviderError` for a method or target that would end it early;
-    the headers are the caller's to judge.
+    """Write a request as it goes over the line.
+
+    Raises :class:`ProviderError` for a method or target that would end its line early. The caller judges the headers.
     """
     line = f"{method} {target} HTTP/1.1"
     if not _REQUEST_LINE.fullmatch(line):
@@ -46,14 +46,14 @@ def compose(method: str, target: str, headers: Sequence[tuple[str, str]], body: 
 
 
 class IdleConnections:
-    """The idle connections of one thread, one to a place, the longest unused first."""
+    """The idle connections of one thread: one for each origin, the longest unused first."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
         self._idle: dict[Origin, Connection] = {}
 
     def take(self, origin: Origin) -> Connection | None:
-        """None if there is none that could still be used."""
+        """Return a connection that can still be used; None if there is none."""
         found = self._idle.pop(origin, None)
         self._close_stale()
         if found is None or found.is_usable():
@@ -62,7 +62,7 @@ class IdleConnections:
         return None
 
     def put_back(self, origin: Origin, connection: Connection) -> None:
-        """Keep it if its last answer was read to its end and more may follow; otherwise close it."""
+        """Keep the connection if another request may follow on it; otherwise close it."""
         if connection.rest():
             self._idle[origin] = connection
         else:
@@ -74,7 +74,7 @@ class IdleConnections:
         self._idle.clear()
 
     def _close_stale(self) -> None:
-        """Of those that have been idle for too long or are too many."""
+        """Close connections that have been idle for too long, and the oldest if there are too many."""
         for origin, connection in list(self._idle.items()):
             if len(self._idle) < MAX_KEPT and not connection.is_stale():
                 break
@@ -90,10 +90,10 @@ class Connection:
         self._idle_since = -math.inf
 
     def ask(self, request: bytes, deadline: Deadline, *, wants_body: bool) -> tuple[int, dict[str, str], bytes]:
-        """The answer's status, headers (names in lower case, repeated ones joined by a comma) and body.
+        """Send a request, and return the answer's status, headers and body.
 
-        Raises ``OSError``, ``httptools.HttpParserError`` and :class:`NoAnswer`. An error status stands without its
-        body, where that cannot be had.
+        Header names are in lower case; repeated headers are joined by a comma. An error status stands without its body
+        if the body cannot be read. Raises ``OSError``, ``httptools.HttpParserError`` and :class:`NoAnswer`.
         """
         answer = self._answer
         answer.begin()
@@ -102,7 +102,7 @@ class Connection:
         except TimeoutError:
             raise
         except OSError:
-            pass  # whoever hangs up before all is said may have answered all the same
+            pass  # a server that hangs up before it has read everything may have answered all the same
         while not answer.has_head:
             self._read(deadline)
         if not wants_body:
@@ -116,7 +116,7 @@ class Connection:
         return answer.status, answer.headers, bytes(answer.body)
 
     def rest(self) -> bool:
-        """Whether another request may follow."""
+        """Start the time of idleness, and return whether another request may follow."""
         self._idle_since = time.monotonic()
         return self._answer.may_be_followed
 
@@ -124,7 +124,7 @@ class Connection:
         return time.monotonic() - self._idle_since > KEEP_SECONDS
 
     def is_usable(self) -> bool:
-        """For an idle connection readable means closed by the server."""
+        """Return whether the idle connection still stands: if it is readable, the server has closed it."""
         if self.is_stale() or self._socket.fileno() < 0:
             return False
         poller = select.poll()
@@ -154,7 +154,7 @@ class Connection:
 
 
 class _Answer:
-    """What has come in since :meth:`begin`. The parser, which reads all answers of a connection, calls ``on_...``."""
+    """The answer read since :meth:`begin`. The parser, which reads all answers of a connection, calls ``on_...``."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -174,7 +174,7 @@ class _Answer:
         self._bytes = 0
 
     def feed(self, data: bytes) -> None:
-        """Take in what came over the line; nothing is the end of the connection."""
+        """Read on with what came over the line. Empty data is the end of the connection."""
         if not data:
             self._end()
             return
@@ -207,7 +207,7 @@ class _Answer:
     def on_headers_complete(self) -> None:
         if not self.has_head:
             self.status = self._parser.get_status_code()
-            self.has_head = self.status >= 200  # else it is a word on the way, as 100 Continue
+            self.has_head = self.status >= 200  # a lower status is provisional, as 100 Continue
 
     def on_body(self, data: bytes) -> None:
         if not self.is_over and len(self.body) <= MAX_BODY_BYTES:

@@ -1,4 +1,4 @@
-"""One moment by which a whole conversation must be over, however slowly the other side talks."""
+"""Deadlines: one moment by which a whole exchange must be over, however slowly the other side talks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _all_end_at: ContextVar[float] = ContextVar("all_end_at", default=math.inf)
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Inside, every deadline that this thread sets is over in so many seconds from now at the latest.
+    """Bound every deadline that this thread sets inside: all end at most ``seconds`` from now.
 
-    So whoever asks a service decides how long that may take in all, be it one call or several.
+    So the caller decides how long it may take to ask a service, in one call or in several.
     """
     token = _all_end_at.set(min(_all_end_at.get(), time.monotonic() + seconds))
     try:
@@ -25,13 +25,13 @@ def within(seconds: float) -> Iterator[None]:
 
 
 class Deadline:
-    """A socket's own time-out starts anew with every byte; this one does not."""
+    """A moment that every wait of an exchange respects. A socket's own time-out starts anew with every byte."""
 
     def __init__(self, seconds: float) -> None:
         self._ends_at = min(time.monotonic() + seconds, _all_end_at.get())
 
     def left(self) -> float:
-        """Seconds left, always more than 0. Raises ``TimeoutError`` when there are none."""
+        """Return the seconds left, always more than 0. Raises ``TimeoutError`` if none are."""
         seconds = self._ends_at - time.monotonic()
         if seconds <= 0:
             raise TimeoutError("out of time")

@@ -1,21 +1,20 @@
 """The one door out: every HTTP request of this service leaves here.
 
-What it promises:
+The door promises:
 
 - The guard (:mod:`providers.door.outbound`) judges the URL, and at each new connection every address behind its name.
-- A call ends at its deadline, even where the other side sends a byte a second, in the headers or in the body.
-- An answer of more than 64 KiB is not read on. Answers are asked for unpacked, and packed ones are not
-  unpacked.
+- A call ends at its deadline, even if the other side sends a byte a second, in the headers or in the body.
+- We stop reading an answer at 64 KiB. We ask for answers unpacked, and do not unpack packed ones.
 - No redirects, no proxies from the environment, no cookies, nothing sent twice.
 - Errors name the host at most: never a path, a query, a header or a body.
 
-``httpx.Client`` would share its cookie jar among all tenants that use the same provider, and logs whole URLs; the
-bookkeeping of httpcore's pool costs four times what the request does. A thread makes one request at a time, so it keeps
-one connection to a place (:mod:`providers.door.connections`) and shares none; after a fork the child begins anew.
+``httpx.Client`` would share its cookie jar among all tenants that use the same provider, and it logs whole URLs. The
+bookkeeping of httpcore's pool costs four times what the request does. A thread makes one request at a time. So it keeps
+one connection for each origin (:mod:`providers.door.connections`) and shares none. After a fork the child begins anew.
 
-Nothing is sent twice, not even a GET, since many gateways send by GET. That leaves the kept connection which
-the server closes in the very moment we write to it: no answer, an unknown outcome. Two things keep that rare:
-before an idle connection is taken again we look whether it has been closed, and none is kept for long.
+Nothing is sent twice, not even a GET, because many gateways send by GET. One case is left: the server closes a kept
+connection in the very moment at which we write to it. Then there is no answer, and the outcome is unknown. Two things
+keep that rare: we look if an idle connection was closed before we take it again, and we keep none for long.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ from providers.door.deadline import Deadline
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from providers.outcomes import Outcome
 
-MAX_RETRY_AFTER_SECONDS = 3600.0
+MAX_RETRY_AFTER_SECONDS = 3600.0  # the longest pause that a vendor can ask for; we try again after an hour
 
 Form = Mapping[str, object] | Sequence[tuple[str, object]]
 
-# The framing is ours; a header line of a tenant must not change where the request ends or whom it reaches.
+# Headers that only we set: a tenant's header line must not change where the request ends or whom it reaches.
 RESERVED_HEADERS = frozenset(
     {
         "accept-encoding",
@@ -71,7 +70,7 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """In seconds. ``connect`` covers name, connection and TLS; ``total`` the whole call."""
+    """The time limits of a call, in seconds. ``connect`` covers name, connection and TLS; ``total`` the whole call."""
 
     connect: float = 2.0
     total: float = 5.0
@@ -93,7 +92,7 @@ class HttpAnswer:
         return self.body.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """The body as strict JSON in UTF-8. Raises ``ValueError`` for anything else."""
+        """Return the body, read as strict JSON in UTF-8. Raises ``ValueError`` for anything else."""
         try:
             return jsonlib.loads(self.body.decode("utf-8"), parse_constant=_refuse_constant)
         except RecursionError:
@@ -101,9 +100,7 @@ class HttpAnswer:
 
 
 class HttpDoor:
-    """``allowed_networks`` are the CIDRs for which the operator has lifted the guard. Safe to share by
-    threads.
-    """
+    """The door. Threads can share it. For ``allowed_networks`` (CIDRs) the operator has lifted the guard."""
 
     def __init__(self, allowed_networks: Sequence[str] = (), *, resolver: outbound.Resolver | None = None) -> None:
         self.allowed_networks = tuple(allowed_networks)
@@ -125,9 +122,9 @@ class HttpDoor:
     ) -> HttpAnswer:
         """Send one request and read its answer, whatever its status.
 
-        At most one of ``content``, ``json`` and ``form``. ``auth`` is for HTTP Basic. Without ``wants_body``
-        only status and headers are waited for. An error status stands on its own: if its body is too large or
-        cannot be read, the body is empty.
+        Give at most one of ``content``, ``json`` and ``form``. ``auth`` is for HTTP Basic. Without ``wants_body`` the
+        call waits for status and headers only. An error status stands on its own: its body is empty if it is too large
+        or cannot be read.
 
         Raises :class:`NotConnected`, :class:`NoAnswer`, :class:`AddressBlocked`, and a plain
         :class:`ProviderError` for a header that cannot be sent.
@@ -152,8 +149,9 @@ class HttpDoor:
             kept.put_back(origin, connection)
 
     def touch(self, url: str, *, timeout: Timeouts = DEFAULT) -> None:
-        """Connect, for https with the TLS handshake, and hang up: nothing is asked. Raises as
-        :meth:`request`.
+        """Connect, for https with the TLS handshake, and hang up without asking anything.
+
+        Raises the same errors as :meth:`request`.
         """
         self._connect(outbound.read_url(url, self.allowed_networks), timeout).close()
 
@@ -172,7 +170,7 @@ class HttpDoor:
         return kept
 
     def _connect(self, target: httpx.URL, timeout: Timeouts) -> socket.socket:
-        """The name that TLS checks is the one in the URL, though the socket goes to a judged address."""
+        """Connect to a judged address. TLS still checks the name in the URL."""
         deadline = Deadline(min(timeout.connect, timeout.total))
         host = target.raw_host.decode("ascii")
         try:
@@ -198,7 +196,7 @@ class HttpDoor:
 
 
 def classify_status(answer: HttpAnswer) -> ProviderError:
-    """The default reading of an answer that is not an acceptance, where a provider's own words say no more.
+    """Judge an answer that is no acceptance by its HTTP status, if the provider's own words say no more.
 
     A 2xx that the adapter could not read is an unknown outcome: the message may well be on its way.
     """
@@ -225,7 +223,7 @@ def classify_status(answer: HttpAnswer) -> ProviderError:
 
 
 def retry_after_seconds(answer: HttpAnswer, *, most: float = MAX_RETRY_AFTER_SECONDS) -> float | None:
-    """``Retry-After`` as seconds, at most ``most``; None where it is absent, in the past or nonsense."""
+    """Return ``Retry-After`` in seconds, at most ``most``; None if it is absent, in the past or nonsense."""
     value = answer.headers.get("retry-after", "").strip()
     try:
         seconds = float(value)
@@ -237,7 +235,7 @@ def retry_after_seconds(answer: HttpAnswer, *, most: float = MAX_RETRY_AFTER_SEC
 
 
 def header_error(name: str, value: str) -> str:
-    """Why a header line of a tenant cannot be sent; empty if it can."""
+    """Return why a tenant's header line cannot be sent; empty if it can."""
     if not _HEADER_NAME.fullmatch(name):
         return "a header name is not valid"
     if name.lower() in RESERVED_HEADERS:
@@ -267,7 +265,7 @@ def _encode(content: bytes | None, json: object, form: Form | None) -> tuple[byt
 def _headers(
     url: httpx.URL, given: Mapping[str, str], content_type: str, auth: tuple[str, str] | None
 ) -> list[tuple[str, str]]:
-    """The host as written in the URL, then the caller's headers, then ours where the caller has none."""
+    """Return the host as written in the URL, then the caller's headers, then ours that the caller did not give."""
     for name, value in given.items():
         problem = header_error(name, value)
         if problem:

@@ -1,15 +1,15 @@
 """Libraries that speak HTTP by themselves, made to speak through our door.
 
-They are not patched where they open sockets. A request that a library has made ready is taken from it, asked by
-:class:`providers.door.http.HttpDoor`, and the library gets the answer as if it had asked by itself. So what the door
-promises holds for them too: the guard, the deadline, the bound on an answer, no redirects, no proxies of the
-environment, no cookies, nothing sent twice. And what happened is known here, whatever the library makes of it.
+We do not patch the place at which they open sockets. We take a request that a library has made ready, and send it by
+:class:`providers.door.http.HttpDoor`. The library gets the answer as if it had asked by itself. So it gets what the
+door promises: the guard, the deadline, the bound on an answer, no redirects, no proxies of the environment, no cookies,
+nothing sent twice. And we know what happened, whatever the library makes of it.
 
-The two seams are made for that: ``requests`` lets a session mount its transport, and botocore's event ``before-send``
-lets a handler answer. A library that makes its sessions where nobody can reach them (apprise) speaks inside
-:func:`through_door`: then every session that this thread makes is born with our transport, without an environment.
+Both seams are made for that: ``requests`` lets a session mount a transport, and botocore's event ``before-send`` lets
+a handler answer. Apprise makes its sessions where nobody can reach them. So it runs inside :func:`through_door`: there
+every session that this thread makes gets our transport, and reads nothing from the environment.
 
-This module imports none of the libraries until it is asked for one: they cost a process time and memory.
+This module imports a library only when an adapter asks for it: each costs a process time and memory.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from providers.door.deadline import Deadline
 from providers.door.http import RESERVED_HEADERS, HttpAnswer, HttpDoor, Timeouts, classify_status
 from providers.errors import NoAnswer, ProviderError
 
-TOTAL_SECONDS = 5.0
-CONNECT_SECONDS = 2.0
-MAX_CLIENTS = 32  # of Amazon, kept by a process
+TOTAL_SECONDS = 5.0  # the longest call, with all its requests
+CONNECT_SECONDS = 2.0  # the longest wait for a connection
+MAX_CLIENTS = 32  # clients for Amazon that a process keeps; each holds some memory
 
-_HIDDEN = frozenset({"location", "set-cookie"})  # so that no library follows or keeps anything
+_HIDDEN = frozenset({"location", "set-cookie"})  # headers hidden from libraries, so that none follows or keeps anything
 
 
 class LibraryCall:
-    """What a library asks in the course of one call, and how it ended. All of it is over in ``seconds``."""
+    """The requests of a library in the course of one call, and how the last one ended. All end within ``seconds``."""
 
     def __init__(self, door: HttpDoor, seconds: float = TOTAL_SECONDS) -> None:
         self._door = door
         self._deadline = Deadline(seconds)
-        self.answer: HttpAnswer | None = None  # the last one
-        self.error: ProviderError | None = None  # of the last request, if it got no answer
+        self.answer: HttpAnswer | None = None  # the answer to the last request
+        self.error: ProviderError | None = None  # the error of the last request, if it got no answer
         self.is_in_doubt = False  # some request left and got no answer
 
     def ask(self, method: str, url: str, headers: Mapping[str, Any], body: object) -> HttpAnswer:
-        """Raises as :meth:`HttpDoor.request` does."""
+        """Send one request of the library. Raises what :meth:`HttpDoor.request` raises."""
         self.answer = self.error = None
         try:
             self.answer = self._ask(method, url, headers, body)
@@ -59,7 +59,7 @@ class LibraryCall:
         return self.answer
 
     def explain(self) -> ProviderError:
-        """The door's own words for how the last request ended; the library's may quote what was sent."""
+        """Return the door's own words for the end of the last request. The library's words may quote what was sent."""
         if self.error is not None:
             return self.error
         if self.answer is None:
@@ -87,7 +87,7 @@ _current: ContextVar[LibraryCall | None] = ContextVar("library_call", default=No
 
 @contextlib.contextmanager
 def through_door(call: LibraryCall) -> Iterator[None]:
-    """Inside, whatever this thread asks by ``requests`` or by a client of :func:`amazon_client` is part of it."""
+    """Make every request of this thread inside a part of ``call``: by ``requests``, or by :func:`amazon_client`."""
     _watch_sessions()
     token = _current.set(call)
     try:
@@ -97,12 +97,12 @@ def through_door(call: LibraryCall) -> Iterator[None]:
 
 
 def silence(library: str) -> None:
-    """Keep a library from logging: what it would say holds bodies and addresses, with codes and keys in them."""
+    """Keep a library from logging: its lines hold bodies and addresses, with codes and keys in them."""
     logging.getLogger(library).setLevel(logging.CRITICAL + 1)
 
 
 def requests_session(call: LibraryCall) -> Any:
-    """A ``requests.Session`` that asks through the door."""
+    """Return a ``requests.Session`` that sends through the door."""
     import requests
 
     session = requests.Session()
@@ -112,9 +112,9 @@ def requests_session(call: LibraryCall) -> Any:
 
 @lru_cache(maxsize=MAX_CLIENTS)
 def amazon_client(service: str, region: str, key_id: str, secret: str, url: str) -> Any:
-    """A client of botocore that knows these keys and nothing of the environment, and tries nothing twice.
+    """Return a client of botocore that knows these keys and nothing of the environment, and tries nothing twice.
 
-    It works inside :func:`through_door` only. ``url`` is empty for Amazon's own.
+    The client works inside :func:`through_door` only. ``url`` is empty for Amazon's own address.
     """
     from botocore.config import Config
 
@@ -141,18 +141,18 @@ def amazon_client(service: str, region: str, key_id: str, secret: str, url: str)
 
 @cache
 def _amazon() -> Any:
-    """One for all clients, since it holds the descriptions of Amazon's services. Not safe to share by threads."""
+    """Return the session that describes Amazon's services to all clients. Threads may not share it."""
     import botocore.session
 
     silence("botocore")
     silence("boto3")
-    # The machine's own profiles, endpoints and roles are the operator's, and no matter of a tenant.
+    # The machine's own profiles, endpoints and roles are the operator's; no tenant may use them.
     nothing = dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
     return botocore.session.Session(session_vars={"profile": (None, None, None, None), **nothing})
 
 
 def _answer_amazon(request: Any, **_: Any) -> Any:
-    """For botocore: the answer to a signed request. What is raised here ends its call."""
+    """Send a signed request of botocore's and return its answer. An error raised here ends botocore's call."""
     from botocore.awsrequest import AWSResponse
 
     call = _current.get()
@@ -165,7 +165,7 @@ def _answer_amazon(request: Any, **_: Any) -> Any:
 
 @cache
 def _watch_sessions() -> None:
-    """Once in a process: a session made inside of a call belongs to it, all others stay as they are."""
+    """Mount the door in each session that is made inside a call, from now on. Other sessions stay as they are."""
     import requests
 
     make = requests.Session.__init__
@@ -181,7 +181,7 @@ def _watch_sessions() -> None:
 
 
 def _mount_door(session: Any, call: LibraryCall) -> None:
-    session.trust_env = False  # neither its proxies nor the passwords in its .netrc
+    session.trust_env = False  # neither the environment's proxies nor the passwords in a .netrc
     session.adapters.clear()
     session.mount("https://", _transport(call))
     session.mount("http://", _transport(call))
@@ -195,7 +195,7 @@ def _transport(call: LibraryCall) -> Any:
 
     class Transport(BaseAdapter):
         def send(self, request: Any, *_: object, **__: object) -> Any:
-            """Time-outs, proxies and certificates are the door's matter, whatever the library wishes."""
+            """Send by the door. It decides time-outs, proxies and certificates, whatever the library wishes."""
             try:
                 answer = call.ask(request.method, request.url, request.headers, request.body)
             except NoAnswer as error:
@@ -221,7 +221,7 @@ def _visible_headers(answer: HttpAnswer) -> dict[str, str]:
 
 
 def _bytes(body: object) -> bytes | None:
-    """Of a body as libraries hold them. Raises :class:`ProviderError` for one that is a stream without end."""
+    """Return a body as bytes, however the library holds it. Raises :class:`ProviderError` for an unknown kind."""
     if body is None or isinstance(body, bytes):
         return body
     if isinstance(body, (bytearray, memoryview)):

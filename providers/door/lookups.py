@@ -1,10 +1,11 @@
-"""Looking up names, so that one that nobody answers for does not take the others' turn.
+"""Look-ups of names. A name whose server is silent does not hold up the others.
 
-The system's resolver knows no time-out and cannot be called back: while the name server of a name is silent, a look-up
-hangs about for many seconds after its caller gave up. So each name is looked up by one thread, and whoever asks for it
-meanwhile waits for the same answer. Names of one domain that were not answered lately have few threads at a time, and
-a name without an answer is left alone for a while. The last threads are kept for names that were answered lately:
-however many others hang, those go on.
+The system's resolver has no time-out and cannot be stopped. While a name server is silent, a look-up hangs for many
+seconds after its caller gave up. So one thread looks up each name, and all that ask for it meanwhile share its answer.
+
+A name counts as known for an hour after it was answered. Unknown names of one domain get few threads at a time. A name
+without an answer is not asked again for a while. Some threads are kept for known names: those go on, however many
+unknown ones hang.
 """
 
 from __future__ import annotations
@@ -20,13 +21,20 @@ from dataclasses import dataclass
 
 from providers.errors import NotConnected
 
-MAX_LOOK_UPS = 64  # at once, in a process
-MAX_OF_STRANGERS = 48  # of names that were not answered lately
-MAX_OF_DOMAIN = 4  # likewise, of names under one domain
-PATIENCE_SECONDS = 0.9  # after which a look-up counts as not answered; callers may have had less time left
-SILENT_SECONDS = 15.0  # for which a name without an answer is not looked up again
-KNOWN_SECONDS = 3600.0  # for which an answered name counts as known
-MAX_REMEMBERED = 4096  # names of either kind; the oldest are forgotten first
+# Look-ups that run at once in a process. Each is a thread.
+MAX_LOOK_UPS = 64
+# The most of them for unknown names. The others stay free for known names.
+MAX_OF_UNKNOWN = 48
+# The most of them for unknown names under one domain, so that one tenant's dead name server holds few threads.
+MAX_OF_DOMAIN = 4
+# The age at which a look-up counts as not answered. A caller that had less time left proves nothing.
+PATIENCE_SECONDS = 0.9
+# The time for which we do not look up a name again that had no answer.
+SILENT_SECONDS = 15.0
+# The time for which an answered name counts as known.
+KNOWN_SECONDS = 3600.0
+# Names that we remember as known, and as silent. The oldest are forgotten first.
+MAX_REMEMBERED = 4096
 
 # Second levels under which a country's registry sells names, as in example.co.uk.
 _REGISTRIES = frozenset({"ac", "co", "com", "edu", "gov", "net", "ne", "or", "org"})
@@ -41,17 +49,17 @@ class _Running:
 
 
 class LookUps:
-    """Those of one process."""
+    """The look-ups of one process."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._running: dict[tuple[str, int], _Running] = {}
-        self._strangers: Counter[str] = Counter()  # running ones of names that were not answered lately, by domain
+        self._unknown: Counter[str] = Counter()  # running look-ups of unknown names, by domain
         self._silent_until: OrderedDict[str, float] = OrderedDict()
         self._known_until: OrderedDict[str, float] = OrderedDict()
 
     def resolve(self, host: str, port: int, timeout: float) -> list[str]:
-        """The addresses of ``host``, within ``timeout`` seconds. Raises :class:`NotConnected`."""
+        """Return the addresses of ``host``, within ``timeout`` seconds. Raises :class:`NotConnected`."""
         give_up_at = time.monotonic() + timeout
         host = host.lower()
         running = self._find_or_start(host, port, give_up_at)
@@ -85,15 +93,15 @@ class LookUps:
                     raise _silent(host)
 
     def _has_room(self, domain: str) -> bool:
-        """Without ``domain``, for a name that was answered lately."""
+        """Return whether another look-up may start. ``domain`` is empty for a known name."""
         if len(self._running) >= MAX_LOOK_UPS:
             return False
-        return not domain or (self._strangers[domain] < MAX_OF_DOMAIN and self._strangers.total() < MAX_OF_STRANGERS)
+        return not domain or (self._unknown[domain] < MAX_OF_DOMAIN and self._unknown.total() < MAX_OF_UNKNOWN)
 
     def _start(self, host: str, port: int, domain: str) -> _Running:
         running = self._running[host, port] = _Running(time.monotonic(), Future())
         if domain:
-            self._strangers[domain] += 1
+            self._unknown[domain] += 1
         threading.Thread(target=self._look_up, args=(host, port, domain), name="resolve", daemon=True).start()
         return running
 
@@ -110,9 +118,9 @@ class LookUps:
     def _end(self, host: str, port: int, domain: str, found: Answer) -> None:
         with self._changed:
             if domain:
-                self._strangers[domain] -= 1
-                if not self._strangers[domain]:
-                    del self._strangers[domain]
+                self._unknown[domain] -= 1
+                if not self._unknown[domain]:
+                    del self._unknown[domain]
             if found:
                 _remember(self._known_until, host, KNOWN_SECONDS)
                 self._silent_until.pop(host, None)
@@ -121,7 +129,7 @@ class LookUps:
 
 
 def domain_of(host: str) -> str:
-    """What somebody registered to have this name, as far as its writing tells."""
+    """Return the domain that somebody registered to have this name, as far as its writing tells."""
     labels = host.split(".")
     is_under_registry = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _REGISTRIES
     return ".".join(labels[-3 if is_under_registry else -2 :])

@@ -1,9 +1,8 @@
-"""The outbound guard: where a connection that a tenant described may lead.
+"""The outbound guard: it decides where a connection that a tenant described may lead.
 
-Two moments. When a URL or a host is accepted, its writing is judged and nothing is resolved: a name's answer
-today says nothing about tomorrow. When a connection is made, the name is resolved once, every address of the
-answer is judged, and the socket goes to a judged address; no second lookup happens in which the answer could
-change.
+The guard acts twice. When a URL or a host is stored, it judges the writing and resolves nothing: a name's answer today
+says nothing about tomorrow. When a connection is made, it resolves the name once and judges every address of the
+answer. The socket goes to a judged address, so that no second look-up can give another answer.
 
 The operator's allowed networks lift the guard for the addresses inside them, and for nothing else.
 """
@@ -27,12 +26,12 @@ Network = IPv4Network | IPv6Network
 # (host, port, seconds) -> the addresses as text; raises NotConnected.
 Resolver = Callable[[str, int, float], Sequence[str]]
 
-MAX_URL_LENGTH = 2048
+MAX_URL_LENGTH = 2048  # characters of a stored URL: more than any vendor's has
 NOT_PUBLIC = "the address is not a public one"
 MAX_NAME_LENGTH, MAX_LABEL_LENGTH = 253, 63  # characters of a host name and of its parts (RFC 1035)
 PUBLIC_PORTS = frozenset({443, 8443})
 
-# Not asked of ``ipaddress.is_global``: it calls NAT64, 6to4, ::127.0.0.1, fec0:: and multicast global.
+# We do not use ``ipaddress.is_global``: it calls NAT64, 6to4, ::127.0.0.1, fec0:: and multicast global.
 _DENIED_V4 = tuple(
     IPv4Network(text)
     for text in (
@@ -57,9 +56,9 @@ _DENIED_V4 = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-# Outside 2000::/3 nothing is public unicast: that alone refuses ::1, mapped and compatible addresses
-# (::ffff:0:0/96, ::/96), both NAT64 prefixes (64:ff9b::/96, 64:ff9b:1::/48), ULA, link-local, site-local and
-# multicast.
+# Outside 2000::/3 nothing is public unicast. That alone refuses ::1, mapped and compatible addresses
+# (::ffff:0:0/96, ::/96) and both NAT64 prefixes (64:ff9b::/96, 64:ff9b:1::/48).
+# It also refuses ULA, link-local, site-local and multicast.
 _PUBLIC_V6 = IPv6Network("2000::/3")
 _DENIED_V6 = tuple(
     IPv6Network(text)
@@ -73,8 +72,7 @@ _DENIED_V6 = tuple(
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-# What an operating system would read as a number: the last label of 127.1, 0x7f000001, 017700000001,
-# 2130706433.
+# A last label that an operating system reads as a number, as in 127.1, 0x7f000001, 017700000001, 2130706433.
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _USER_INFO = re.compile(r"[^/]*//[^/?#]*@")
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
@@ -92,7 +90,7 @@ def read_url(url: str, allowed_networks: Sequence[str] = ()) -> httpx.URL:
     return _read_url(url, tuple(allowed_networks))
 
 
-@lru_cache(maxsize=64)  # a provider's URL is hardly ever another; few of those that hold a code are remembered
+@lru_cache(maxsize=64)  # a provider's URL hardly ever changes; few URLs with codes stay in memory
 def _read_url(url: str, allowed_networks: tuple[str, ...]) -> httpx.URL:
     if _UNPRINTABLE.search(url):
         raise AddressBlocked("the URL holds a space, a backslash or a control character")
@@ -114,12 +112,12 @@ def _read_url(url: str, allowed_networks: tuple[str, ...]) -> httpx.URL:
 
 
 def needs_allowed_network(url: httpx.URL) -> bool:
-    """Whether scheme or port are such that only an allowed network may be reached."""
+    """Return whether scheme or port allow a connection only into an allowed network."""
     return url.scheme != "https" or (url.port is not None and url.port not in PUBLIC_PORTS)
 
 
 def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
-    """Judge a host as written. Names are not resolved here. Raises :class:`AddressBlocked`."""
+    """Judge a host as written, without resolving a name. Raises :class:`AddressBlocked`."""
     address = _literal(host)
     allowed = networks(allowed_networks)
     if address is not None:
@@ -140,7 +138,7 @@ def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
 
 
 def is_public(address: Address) -> bool:
-    """Whether this is plain public unicast."""
+    """Return whether this is plain public unicast."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _DENIED_V4)
     return address in _PUBLIC_V6 and not any(address in network for network in _DENIED_V6)
@@ -176,7 +174,7 @@ def connect(
 
 
 def is_own(connected: socket.socket) -> bool:
-    """Whether both ends are the same address: this machine, under whatever public number."""
+    """Return whether both ends have the same address: then it is this machine, under whatever public number."""
     return bool(connected.getsockname()[0] == connected.getpeername()[0])
 
 
@@ -186,12 +184,12 @@ def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
 
 
 def networks(allowed_networks: Sequence[str]) -> tuple[Network, ...]:
-    """The operator's list as networks. Raises ``ValueError`` for what is not a network."""
+    """Return the operator's list as networks. Raises ``ValueError`` for what is not a network."""
     return _networks(tuple(allowed_networks))
 
 
 def _literal(host: str) -> Address | None:
-    """The address a host writes, None for a name. Any but the plain writing of an address is refused."""
+    """Return the address that a host writes; None for a name. Refuses any but the plain writing of an address."""
     try:
         if ":" in host:
             address = IPv6Address(host)
@@ -217,7 +215,7 @@ def _addresses(host: str, port: int, timeout: float, resolver: Resolver) -> list
 
 
 def _connect_first(host: str, port: int, addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
-    """Try the addresses in turn, each with its share of the time: a dead first one does not eat it all."""
+    """Try the addresses in turn, each with its share of the time, so that a dead first one does not take it all."""
     reason = "no answer in time"
     for index, address in enumerate(addresses):
         try:
@@ -240,6 +238,6 @@ def _is_inside(address: Address, allowed: Sequence[Network]) -> bool:
 
 
 def _may_be_allowed(host: str, allowed: Sequence[Network]) -> bool:
-    """Whether the host is, or as a name could turn out to be, in an allowed network."""
+    """Return whether the host is in an allowed network, or could be: a name may resolve to any address."""
     literal = _literal(host)
     return bool(allowed) if literal is None else _is_inside(literal, allowed)

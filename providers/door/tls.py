@@ -1,4 +1,4 @@
-"""How we verify the other side: the machine's trusted roots, host names checked, TLS 1.2 or newer."""
+"""The verification of the other side: the machine's trusted roots, host names checked, TLS 1.2 or newer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import certifi
 
 @cache
 def context(protocol: str = "") -> ssl.SSLContext:
-    """The verifying client context, one for each ALPN ``protocol`` because that name is a part of the
-    context.
+    """Return the verifying client context; each ALPN ``protocol`` has its own, because its name is part of the context.
 
-    The machine's own store is used (``SSL_CERT_FILE`` adds a private root); certifi's where the machine has
-    none, as in a slim container.
+    It trusts the machine's own store (``SSL_CERT_FILE`` adds a private root). If the machine has none, as in a slim
+    container, it trusts certifi's.
     """
     paths = ssl.get_default_verify_paths()
     bundle = None if paths.cafile or paths.capath else certifi.where()

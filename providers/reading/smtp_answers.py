@@ -111,7 +111,7 @@ def _judged(what: str, code: int, answer: bytes | str) -> ProviderError:
 
 
 def _fault(code: int, enhanced: str, text: str) -> Outcome:
-    """Judge by the list at the head of this module. ``enhanced`` is subject and detail of the code, empty without one."""
+    """Judge by the list at the head of this module. ``enhanced`` is the code's subject and detail, or empty."""
     subject = enhanced.partition(".")[0]
     if code in LOGIN_WANTED or (code in PROTOCOL and not enhanced):
         return Outcome.MISCONFIGURED

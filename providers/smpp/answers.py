@@ -1,7 +1,7 @@
-"""What a message centre's statuses and receipts mean in our words.
+"""The meaning of a message centre's statuses and receipts in our words.
 
-Whose fault a refusal is stands in the table: of the statuses of SMPP 3.4 only an invalid destination (0x0B) is the
-recipient's. One that the table lacks is the centre's.
+The table of refusals says whose fault each is. Of the statuses of SMPP 3.4 only an invalid destination (0x0B) is the
+recipient's fault. A status that the table lacks is the centre's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _REFUSALS = {
     0x62: (Outcome.MISCONFIGURED, "it takes no validity of this kind"),
 }
 
-# By the TLV message_state, and by the word of the text form.
+# The words of the text form, by the number in the TLV message_state.
 _STATES = {
     1: "ENROUTE",
     2: "DELIVRD",
@@ -85,8 +85,9 @@ def refusal(what: str, status: int) -> ProviderError:
 
 
 def read_delivered(delivered: Pdu, *, ids: str) -> Receipt | Consent | None:
-    """A receipt, or the keyword that a user wrote. None for anything else. Raises
-    :class:`providers.smpp.pdu.Unreadable`.
+    """Read a receipt, or the keyword that a user wrote; None for anything else.
+
+    Raises :class:`providers.smpp.pdu.Unreadable`.
     """
     message = ShortMessage.read(delivered.body)
     identity = printable(message.tlvs.get(Tag.RECEIPTED_MESSAGE_ID, b"").rstrip(b"\0"))
@@ -98,7 +99,7 @@ def read_delivered(delivered: Pdu, *, ids: str) -> Receipt | Consent | None:
 
 
 def _read_receipt(message: ShortMessage, identity: str, ids: str) -> Receipt | None:
-    """Read the fields of their own before the text, which has no binding form. None for what says nothing."""
+    """Read a receipt from its TLVs first, then from its text, which has no binding form. None if it says nothing."""
     content = message.content or message.tlvs.get(Tag.MESSAGE_PAYLOAD, b"")
     text = printable(content.translate(_BREAKS))
     fields = {name.lower(): value for name, value in reversed(_FIELD.findall(text))}  # the first of a name counts
@@ -118,19 +119,20 @@ def _read_receipt(message: ShortMessage, identity: str, ids: str) -> Receipt | N
 
 
 def _text_of(message: ShortMessage) -> str:
-    """What a user wrote, as far as a keyword needs it. Of a text in parts none is one."""
+    """Return what a user wrote, as far as a keyword needs it. A part of a longer text is never a keyword."""
     if message.esm_class & HAS_HEADER:
         return ""
     content = message.content or message.tlvs.get(Tag.MESSAGE_PAYLOAD, b"")
     if message.data_coding == UCS2:
         return content.decode("utf-16-be", "replace")
-    return content.decode("latin-1")  # whose ASCII letters are those of GSM 7-bit too
+    return content.decode("latin-1")  # its ASCII letters are those of GSM 7-bit too
 
 
 def comparable(identity: str, ids: str, *, is_given: bool) -> str:
-    """A message's id in the one form in which that of the acceptance (``is_given``) and that of a receipt are alike.
+    """Return a message's id in one form, so that the ids of an acceptance and of its receipt can be compared.
 
-    ``ids`` says how the centre writes the two: "same", "loose", "hex_then_decimal" or "decimal_then_hex".
+    ``is_given`` says that the id comes from the acceptance. ``ids`` says how the centre writes the two: "same",
+    "loose", "hex_then_decimal" or "decimal_then_hex".
     """
     if ids == "loose":
         return identity.lower().lstrip("0") or identity[:1]

@@ -1,7 +1,7 @@
 """The binds to one message centre: kept up, and shared by all threads that send.
 
-A bind that is lost is made anew, after a pause that grows while that fails. Receipts are answered only after they were
-reported, so that the centre keeps what we could not store and delivers it again.
+A lost bind is made anew, after a pause that grows while that fails. We answer a receipt only after it was stored. So
+the centre keeps what we could not store, and delivers it again.
 """
 
 from __future__ import annotations
@@ -23,14 +23,23 @@ from providers.smpp.session import UNBIND_SECONDS, Refused, Session, dial
 
 log = logging.getLogger(__name__)
 
-FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 60.0  # between two tries to bind
-STEADY_SECONDS = 60.0  # a bind that held for so long was a good one: the pauses begin anew
-GRACE_SECONDS = 2.0  # so long a message waits for a bind that was lost just now, or is being made for the first time
-SLOT_SECONDS = 2.0  # so long it waits for room in the window and under the rate
-FIRST_THROTTLE_SECONDS, MAX_THROTTLE_SECONDS = 0.5, 5.0  # how long a centre that has enough is left alone
-REPORT_BATCH = 100  # receipts stored in one go
-MAX_UNREPORTED = 1_000  # what waits beyond is refused, for the centre to deliver later
-STATE_INTERVAL_SECONDS = 15.0  # how often the state is told, also where it does not change
+# The pause between two tries to bind: it doubles from the first to the longest.
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 60.0
+# The time for which a bind must hold before the pauses begin anew.
+STEADY_SECONDS = 60.0
+# The time for which a message waits for a bind that was just lost, or is being made for the first time.
+GRACE_SECONDS = 2.0
+# The time for which a message waits for room in the window and under the rate.
+SLOT_SECONDS = 2.0
+# The time for which we send nothing to a centre that is throttling us: it doubles from the first to the longest.
+FIRST_THROTTLE_SECONDS, MAX_THROTTLE_SECONDS = 0.5, 5.0
+# The most receipts that are stored in one go.
+REPORT_BATCH = 100
+# The most receipts that wait to be stored. We refuse any more, and the centre delivers them later.
+MAX_UNREPORTED = 1_000
+# The time between two reports of the state, even if it does not change.
+STATE_INTERVAL_SECONDS = 15.0
+# The time for which closing waits for answers and receipts.
 CLOSE_SECONDS = 5.0
 
 THROTTLED = frozenset({Status.THROTTLED, Status.QUEUE_FULL})
@@ -38,8 +47,11 @@ THROTTLED = frozenset({Status.THROTTLED, Status.QUEUE_FULL})
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to connect to and how. ``binds`` names one command for each bind; ``rate`` is in messages a second over all
-    of them, 0 for none; ``window`` is how many may be unanswered on each. ``refusal`` explains a status."""
+    """The message centre, and how to bind to it.
+
+    ``binds`` names one command for each bind. ``rate`` is in messages a second over all binds, 0 for no limit.
+    ``window`` is the number of messages that may be unanswered on each. ``refusal`` explains a status.
+    """
 
     host: str
     port: int
@@ -53,7 +65,7 @@ class Plan:
     refusal: Callable[[int], ProviderError]
 
     def open(self, command: Command, on_message: Callable[[Session, Pdu], None]) -> Session:
-        """A bound session. Raises :class:`ProviderError`."""
+        """Return a bound session. Raises :class:`ProviderError`."""
         connected = dial(self.host, self.port, is_tls=self.is_tls, allowed_networks=self.allowed_networks)
         session = Session(connected, on_message, enquire_seconds=self.enquire_seconds)
         try:
@@ -91,7 +103,7 @@ class Links:
         self._lost_at = time.monotonic()
         self._problem: ProviderError = NotConnected("no bind to the message centre")
         self._next_at = 0.0  # when the rate lets the next message leave
-        self._resume_at = 0.0  # when a centre that had enough is asked again
+        self._resume_at = 0.0  # when a centre that throttled us is asked again
         self._throttle_seconds = 0.0
         self._closing = threading.Event()
         self._unreported: queue.Queue[tuple[Session, Pdu] | None] = queue.Queue(MAX_UNREPORTED)
@@ -103,9 +115,9 @@ class Links:
             thread.start()
 
     def submit(self, bodies: Sequence[bytes]) -> Pdu:
-        """Send the parts of one message over one bind, and return the answer to the last, or to the first refused.
+        """Send the parts of one message over one bind. Return the answer to the last part, or to the first refused.
 
-        Raises :class:`ProviderError`, with an unknown outcome where no answer came.
+        Raises :class:`ProviderError`, with an unknown outcome if no answer came.
         """
         session = self._take_slot(len(bodies))
         try:
@@ -119,7 +131,7 @@ class Links:
         return answer
 
     def close(self) -> None:
-        """Part from the centre in peace. Messages under way have their answers awaited, receipts are stored first."""
+        """Wait for the answers to messages under way, store the receipts, and unbind."""
         self._closing.set()
         deadline = time.monotonic() + CLOSE_SECONDS
         with self._changed:
@@ -137,7 +149,7 @@ class Links:
             session.end("no answer to our unbind")
 
     def _take_slot(self, messages: int) -> Session:
-        """A bind with room in its window, counted as used. Waits a moment for one, and for the rate."""
+        """Return a bind with room in its window, with that room taken. Wait a moment for it, and for the rate."""
         try:
             deadline = time.monotonic() + Deadline(SLOT_SECONDS).left()
         except TimeoutError:
@@ -168,12 +180,12 @@ class Links:
             self._changed.notify_all()
 
     def _back_off(self, status: int) -> None:
-        """Leave a centre alone that has enough, longer each time until it takes one again."""
+        """Pause for a centre that throttles us, longer each time, until it takes a message again."""
         with self._changed:
             now = time.monotonic()
             if status not in THROTTLED:
                 self._throttle_seconds = 0.0
-            elif now >= self._resume_at:  # not once more for what was under way at the same time
+            elif now >= self._resume_at:  # messages under way at the same time lengthen the pause only once
                 longer = max(FIRST_THROTTLE_SECONDS, 2 * self._throttle_seconds)
                 self._throttle_seconds = min(longer, MAX_THROTTLE_SECONDS)
                 self._resume_at = now + self._throttle_seconds
@@ -190,9 +202,9 @@ class Links:
                     pause = FIRST_PAUSE_SECONDS
             except ProviderError as error:
                 self._fail(error)
-            except Exception as error:  # a fault of ours shall not end the bind for good
+            except Exception as error:  # a fault of ours must not end the bind for good
                 self._fail(NotConnected(f"the bind failed ({type(error).__name__})"))
-            # Not all binds, and not all installations, at the same moment.
+            # A random pause keeps binds and installations from trying at the same moment.
             self._closing.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311  (nothing to be guessed)
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
@@ -200,7 +212,7 @@ class Links:
         with self._changed:
             self._bound[session] = command
             self._changed.notify_all()
-        if self._closing.is_set():  # which did not see this one
+        if self._closing.is_set():  # `close` did not see this bind
             session.hang_up()
         self._tell_state()
         kind = command.name.removeprefix("BIND_").lower()
@@ -234,14 +246,14 @@ class Links:
         self._report_state(bound, "" if bound == len(self.plan.binds) else str(self._problem))
 
     def _queue_delivered(self, session: Session, pdu: Pdu) -> None:
-        """In the session's thread, which reads on at once."""
+        """Queue what the centre delivered. The session's thread calls this, and must read on at once."""
         try:
             self._unreported.put_nowait((session, pdu))
         except queue.Full:
             session.answer(pdu, Status.RECEIVER_TEMPORARY)
 
     def _report_receipts(self) -> None:
-        """Store receipts and answer them, in a thread of its own, as many at a time as there are."""
+        """Store receipts and answer them, in a thread of its own, up to a batch at a time."""
         batch: list[tuple[Session, Pdu] | None] = []
         while None not in batch:
             batch = []

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 HEADER = struct.Struct(">IIII")
 TLV_HEADER = struct.Struct(">HH")
-MAX_LENGTH = 64 * 1024 + 1024  # a message_payload of the longest kind and the fields around it
+MAX_LENGTH = 64 * 1024 + 1024  # octets of a PDU: the longest message_payload and the fields around it
 MAX_SEQUENCE = 0x7FFFFFFF
 INTERFACE_VERSION = 0x34
 RESPONSE = 0x80000000
@@ -30,14 +30,14 @@ class Command(IntEnum):
 
 
 class Status(IntEnum):
-    """The ``command_status`` values that are treated by name."""
+    """The ``command_status`` values that we treat by name."""
 
     OK = 0x00
     INVALID_COMMAND = 0x03
     QUEUE_FULL = 0x14
     THROTTLED = 0x58
-    RECEIVER_TEMPORARY = 0x64  # sent by us: deliver it again later
-    RECEIVER_PERMANENT = 0x65  # sent by us: never again
+    RECEIVER_TEMPORARY = 0x64  # our answer: deliver it again later
+    RECEIVER_PERMANENT = 0x65  # our answer: never deliver it again
 
 
 class Tag(IntEnum):
@@ -48,12 +48,12 @@ class Tag(IntEnum):
     NETWORK_ERROR_CODE = 0x0423
     MESSAGE_PAYLOAD = 0x0424
     MESSAGE_STATE = 0x0427
-    DLT_ENTITY_ID = 0x1400  # the operators of India
+    DLT_ENTITY_ID = 0x1400  # India's operators ask for it
     DLT_TEMPLATE_ID = 0x1401
 
 
 class Unreadable(ValueError):
-    """Octets that are no PDU, or not the one that they claim to be."""
+    """Octets are no PDU, or not the PDU that they claim to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,10 @@ class Pdu:
 
 
 def take(buffer: bytearray) -> list[Pdu]:
-    """Remove the whole PDUs from the front of ``buffer``. Raises :class:`Unreadable` for a length that cannot be,
-    behind which no next PDU can be found."""
+    """Remove the whole PDUs from the front of ``buffer``, and return them.
+
+    Raises :class:`Unreadable` for an impossible length: behind it no next PDU can be found.
+    """
     found = []
     while len(buffer) >= HEADER.size:
         length, command, status, sequence = HEADER.unpack_from(buffer)
@@ -83,17 +85,17 @@ def take(buffer: bytearray) -> list[Pdu]:
 
 
 def text(value: str) -> bytes:
-    """A C-Octet String."""
+    """Return a C-Octet String."""
     return value.encode("ascii") + b"\0"
 
 
 def bind(system_id: str, password: str, system_type: str) -> bytes:
-    """The body of a bind, for any address range."""
+    """Return the body of a bind, for any address range."""
     return text(system_id) + text(password) + text(system_type) + bytes((INTERFACE_VERSION, 0, 0)) + text("")
 
 
 def message_id(body: bytes) -> str:
-    """Of a ``submit_sm_resp``; empty where the centre gave none. What is not printable is left out."""
+    """Return the id in a ``submit_sm_resp``, without unprintable characters; empty if the centre gave none."""
     return printable(body.partition(b"\0")[0])
 
 
@@ -103,7 +105,7 @@ def printable(octets: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``number`` is at most 20 characters; ``ton`` and ``npi`` say of which kind and by which plan."""
+    """An address: a number of at most 20 characters, its kind (``ton``) and its numbering plan (``npi``)."""
 
     number: str
     ton: int = 0
@@ -145,7 +147,7 @@ class ShortMessage:
 
     @classmethod
     def read(cls, body: bytes) -> ShortMessage:
-        """Raises :class:`Unreadable`."""
+        """Read a body. Raises :class:`Unreadable`."""
         reader = _Reader(body)
         service_type = reader.text()
         source, destination = reader.address(), reader.address()

@@ -1,4 +1,4 @@
-"""One session with a message centre: its socket, who waits for which answer, and the watch over a silent line."""
+"""One session with a message centre: its socket, the callers that wait for answers, and the watch over the line."""
 
 from __future__ import annotations
 
@@ -18,18 +18,24 @@ from providers.door.deadline import Deadline
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from providers.smpp.pdu import MAX_SEQUENCE, RESPONSE, Command, Pdu, Status, Unreadable, take
 
+# The time to connect. The TLS handshake has as much again.
 CONNECT_SECONDS = 3.0
-ANSWER_SECONDS = 8.0  # as long as any provider's call may take
-WRITE_SECONDS = 5.0  # a centre that reads nothing for so long is gone
-READ_SECONDS = 1.0  # how often the reader of a silent line looks at the clock
+# The time for an answer: the longest that a call to any provider may take.
+ANSWER_SECONDS = 8.0
+# The time for which a centre may read nothing before it counts as gone.
+WRITE_SECONDS = 5.0
+# The time between two looks at the clock while the line is silent.
+READ_SECONDS = 1.0
+# The time for the answer to our unbind.
 UNBIND_SECONDS = 2.0
+# The most that one read takes from the socket.
 READ_OCTETS = 64 * 1024
 
 _BINDS = (Command.BIND_TRANSCEIVER, Command.BIND_TRANSMITTER, Command.BIND_RECEIVER)
 
 
 def dial(host: str, port: int, *, is_tls: bool, allowed_networks: Sequence[str]) -> socket.socket:
-    """A connection through the guard. Plain text leads to allowed networks only.
+    """Connect through the guard. A plain connection leads to allowed networks only.
 
     Raises :class:`providers.errors.ProviderError`.
     """
@@ -50,9 +56,9 @@ def dial(host: str, port: int, *, is_tls: bool, allowed_networks: Sequence[str])
 
 
 class Session:
-    """``on_message`` is given what the centre delivers and must not block; :meth:`answer` answers it.
+    """A session. One thread owns it: the thread binds, then reads with :meth:`serve`. Any thread may :meth:`request`.
 
-    One thread owns the session: it binds, then reads with :meth:`serve`. Any thread may :meth:`request`.
+    ``on_message`` gets what the centre delivers, and must not block. :meth:`answer` answers it.
     """
 
     answer_seconds = ANSWER_SECONDS
@@ -74,11 +80,11 @@ class Session:
         self._io = threading.Lock()  # a TLS connection may not be read and written at the same moment
         self._state = threading.Lock()
         self.is_over = False
-        self.ending = ""  # why it is over, for the log
-        self.in_flight = 0  # kept by whoever shares out the window
+        self.ending = ""  # why the session is over, for the log
+        self.in_flight = 0  # messages without an answer; `Links` counts them
 
     def bind(self, command: Command, body: bytes) -> None:
-        """Raises :class:`providers.errors.ProviderError` and :class:`Refused`."""
+        """Bind to the centre. Raises :class:`providers.errors.ProviderError` and :class:`Refused`."""
         if command not in _BINDS:
             raise ValueError(f"{command.name} is no bind")
         answer = self._call(command, body, seconds=self.answer_seconds)
@@ -88,7 +94,7 @@ class Session:
     def request(self, command: Command, body: bytes = b"") -> Pdu:
         """Send a PDU and wait for its answer, which :meth:`serve` reads.
 
-        Raises :class:`providers.errors.NotConnected` where it never left, :class:`providers.errors.NoAnswer`.
+        Raises :class:`providers.errors.NotConnected` if it never left, else :class:`providers.errors.NoAnswer`.
         """
         deadline = Deadline(self.answer_seconds)
         try:
@@ -104,28 +110,28 @@ class Session:
             self._waiting.pop(sequence, None)
 
     def answer(self, pdu: Pdu, status: int = Status.OK) -> None:
-        """Answer what the centre delivered. Where the line is lost it will deliver it again."""
+        """Answer what the centre delivered. If the line is lost, the centre delivers it again."""
         with suppress(NotConnected):
             self._write(Pdu(pdu.command | RESPONSE, pdu.sequence, b"\0", status))
 
     def serve(self) -> None:
-        """Read until the session is over. Never raises for what the centre does."""
+        """Read until the session is over. Nothing that the centre does raises an error."""
         while not self.is_over:
             self._read()
 
     def unbind(self) -> None:
-        """Part in peace: the answer ends the session. From another thread than the one that serves."""
+        """Send an unbind, whose answer ends the session. The thread that serves must not call this."""
         with suppress(NotConnected):
             self._send(Command.UNBIND)
 
     def hang_up(self) -> None:
-        """The same from the thread that reads, which waits for the answer."""
+        """Unbind and wait for the answer. Only the thread that reads may call this."""
         with suppress(ProviderError):
             self._call(Command.UNBIND, seconds=UNBIND_SECONDS)
         self.end("no answer to our unbind")
 
     def end(self, reason: str) -> None:
-        """Close the line, once. Whoever still waits does not know what became of their request."""
+        """Close the line, once. Callers that still wait get :class:`providers.errors.NoAnswer`."""
         with self._state:
             if self.is_over:
                 return
@@ -140,7 +146,7 @@ class Session:
                 future.set_exception(NoAnswer("the connection to the message centre was lost before it answered"))
 
     def _call(self, command: Command, body: bytes = b"", *, seconds: float) -> Pdu:
-        """As :meth:`request`, by the thread that reads."""
+        """Send a PDU and read until its answer comes. Only the thread that reads may call this."""
         deadline = time.monotonic() + seconds
         sequence, future = self._send(command, body)
         while not future.done():
@@ -168,7 +174,7 @@ class Session:
         return sequence, future
 
     def _write(self, pdu: Pdu) -> None:
-        """Raises :class:`providers.errors.NotConnected`: of a PDU cut short nothing is done."""
+        """Write a PDU. Raises :class:`providers.errors.NotConnected`: a centre ignores a PDU that was cut short."""
         try:
             with self._io:
                 self._socket.sendall(bytes(pdu))
@@ -196,7 +202,7 @@ class Session:
             self.end("the connection broke")
 
     def _receive(self) -> bytes | None:
-        """Octets, none at the end of the line, None where nothing came in time."""
+        """Return the octets that came: empty at the end of the line, None if nothing came in time."""
         is_pending = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending()
         if not is_pending and not self._selector.select(READ_SECONDS):
             return None
@@ -207,7 +213,7 @@ class Session:
                 return None
 
     def _watch(self) -> None:
-        """A line that may be dead is asked; one that stays silent then is."""
+        """Send an enquiry over a silent line, and end the session if the line stays silent."""
         silent = time.monotonic() - self._heard_at
         if silent > self._enquire_seconds + self.answer_seconds:
             self.end("the message centre fell silent")

@@ -81,7 +81,7 @@ def test_however_many_hang_those_that_were_answered_lately_have_their_turn(syste
     assert names.resolve("shop.example", 443, LONG) == [ADDRESS]
     for number in range(lookups.MAX_LOOK_UPS):
         fail(names, f"silent.{number}.test", 0.01)
-    assert len(system.asked) <= 1 + lookups.MAX_OF_STRANGERS
+    assert len(system.asked) <= 1 + lookups.MAX_OF_UNKNOWN
     assert names.resolve("shop.example", 443, LONG) == [ADDRESS]
 
 
