@@ -1,4 +1,4 @@
-"""What the panel's accounts have beside Django's: a second factor, codes for when it is lost, forms that act once."""
+"""The panel's accounts beside Django's own rows: a second factor, codes for when it is lost, forms that act once."""
 
 from django.conf import settings
 from django.db import models

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How one table is watched. Binary columns are always secret.
+    """The way in which one table is watched. Binary columns are always secret.
 
     ``label`` and ``project`` are lookups from the row to what it is known by and to its project, over one foreign key
     at most; ``secret`` columns are noted as changed, without a value; ``quiet`` ones are not noted; ``masked`` ones

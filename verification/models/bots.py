@@ -1,4 +1,4 @@
-"""What users do in the bots of messengers."""
+"""The acts of users in the bots of messengers."""
 
 from django.db import models
 from django.db.models import Q
@@ -24,7 +24,7 @@ class BotChat(models.Model):
 
 
 class BotUpdate(models.Model):
-    """What a user did in a bot, as its messenger reported it. The row is the queue: a worker acts on it.
+    """An act of a user in a bot, as its messenger reported it. The row is the queue: a worker acts on it.
 
     Messengers repeat their reports for a day; by the messenger's own ``key`` for it each counts once. ``due_at`` is
     when a worker may take it, or the end of the lease of the worker that has it. It is null once it was acted on, and

@@ -1,4 +1,4 @@
-"""How much a project may pile up. Every process reads most of it again each second, so no tenant may make it large.
+"""The bounds of what a project piles up. Every process reads most of it each second, so no tenant may make it large.
 
 The bounds of lists within a row stand with the row's model, those of list entries and test logins with their service.
 """

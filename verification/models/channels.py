@@ -1,4 +1,4 @@
-"""How messages leave: a project's channels, and the providers that serve them."""
+"""The ways by which messages leave: a project's channels, and the providers that serve them."""
 
 import uuid
 
@@ -140,7 +140,7 @@ class Provider(models.Model):
 
 
 class SenderRule(models.Model):
-    """What a provider's messages to one country carry: another sender, and the ids India's operators ask for."""
+    """Marks of a provider's messages to one country: another sender, and the ids India's operators ask for."""
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="sender_rules")
     prefix = PrefixField(

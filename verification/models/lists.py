@@ -1,4 +1,4 @@
-"""Who is never sent to, and who may always be: lists of a project, and of the platform for all of them."""
+"""Recipients and callers always refused, or never limited: lists of a project, and of the platform for all of them."""
 
 from django.db import models
 from django.db.models import Q
@@ -13,7 +13,7 @@ class ListKind(models.TextChoices):
 
 
 class ListSubject(models.TextChoices):
-    """What an entry's value is matched with."""
+    """The part of a request that an entry's value is matched with."""
 
     RECIPIENT = "recipient", "Recipient"
     PREFIX = "prefix", "Beginning of a number"

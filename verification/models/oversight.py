@@ -1,4 +1,4 @@
-"""What an owner is told: why traffic was refused, and what needs their attention."""
+"""The rows that tell an owner: why traffic was refused, and what needs their attention."""
 
 from django.db import models
 from django.db.models import Q

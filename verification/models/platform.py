@@ -1,4 +1,4 @@
-"""What the operator decides for all projects together."""
+"""The decisions of the operator for all projects together."""
 
 from django.db import models
 from django.db.models import Q

@@ -1,4 +1,4 @@
-"""Who codes go to. The recipient's row is the lock under which everything about them is counted."""
+"""The people that codes go to. The recipient's row is the lock under which everything about them is counted."""
 
 from django.db import models
 from django.db.models import Q

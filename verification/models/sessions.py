@@ -137,7 +137,7 @@ class UsedChallenge(models.Model):
 
 
 class VerifyToken(models.Model):
-    """What a right code is exchanged for. Only a digest of the token is kept.
+    """The token that a right code is exchanged for. Only a digest of the token is kept.
 
     ``subnet`` is whence the right code came, as in :class:`WrongCode`: right codes explain some wrong ones.
     """

@@ -1,4 +1,4 @@
-"""What the service does for itself, and when it last did; and the processes that do it."""
+"""The rows of what the service does for itself, and when it last did; and the processes that do it."""
 
 import uuid
 

@@ -101,7 +101,7 @@ def read_settings(texts: list[str]) -> dict[str, str]:
 
 
 def describe(provider_type: str) -> str:
-    """How one type stands in the help."""
+    """Return the lines of one type in the help."""
     found = registry.adapter_class(provider_type)
     lines = [f"  {provider_type}: {found.label}; {', '.join(found.channels)}"]
     return "\n".join(lines + [f"      {_describe(setting)}" for setting in found.declared])

@@ -56,7 +56,7 @@ def names_by_group() -> str:
 
 
 def describe(name: str) -> tuple[str, str]:
-    """How one name stands in the help: kind, default, and what it does."""
+    """Return the line of one name in the help: kind, default, and what it does."""
     field = Project._meta.get_field(name)
     assert isinstance(field, models.Field)
     return name, " ".join(filter(None, [f"{_kind(field)}{_default(field)}.", str(field.help_text)]))

@@ -54,7 +54,7 @@ class LiveFilter(admin.SimpleListFilter):
 
 @admin.register(ListEntry)
 class ListEntryAdmin(ScopedAdmin):
-    """What an entry matches is never changed: delete it and add another."""
+    """An entry is never made to match another thing: delete it and add another."""
 
     adders = changers = deleters = Who.MEMBERS
     form = ListEntryForm

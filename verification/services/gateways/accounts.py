@@ -58,7 +58,7 @@ class LiveProvider:
     pace: Pace
 
     def serves(self, address: str) -> bool:
-        """Whether its prefixes let it serve this number. E-mail addresses have none."""
+        """Return whether its prefixes let it serve this number. E-mail addresses have none."""
         if self.only_prefixes and not address.startswith(self.only_prefixes):
             return False
         return not address.startswith(self.except_prefixes)
@@ -70,7 +70,7 @@ class LiveProvider:
 
 
 def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
-    """Who serves this channel of this project, in the order of trial: its own by priority, then the system's.
+    """Return the accounts of this channel and project, in the order of trial: its own by priority, then the system's.
 
     Fresh to within a second.
     """
@@ -88,7 +88,7 @@ def reports_back(adapter: type[Adapter]) -> bool:
 
 
 def is_known(provider_type: str) -> bool:
-    """Whether this installation runs the adapter; a provider of one that it has not, or not any more, is left alone."""
+    """Return whether this installation runs the adapter. A provider of any other type is left alone."""
     try:
         registry.adapter_class(provider_type)
     except registry.UnknownAdapter:
@@ -194,7 +194,7 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
 
 
 def _secrets_before(provider: Provider, values: Mapping[str, object]) -> dict[str, Any]:
-    """Those that are stored; none where they cannot be read and others are given in their place."""
+    """Return the stored secrets; none where they cannot be read and others are given in their place."""
     declared = registry.adapter_class(provider.type).declared
     try:
         return stored_secrets(provider)
@@ -205,7 +205,7 @@ def _secrets_before(provider: Provider, values: Mapping[str, object]) -> dict[st
 
 
 def _servers(provider_type: str, values: Mapping[str, Any]) -> list[str]:
-    """Where an account's secrets go."""
+    """Return the servers that an account's secrets go to."""
     servers = []
     for setting in registry.adapter_class(provider_type).declared:
         value = str(values.get(setting.name, setting.default))
@@ -225,7 +225,7 @@ def stored_secrets(provider: Provider) -> dict[str, Any]:
 
 
 def hook_url(provider: Provider) -> str:
-    """Where the provider may report back. The path holds a secret, as not every service signs its calls.
+    """Return the address for the provider's reports. The path holds a secret, as not every service signs its calls.
 
     Raises :class:`verification.crypto.DecryptionFailed`.
     """

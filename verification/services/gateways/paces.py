@@ -1,4 +1,4 @@
-"""How long a provider is waited for while another could be asked: as its own recent answers suggest."""
+"""The time that a provider is waited for while another could be asked, as its own recent answers suggest."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LATE_OUTCOMES = frozenset({Outcome.UNKNOWN, Outcome.TEMPORARY})
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What is known of a provider's last calls. ``is_late`` ones are asked after all others for a while."""
+    """The figures of a provider's last calls. ``is_late`` ones are asked after all others for a while."""
 
     answers: int = 0
     p99_seconds: float = 0.0
     is_late: bool = False
 
     def seconds(self, adapter: Adapter, *, is_last: bool) -> float:
-        """How long one call may take. Where nobody waits for their turn after it, as long as it may at all."""
+        """Return how long one call may take. Where nobody waits for their turn after it, as long as it may at all."""
         longest = min(adapter.longest_seconds, CALL_SECONDS)
         if is_last:
             return longest
@@ -37,7 +37,7 @@ class Pace:
 
 
 def paces_of(provider_ids: Collection[int]) -> dict[int, Pace]:
-    """By the provider's id; of those that were not called within the hour nothing is known."""
+    """Return the paces by the provider's id; of those that were not called within the hour nothing is known."""
     rows = sql.call_many(ProviderPace, "provider_paces", providers=list(provider_ids)) if provider_ids else []
     return {row.provider_id: Pace(row.answers, (row.p99_ms or 0) / 1000, row.is_late) for row in rows}
 

@@ -1,4 +1,4 @@
-"""Which providers a message is offered to, and in which order."""
+"""The providers that a message is offered to, in their order."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _draw(weight: int) -> float:
 
 
 def is_aside(provider: LiveProvider, now: datetime) -> bool:
-    """Whether its circuit breaker keeps it aside, as of at most a second ago."""
+    """Return whether its circuit breaker keeps it aside, as of at most a second ago."""
     return provider.open_until is not None and provider.open_until > now
 
 

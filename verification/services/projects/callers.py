@@ -1,4 +1,4 @@
-"""What a process remembers of who calls: the keys of the last minute, and one snapshot for each of their projects."""
+"""A process's memory of who calls: the keys of the last minute, and one snapshot for each of their projects."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Callers:
         self._swept_at = time.monotonic()
 
     def remembered(self, digest: bytes) -> Caller | None:
-        """Who holds the key, as far as it was read within a second."""
+        """Return who holds the key, as far as it was read within a second."""
         key = self._keys.get(digest)
         snapshot = self._snapshots.get(key.project_id) if key else None
         if key is None or snapshot is None:
@@ -64,7 +64,7 @@ class Callers:
         return Caller(key.id, key.kind, snapshot.project, key.expires_at)
 
     def read(self, digest: bytes) -> Caller | None:
-        """Who holds the key, by the database; None for one that is unknown, over or of a disabled project.
+        """Return who holds the key, by the database; None for one that is unknown, over or of a disabled project.
 
         A project's snapshot that another key has just brought is not asked for again.
         """

@@ -61,14 +61,14 @@ def carry_on(project_id: int) -> bool:
 
 
 def _rows_of(project_id: int) -> Iterator[QuerySet[Any]]:
-    """What there may be much of, in an order in which nothing refers to what has gone; the rest goes with the row."""
+    """The tables with many rows, in an order in which nothing refers to what has gone; the rest goes with the row."""
     for model in (IdempotentRequest, Callback, Message, Session, UsedChallenge, Recipient, Decision, Alert):
         yield model._default_manager.filter(project=project_id)
     yield BotUpdate.objects.filter(provider__in=Provider.objects.filter(project=project_id))
 
 
 def _remove_batch(rows: QuerySet[Any]) -> bool:
-    """Whether there was one."""
+    """Return whether there was one."""
     with transaction.atomic():
         keys = list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
         rows.model._default_manager.filter(pk__in=keys).delete()

@@ -94,7 +94,7 @@ def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None
 
 
 def authenticate(text: str, *, client_address: str = "", is_held_off: bool = False) -> Caller:
-    """Who holds this key.
+    """Return who holds this key.
 
     The database is not asked for every unknown key of a caller who ``is_held_off`` for having sent too many: theirs are
     looked for in a list of all live keys, which is read once in a second at most.
@@ -123,7 +123,7 @@ def digest_of(text: str) -> bytes:
 
 
 def is_well_formed(text: str) -> bool:
-    """Whether prefix, alphabet, length and checksum are those of a key."""
+    """Return whether prefix, alphabet, length and checksum are those of a key."""
     for prefix in PREFIXES.values():
         if text.startswith(prefix):
             body = text.removeprefix(prefix)

@@ -36,7 +36,7 @@ class Lists:
         return self._block.match(address, client_address)
 
     def is_safe(self, to: str) -> bool:
-        """Whether neither the traffic guard nor a limit of sends stops this recipient. Wrong codes still count."""
+        """Return whether no traffic guard and no limit of sends stops this recipient. Wrong codes still count."""
         return self._safe.match_recipient(to) is not None
 
 

@@ -64,7 +64,7 @@ def set_project(*, project: Project, values: Mapping[str, str]) -> None:
 
 
 def find_project(id_or_name: str) -> Project:
-    """By its id or its name. Raises :class:`Misuse`."""
+    """Return the project with this id or name. Raises :class:`Misuse`."""
     match = models.Q(name=id_or_name)
     if id_or_name.isascii() and id_or_name.isdigit():
         match |= models.Q(pk=int(id_or_name))

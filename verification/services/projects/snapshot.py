@@ -60,12 +60,12 @@ class ChannelConfig:
 
     @cached_property
     def is_bot(self) -> bool:
-        """Whether nobody is reached over it without having started a bot."""
+        """Return whether nobody is reached over it without having started a bot."""
         return len(self.bots) == len(self.providers)
 
     @cached_property
     def is_messenger(self) -> bool:
-        """Whether the recipient may have no account there, or have to start a bot first."""
+        """Return whether the recipient may have no account there, or have to start a bot first."""
         return self.type in MESSENGERS
 
     @cached_property
@@ -77,7 +77,7 @@ class ChannelConfig:
 
 @dataclass(frozen=True, slots=True)
 class GuardConfig:
-    """What the traffic guard compares a send with."""
+    """The figures that the traffic guard compares a send with."""
 
     mode: str
     enforces_manual: bool
@@ -100,7 +100,7 @@ class TestLoginConfig:
 
 @dataclass(frozen=True)
 class ChallengeConfig:
-    """How a project asks its callers to prove that they are no bots. ``api_key`` is public."""
+    """The way in which a project asks its callers to prove that they are no bots. ``api_key`` is public."""
 
     is_always: bool
     provider: str
@@ -186,7 +186,7 @@ class ProjectConfig:
         }
 
     def send_limits_for(self, to: str) -> list[int]:
-        """For those on a safe list only the operator's ceiling."""
+        """Return the limits of sends; for recipients on a safe list only the operator's ceiling."""
         return self._safe_send_limits if self.lists.is_safe(to) else self.send_limits
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:

@@ -13,9 +13,10 @@ from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Project, TestLogin
+from verification.models.project_settings import LONG_CODE, SHORT_CODE
 
-MAX_TEST_LOGINS = 50
-_TEST_CODE = re.compile(r"[0-9A-Z]{4}|[0-9A-Z]{6}")
+MAX_TEST_LOGINS = 50  # rows of a project: app reviewers and automated tests need a few, and every process reads them
+_TEST_CODE = re.compile(rf"[0-9A-Z]{{{SHORT_CODE}}}|[0-9A-Z]{{{LONG_CODE}}}")
 
 
 def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:

@@ -10,13 +10,13 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from verification.models import ChannelType, Message, Recipient, WrongCode
+from verification.models.project_settings import SHORT_CODE
 from verification.services.projects.snapshot import load_project
 
 DAY = timedelta(days=1)
 SEND_WINDOWS = (("10 minutes", timedelta(minutes=10)), ("an hour", timedelta(hours=1)), ("a day", DAY))
 WRONG_WINDOWS = (("15 minutes", timedelta(minutes=15)), ("a day", DAY))
 BLOCK = timedelta(seconds=60)  # the time between two codes of sessions over one channel, as in common_windows.sql
-SHORT_CODE = 4  # characters: a code this short is guessed sooner, so half as many wrong codes are allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ def standings(recipient: Recipient) -> list[Standing]:
     project = load_project(recipient.project_id)
     if project is None:
         return []
+    # A short code is guessed sooner, so half as many wrong codes are allowed.
     share = 2 if project.code_length == SHORT_CODE else 1
     wrong_limits = [-(-limit // share) for limit in project.wrong_limits]
     sends = _latest_sends(recipient, max(project.send_limits_for(recipient.address)))

@@ -109,7 +109,7 @@ class KeyInline(ScopedInline):
 
 
 class MembershipInline(ScopedInline):
-    """Who runs a project. Members do not see it: they can neither invite nor oust each other."""
+    """The people who run a project. Members do not see it: they can neither invite nor oust each other."""
 
     model = Membership
     viewers = adders = changers = deleters = Who.SUPERUSERS

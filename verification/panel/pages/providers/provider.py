@@ -54,7 +54,7 @@ UNREADABLE = "The stored secrets cannot be read with the present encryption keys
 
 
 class BlankTextarea(UnfoldAdminTextareaWidget):
-    """For secrets of several lines: whatever is stored or was just typed, it is not written into the page."""
+    """A field for secrets of several lines: whatever is stored or was just typed, it is not written into the page."""
 
     def format_value(self, value: Any) -> str:
         return ""
@@ -106,7 +106,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         return cleaned
 
     def _values(self, cleaned: dict[str, Any]) -> dict[str, object]:
-        """As the service takes them: an empty secret keeps what is stored, None takes it away."""
+        """Return the values as the service takes them: an empty secret keeps what is stored, None takes it away."""
         values: dict[str, object] = {}
         for setting in registry.adapter_class(self.instance.type).declared:
             value = cleaned.get(PREFIX + setting.name)
