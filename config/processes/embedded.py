@@ -148,6 +148,7 @@ class Server:
             with contextlib.suppress(FileNotFoundError):
                 self.log.replace(self.log.with_suffix(".log.1"))
             self.launch(self.prepare(), lock)
+        deadline = time.monotonic() + START_SECONDS  # making the data may have taken as long by itself
         while not self.answers():
             if not self.is_running() or time.monotonic() > deadline:
                 raise self.failure()
