@@ -1,7 +1,7 @@
--- Take up to p_limit updates of bots that are due, so many that of the bots of any one project, or of the system's, at
--- most p_per_project are under way in the worker: a bot whose messenger does not answer holds up nobody else's. p_busy
--- names the project of each that is under way there now, 0 for the system's. Whose project has the least under way comes
--- first. What happened in a chat is taken in its order, one after the other. `due_at` moves to the end of a lease.
+-- Claim up to p_limit updates of bots that are due. A worker has at most p_per_project under way for one project's bots,
+-- or for the system's, so a bot whose messenger does not answer holds up no other project's. p_busy names the project of
+-- each update that the worker handles now, 0 for the system's. The project with the least under way comes first. The
+-- updates of one chat are taken in their order, one at a time. `due_at` moves to the end of the lease.
 CREATE OR REPLACE FUNCTION claim_updates(
     p_limit integer, p_per_project integer, p_busy bigint[], p_lease_seconds integer
 )

@@ -1,4 +1,4 @@
--- Whether a test login of this revision is live: neither changed nor deleted, expired or switched off.
+-- Return whether a test login of this revision is live: not changed, deleted, expired or switched off.
 CREATE OR REPLACE FUNCTION is_test_login_live(p_project bigint, p_revision uuid)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
@@ -16,7 +16,7 @@ CREATE OR REPLACE FUNCTION note_session_refusal(p_session text, p_refusal text) 
     UPDATE verification_session SET refusal = p_refusal WHERE id = p_session AND refusal <> p_refusal
 $$;
 
--- Where a session stands. A row that was not found arrives as one of nulls. One of a test login is over when that is.
+-- The state of a session. A row that was not found arrives as a row of nulls. A test login's session ends with the login.
 CREATE OR REPLACE FUNCTION session_state(p_session verification_session, p_now timestamptz)
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT CASE

@@ -1,5 +1,6 @@
--- The latest moment that is taken for past. What is later was written before the database's clock was set back: counted,
--- it would last for as long as that was. The minute is for what others wrote while we waited for a lock.
+-- The latest moment that counts as past. A later row was written before the database's clock was set back; counted, it
+-- would block somebody for as long as that was. The minute leaves room for rows that others wrote while we waited for a
+-- lock.
 CREATE OR REPLACE FUNCTION latest_past(p_now timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
     SELECT p_now + interval '1 minute'
 $$;

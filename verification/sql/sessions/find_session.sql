@@ -1,4 +1,4 @@
--- A session of this project with its recipient's address, and where it stands now. No row: unknown or another's.
+-- A session of this project with its recipient's address and its present state. No row: unknown, or another project's.
 CREATE OR REPLACE FUNCTION find_session(p_project bigint, p_session text)
 RETURNS TABLE (
     id text, recipient_id bigint, address text, state text, language text, code_length integer, code_digits boolean,

@@ -1,5 +1,5 @@
--- Forget the codes of up to p_limit sessions that are over, the oldest first: what would be sent and what guesses were
--- compared with. Rows that somebody holds are left for the next time. Returns their number.
+-- Wipe the codes of up to p_limit sessions that have expired, the oldest first: the sealed code and its digest. Rows that
+-- somebody holds are left for the next time. Returns the number of sessions.
 CREATE OR REPLACE FUNCTION wipe_codes(p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_ids text[] := ARRAY(
