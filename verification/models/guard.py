@@ -65,7 +65,7 @@ class GuardBlock(models.Model):
 
     class Meta:
         ordering = ("-since",)
-        verbose_name = "block"
+        verbose_name = "finding"
         constraints = (
             models.UniqueConstraint(name="guard_block_once", fields=("project", "subject", "rule")),
             models.CheckConstraint(name="guard_block_rule", condition=Q(rule__in=GuardRule.values)),

@@ -1,4 +1,4 @@
-"""The settings of a project that protect it: the traffic guard, the alarms on guessing, and challenges."""
+"""The settings of a project that protect it: the traffic guard, the rules on guessing, and challenges."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -74,8 +74,10 @@ class TrafficGuard(SettingGroup):
 class Guessing(SettingGroup):
     title = "Guessing"
 
-    guess_minutes = figure_field("minutes counted", 10, "The window of the alarms on guessing.", most=60)
-    guess_wrong_checks = limit_field("wrong codes", 200, "Wrong codes in the project that raise an alarm.")
+    guess_minutes = figure_field("minutes counted", 10, "The window of the rules on guessing.", most=60)
+    guess_wrong_checks = limit_field(
+        "wrong codes", 200, "Wrong codes in the project that make all its callers suspicious."
+    )
     guess_wrong_percent = figure_field(
         "percent wrong", 60, "The share of all checks that they must exceed for it.", most=100
     )

@@ -81,7 +81,7 @@ class Session(models.Model):
 
 
 class WrongCode(models.Model):
-    """One wrong code, from which the recipient's budget is counted and the alarms on guessing are raised.
+    """One wrong code: it counts in the recipient's budget and in the rules on guessing.
 
     ``network`` is the caller's address (for IPv6 its /64) and ``subnet`` the /24 (for IPv6 the /48) around it; both are
     empty where they tell nobody apart. ``guess`` is a keyed HMAC of what was entered. All go with the row.

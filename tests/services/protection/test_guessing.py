@@ -1,4 +1,4 @@
-"""The alarms on guessing: what raises them, whom they keep out, and whom not."""
+"""The rules on guessing: what they find, whom they keep out, and whom not."""
 
 import itertools
 

@@ -170,7 +170,7 @@ class ProjectAdmin(ScopedAdmin):
         ),
         _group(
             "Guessing",
-            "Raises an alarm when many codes are guessed at once, across recipients. The limits on wrong codes of one"
+            "Finds out when many codes are guessed at once, across recipients. The limits on wrong codes of one"
             " recipient hold besides.",
             tab="Protection",
         ),
