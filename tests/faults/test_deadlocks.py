@@ -14,10 +14,11 @@ from tests.fakes.collector import SENT
 from tests.live import at_once, wait_until
 from verification.addresses import parse_address
 from verification.errors import Misuse, Refusal
-from verification.models import FallbackStep, Message, Project, Provider, Session
+from verification.models import FallbackStep, Project, Provider, Session
 from verification.services.delivery import dispatch, fallback, receipts
 from verification.services.delivery import sweep as sweeping
 from verification.services.manual import messages
+from verification.services.projects import deletion
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.guard import findings
 from verification.services.sessions import check as verify_tokens
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SECONDS = 20
 THREADS = 10
+CLOSING = 10  # projects
 SEED = 20_261_122
 NUMBERS = [f"+49151123456{number}0" for number in range(2)]
 # Time passes for what nobody holds: messages and sessions are over, then old, and fall-backs are due.
@@ -46,38 +48,39 @@ FALL_BACK = (
 class Crowd:
     """What one thread does, in an order that its seed decides."""
 
-    def __init__(self, seed, shops, numbers):
+    def __init__(self, seed, shops, numbers, unused, closing):
         self.random = random.Random(seed)
         self.shops, self.numbers = shops, numbers
+        self.unused, self.closing = unused, closing  # projects that are to be deleted, and those that are being deleted
         self.done = Counter()
 
     def run(self, until):
         acts = (
             [self.open, self.send, self.deliver, self.deliver, self.forget] * 4
             + [self.check, self.check_and_verify, self.report] * 2
-            + [self.pass_time, self.sweep, self.purge]
+            + [self.pass_time, self.sweep, self.purge, self.close_down]
         )
         while time.monotonic() < until:
             act = self.random.choice(acts)
-            with suppress(Refusal, Misuse, Message.DoesNotExist):  # the last for a receipt of what is just erased
+            with suppress(Refusal, Misuse):
                 act(self.random.choice(self.shops))
                 self.done[act.__name__] += 1
 
     def to(self):
         return self.random.choice(self.numbers)
 
-    def open(self, shop):
+    def open(self, shop, to=None):
         """A create, and perhaps the same code once more over another channel."""
         project = load_project(shop.id)
-        address = parse_address(self.to())
+        address = parse_address(to or self.to())
         call = {"project": project, "challenge_token": None, "client_address": ""}
         opened = sessions.create_session(address=address, channel_type=None, send=True, accept_language="", **call)
         sessions.resend_code(session_id=opened.session_id, channel_type="voice", **call)
 
-    def send(self, shop):
+    def send(self, shop, to=None):
         messages.send_message(
             project=load_project(shop.id),
-            address=parse_address(self.to()),
+            address=parse_address(to or self.to()),
             channel_type="sms",
             provider_id=None,
             code=None,
@@ -106,14 +109,16 @@ class Crowd:
 
     def report(self, shop):
         """Receipts of what was sent last, a failure among them."""
-        provider = Provider.objects.filter(project=shop.row, channel="sms").first()
+        provider = Provider.objects.filter(project=self.perhaps_closing(shop).row, channel="sms").first()
+        if provider is None:
+            return
         for _, message in SENT[-3:]:
             status = self.random.choice([ReceiptStatus.SUCCESS, ReceiptStatus.FAILED])
             is_stop = self.random.random() < 0.05
             receipts.act_on(provider, [Receipt(status, message_id=message.id, is_suppressed=is_stop)])
 
     def forget(self, shop):
-        forgetting.forget(project=shop.row, to=self.to())
+        forgetting.forget(project=self.perhaps_closing(shop).row, to=self.to())
 
     def sweep(self, shop):
         sweeping.expire_messages()
@@ -123,6 +128,23 @@ class Crowd:
 
     def purge(self, shop):
         retention.purge(days=1)
+
+    def close_down(self, shop):
+        """A project with messages under way is deleted, bit by bit and by several at once, while others go on."""
+        with suppress(IndexError):
+            doomed = self.unused.pop()
+            for number in self.numbers:
+                self.send(doomed, number)
+                self.open(doomed, number)
+            deletion.mark(doomed.row, typed_name=doomed.row.name)
+            self.closing.append(doomed)
+        for doomed in self.closing[:2]:
+            if deletion.carry_on(doomed.id):
+                with suppress(ValueError):
+                    self.closing.remove(doomed)
+
+    def perhaps_closing(self, shop):
+        return self.random.choice([shop, *self.closing])
 
     def pass_time(self, shop):
         hours = self.random.choice([1, 50])
@@ -134,14 +156,15 @@ class Crowd:
 
 @pytest.fixture
 def shops(outbox):
-    """Two projects whose providers accept, fail and leave in doubt, with budgets, fall-back and no limit of sends."""
+    """Two projects, and those that are to be deleted, with budgets, fall-back and no limit of sends. Their providers
+    accept, fail and leave in doubt."""
     draw = random.Random(SEED)
     unlimited = dict.fromkeys(
         ("sends_per_10_minutes", "sends_per_hour", "sends_per_day", "requests_per_second", "creates_per_address"), 0
     )
     unlimited |= {"wrong_codes_per_15_minutes": 0, "wrong_codes_per_day": 0}
     opened = []
-    for name in ("one", "two"):
+    for name in ("one", "two", *(f"closing {number}" for number in range(CLOSING))):
         shop = factories.project(name, channels=("sms", "voice"), retention_mode="hash" if name == "one" else "remove")
         Project.objects.filter(pk=shop.id).update(**unlimited)
         shop.channel("sms", daily_budget=100_000)
@@ -174,7 +197,8 @@ def test_nothing_that_is_done_at_once_ends_in_a_deadlock(shops):
     print("seeds", seeds)
     until = time.monotonic() + SECONDS
     before = deadlocks()
-    crowds = [Crowd(seed, shops, NUMBERS) for seed in seeds]
+    lasting, unused, closing = shops[:2], shops[2:], []
+    crowds = [Crowd(seed, lasting, NUMBERS, unused, closing) for seed in seeds]
 
     def run(crowd):
         try:
@@ -188,4 +212,5 @@ def test_nothing_that_is_done_at_once_ends_in_a_deadlock(shops):
     print("done", done)
     assert deadlocks() == before
     assert [result for result in results if result] == []
-    assert all(done[act] for act in ("open", "send", "deliver", "forget", "report", "sweep", "purge"))
+    assert all(done[act] for act in ("open", "send", "deliver", "forget", "report", "sweep", "purge", "close_down"))
+    assert Project.objects.count() < len(lasting) + CLOSING

@@ -6,6 +6,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
+from providers.base import Outcome, Result
 from tests import clock
 from verification.models import GuardedSend, Message, Recipient
 from verification.services.delivery import dispatch, fallback
@@ -44,6 +45,16 @@ def test_what_became_of_a_message_is_recorded_while_its_recipient_is_held(api, o
     assert Recipient.objects.get().reached_channel == ""  # a hint, which the next message gives
     api.manual_send()
     assert outbox.messages and Recipient.objects.get().reached_channel == "sms"
+
+
+def test_a_refusal_is_recorded_while_the_recipient_is_held(api, outbox):
+    """It is taken out of the limits again, by the same change: a second one would ask for the recipient."""
+    outbox.answer("sms first", Result(Outcome.REFUSED))
+    message_id = api.manual_send().data["message_id"]
+    with recipient_held():
+        assert dispatch.deliver(message_id)
+    message = Message.objects.get()
+    assert (message.status, message.is_counted) == ("failed", False)
 
 
 def test_a_token_is_redeemed_while_the_guards_count_of_its_sends_is_held(api, outbox):

@@ -150,7 +150,9 @@ def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
     )
     if not receipt.is_suppressed and not receipt.is_no_account:
         return
-    message = Message.objects.get(pk=message_id)
+    message = Message.objects.filter(pk=message_id).first()
+    if message is None:  # erased since it was found
+        return
     if receipt.is_suppressed:
         suppressions.suppress(
             project_id=message.project_id,

@@ -12,6 +12,8 @@
 -- may hold.
 -- (If the attempt were inserted first, two workers would share the row's lock. A session that wants to delete the row
 -- would queue behind both, and each would wait behind it for its own update.)
+-- The row is changed by one UPDATE at most. PostgreSQL checks all foreign keys anew of a row that the same transaction
+-- has changed before, and would wait for the recipient.
 -- Returns whether the status changed.
 CREATE OR REPLACE FUNCTION finish_message(
     p_message bigint, p_claims integer, p_status text, p_error text, p_retry_seconds double precision,
@@ -22,6 +24,7 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_order constant text[] := '{queued,sending,sent,success,failed,expired}';
     v_final constant boolean := p_status IN ('success', 'failed', 'expired');
+    v_was_counted boolean;
     v_message verification_message;
     v_is_changed boolean := false;
 BEGIN
@@ -33,6 +36,8 @@ BEGIN
     END IF;
 
     IF p_status IS NOT NULL THEN
+        -- By itself, so that the next statement sees the attempts of whoever held the row until now.
+        SELECT is_counted INTO v_was_counted FROM verification_message WHERE id = p_message FOR NO KEY UPDATE;
         UPDATE verification_message AS m SET
             status = p_status,
             error = p_error,
@@ -43,6 +48,13 @@ BEGIN
             provider_id = coalesce(p_provider, m.provider_id),
             provider_message_id = coalesce(p_provider_message_id, m.provider_message_id),
             code_encrypted = NULL,  -- from here on it is sent or final
+            is_counted = m.is_counted AND (
+                p_status IN ('sent', 'success') OR m.lost_leases > 0
+                OR coalesce(p_outcome IN ('accepted', 'unknown'), false) OR EXISTS (
+                    SELECT FROM verification_deliveryattempt AS attempt
+                    WHERE attempt.message_id = m.id AND attempt.outcome IN ('accepted', 'unknown')
+                )
+            ),
             -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
             fallback_at = CASE
                 WHEN p_status = 'success' THEN NULL
@@ -80,11 +92,7 @@ BEGIN
             WHERE id = v_message.recipient_id AND reached_channel <> v_message.channel
             FOR NO KEY UPDATE SKIP LOCKED
         );
-    ELSIF v_message.is_counted AND NOT EXISTS (
-        SELECT FROM verification_deliveryattempt
-        WHERE message_id = p_message AND outcome IN ('accepted', 'unknown')
-    ) AND v_message.lost_leases = 0 THEN
-        UPDATE verification_message SET is_counted = false WHERE id = p_message;
+    ELSIF v_was_counted AND NOT v_message.is_counted THEN
         DELETE FROM verification_guardedsend WHERE message_id = p_message;
         UPDATE verification_dailyspend SET messages = greatest(messages - 1, 0)
         WHERE project_id = v_message.project_id
