@@ -22,10 +22,11 @@ from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb as json
 from psycopg.types.json import set_json_loads
 
-__all__ = ["call", "call_many", "drop_dead_connection", "json", "now", "reason", "text"]
+__all__ = ["call", "call_many", "drop_dead_connection", "json", "now", "reason", "take_removal_turn", "text"]
 
 Row = TypeVar("Row")
 
+REMOVAL_LOCK = 7_294_004  # the first half of an advisory lock of our own; the second is a project's id
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -43,6 +44,15 @@ def call_many(row_type: Callable[..., Row], function: str, /, **arguments: Any) 
     Raises :class:`TypeError` where the type and the function's columns differ.
     """
     return [row_type(**row._asdict()) for row in _execute(function, arguments)]
+
+
+def take_removal_turn(project_id: int) -> None:
+    """Wait until nobody else removes rows of this project. The turn ends with the transaction.
+
+    Erasing a recipient, the purge and the deletion of a project remove the same rows by different ways.
+    """
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [REMOVAL_LOCK, project_id % 2**31])
 
 
 def now() -> datetime:

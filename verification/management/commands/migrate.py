@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.commands import migrate
 from django.db import connections
 
-MIGRATE_LOCK = 7_294_002  # an advisory lock of our own, beside that of sql/install.py, which is taken within it
+MIGRATE_LOCK = 7_294_003  # an advisory lock of our own, beside that of sql/install.py, which is taken within it
 
 
 class Command(migrate.Command):

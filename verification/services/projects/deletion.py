@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from verification import sql
 from verification.errors import Misuse
 from verification.models import (
     Alert,
@@ -52,10 +53,11 @@ def carry_on(project_id: int) -> bool:
     """
     give_up_at = time.monotonic() + TURN_SECONDS
     for rows in _rows_of(project_id):
-        while _remove_batch(rows):
+        while _remove_batch(project_id, rows):
             if time.monotonic() > give_up_at:
                 return False
     with transaction.atomic():
+        sql.take_removal_turn(project_id)
         project = Project.objects.select_for_update(skip_locked=True).filter(pk=project_id, deleted_at__isnull=False)
         return bool(project.delete()[0]) if project else False
 
@@ -67,9 +69,10 @@ def _rows_of(project_id: int) -> Iterator[QuerySet[Any]]:
     yield BotUpdate.objects.filter(provider__in=Provider.objects.filter(project=project_id))
 
 
-def _remove_batch(rows: QuerySet[Any]) -> bool:
+def _remove_batch(project_id: int, rows: QuerySet[Any]) -> bool:
     """Return whether there was one."""
     with transaction.atomic():
+        sql.take_removal_turn(project_id)
         keys = list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
         rows.model._default_manager.filter(pk__in=keys).delete()
     return bool(keys)

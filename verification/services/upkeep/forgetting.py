@@ -83,6 +83,7 @@ def forget(*, project: Project, to: str) -> dict[str, int]:
     Return the number of rows that went, by kind, and of those ``kept`` without the address until the day is over.
     Raises :class:`Misuse` where there is nothing to erase.
     """
+    sql.take_removal_turn(project.pk)
     address, recipients = _find(project, to)
     counts: Counter[str] = Counter()
     locked = list(

@@ -175,24 +175,24 @@ def _purge_project(project: Project, before: datetime) -> dict[str, int]:
     if project.retention_mode == RetentionMode.HASH:
         counts["hashed"] = _hash_old_rows(project, before)
     else:
-        counts["messages"] = _delete(old_messages(before).filter(project=project))
-        counts["sessions"] = _delete(old_sessions(before).filter(project=project))
+        counts["messages"] = _delete(old_messages(before).filter(project=project), project)
+        counts["sessions"] = _delete(old_sessions(before).filter(project=project), project)
     return {
         **counts,
-        "recipients": _delete(_empty_recipients(before).filter(project=project)),
-        "guard_blocks": _delete(GuardBlock.objects.filter(project=project, until__lt=before)),
-        "decisions": _delete(Decision.objects.filter(project=project, last_at__lt=before)),
-        "alerts": _delete(Alert.objects.filter(project=project, created_at__lt=before)),
-        "keys": _delete(ApiKey.objects.ended_before(before).filter(project=project)),
-        "list_entries": _delete(ListEntry.objects.filter(project=project, expires_at__lt=before)),
-        "daily_spends": _delete(DailySpend.objects.filter(project=project, day__lt=before.date())),
+        "recipients": _delete(_empty_recipients(before).filter(project=project), project),
+        "guard_blocks": _delete(GuardBlock.objects.filter(project=project, until__lt=before), project),
+        "decisions": _delete(Decision.objects.filter(project=project, last_at__lt=before), project),
+        "alerts": _delete(Alert.objects.filter(project=project, created_at__lt=before), project),
+        "keys": _delete(ApiKey.objects.ended_before(before).filter(project=project), project),
+        "list_entries": _delete(ListEntry.objects.filter(project=project, expires_at__lt=before), project),
+        "daily_spends": _delete(DailySpend.objects.filter(project=project, day__lt=before.date()), project),
     }
 
 
 # --- how it goes -------------------------------------------------------------------------------------------------
 
 
-def _delete(rows: QuerySet[Any]) -> int:
+def _delete(rows: QuerySet[Any], project: Project | None = None) -> int:
     """Delete in batches. Return the number of the rows themselves, not of what goes with them.
 
     Each batch is locked and looked at again before it goes: the last holder of a lock may have changed the row, or
@@ -201,6 +201,8 @@ def _delete(rows: QuerySet[Any]) -> int:
     total = 0
     for keys in _batches(rows):
         with transaction.atomic():
+            if project is not None:
+                sql.take_removal_turn(project.pk)
             own = rows.model._default_manager.filter(pk__in=keys)
             keys = list(own.select_for_update(skip_locked=True).values_list("pk", flat=True))
             keys = list(rows.filter(pk__in=keys).values_list("pk", flat=True))
@@ -236,6 +238,7 @@ def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
     recipient = Recipient.objects.filter(pk=recipient_id).first()
     if recipient is None:
         return False
+    sql.take_removal_turn(recipient.project_id)
     name = pseudonyms.hashed(recipient.project_id, recipient.address)
     twin, _ = Recipient.objects.get_or_create(project_id=recipient.project_id, address=name)
     both = Recipient.objects.filter(pk__in=(recipient.pk, twin.pk), address__in=(recipient.address, name))
