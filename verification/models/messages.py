@@ -104,6 +104,11 @@ class Message(models.Model):
             models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
             models.Index(name="message_of_project", fields=("project", "-created_at")),
             models.Index(name="message_newest", fields=("-created_at",)),
+            models.Index(  # for the deletion of a provider
+                name="message_pinned",
+                fields=("pinned_provider",),
+                condition=Q(pinned_provider__isnull=False),
+            ),
             # Written only where a message ends so. The second is for whoever sees every project.
             models.Index(
                 name="message_failed_of_project",
