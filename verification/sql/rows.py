@@ -21,7 +21,6 @@ class ClaimedMessage(NamedTuple):
     session_code: bytes | None
     manual_code: bytes | None
     pinned_provider_id: int | None
-    is_pinned: bool
     lives_seconds: float
     is_over: bool
     unknown_at: list[int]  # providers that may have sent it

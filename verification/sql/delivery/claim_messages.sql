@@ -28,7 +28,7 @@ CREATE OR REPLACE FUNCTION claim_messages(
 RETURNS TABLE (
     id bigint, project_id bigint, project jsonb, channel text, address text, language text, claims integer,
     lost_leases integer, session_id text, session_code bytea, manual_code bytea, pinned_provider_id bigint,
-    is_pinned boolean, lives_seconds double precision, is_over boolean, unknown_at bigint[],
+    lives_seconds double precision, is_over boolean, unknown_at bigint[],
     recipient_id bigint, accounts jsonb, no_account_at bigint[], is_handed_over boolean
 )
 -- PostgreSQL would plan the statements below at every call, which takes longer than running them for a few ids.
@@ -135,7 +135,7 @@ BEGIN
         RETURNING
             m.id, m.project_id, project.style, m.channel::text, recipient.address::text, m.language::text,
             m.claims::integer, m.lost_leases::integer, m.session_id::text, session.code_encrypted, m.code_encrypted,
-            m.pinned_provider_id, m.pinned_provider_id IS NOT NULL,
+            m.pinned_provider_id,
             extract(epoch FROM m.expires_at - v_now)::double precision,
             m.expires_at <= v_now OR NOT project.is_enabled OR coalesce(session.is_closed, false),
             ARRAY(
