@@ -54,6 +54,29 @@ def test_wrong_codes_are_noted_when_they_keep_a_code_from_going_out(api, project
     assert used[0] == (2, 2)
 
 
+def test_wrong_codes_are_noted_when_they_keep_a_code_from_being_compared(api, project):
+    project.set(wrong_codes_per_15_minutes=2)
+    session = api.create(TO).data["session_id"]
+    answers = [problem(api.check(session, WRONG)) for _ in range(3)]
+    assert answers[-1] == (429, "too_many_attempts")
+    assert noted() == {"too_many_attempts": ("+4915******78", 1, 1)}
+
+
+def test_a_check_in_a_locked_session_is_noted(api):
+    session = api.create(TO).data["session_id"]
+    answers = [problem(api.check(session, WRONG)) for _ in range(6)]
+    assert answers[-1] == (429, "too_many_attempts")
+    assert noted() == {"session_locked": ("+4915******78", 1, 1)}
+
+
+def test_a_send_in_a_locked_session_is_noted(api):
+    session = api.create(TO).data["session_id"]
+    for _ in range(5):
+        api.check(session, WRONG)
+    assert problem(api.send(session)) == (429, "too_many_attempts")
+    assert noted() == {"session_locked": ("+4915******78", 1, 1)}
+
+
 def test_the_60_seconds_are_noted_and_shown(api):
     session = api.create(TO, type="sms").data["session_id"]
     assert problem(api.send(session)) == (429, "channel_timeout")

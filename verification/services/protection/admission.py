@@ -15,7 +15,14 @@ from verification.services.protection.limits import network_of
 
 STOPPED = "Sending is stopped for now."
 STOPPED_RETRY_SECONDS = 60  # nobody knows when the operator ends the stop; a try a minute costs little
-RECIPIENT_LIMITS = ("too_many_sends", "session_sends", "too_many_attempts", "channel_timeout", "suppressed")
+RECIPIENT_LIMITS = (
+    "too_many_sends",
+    "session_sends",
+    "too_many_attempts",
+    "session_locked",
+    "channel_timeout",
+    "suppressed",
+)
 NOWHERE = "no country"  # the subject for satellite and other networks that belong to no country
 
 
@@ -55,7 +62,7 @@ def require_not_stopped(project: ProjectConfig) -> None:
 def refusal_of(
     project: ProjectConfig, outcome: str, retry_after: int | None, *, to: str, channel: str | None
 ) -> Refusal:
-    """Return the refusal of a send by an SQL function, with the entry for the owner's decision log attached."""
+    """Return the refusal of a send or a check by an SQL function, with the entry for the owner's decision log."""
     decision = None
     if outcome == "over_budget":
         budget = project.budgets.get(channel or "")

@@ -55,7 +55,12 @@ RULES = {
     "session_sends": Rule("Too many sends of one session", "The five sends of a session were used up.", is_limit=True),
     "too_many_attempts": Rule(
         "Too many wrong codes of one person",
-        "So many wrong codes were entered that no further code is sent for now.",
+        "So many wrong codes were entered that no further code is sent or compared for now.",
+        is_limit=True,
+    ),
+    "session_locked": Rule(
+        "Session locked by wrong codes",
+        "A code was to be compared or sent again in a session that wrong codes had locked.",
         is_limit=True,
     ),
     "channel_timeout": Rule(

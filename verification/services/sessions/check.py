@@ -11,6 +11,7 @@ from verification.crypto import code_digest, guess_digest, stored_digest
 from verification.errors import Refusal, refusal
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
+from verification.services.protection.admission import refusal_of
 from verification.services.protection.guard import judge
 
 VERIFY_TOKEN_SECONDS = 60  # life of a verify token: time for the customer's server to redeem it
@@ -62,7 +63,7 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
         raise Refusal("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
         raise judge.subnet_refusal(project, subnet, row.retry_after, row.figures)
-    raise refusal(row.outcome, row.retry_after)
+    raise refusal_of(project, row.outcome, row.retry_after, to=row.address or "", channel=None)
 
 
 def redeem_verify_token(*, project: ProjectConfig, token: str) -> VerifiedAddress:

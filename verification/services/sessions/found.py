@@ -9,6 +9,7 @@ from verification.addresses import Address
 from verification.errors import refusal
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
+from verification.services.protection.admission import refusal_of
 from verification.services.sessions.code import CodeSettings
 
 
@@ -47,7 +48,7 @@ def find_open(project: ProjectConfig, session_id: str) -> FoundSession:
     """Find a session whose code may still be sent. Otherwise raise why it may not."""
     session = _find(project, session_id)
     if session.state != "open":
-        raise refusal(session.state)
+        raise refusal_of(project, session.state, None, to=session.address.text, channel=None)
     return session
 
 

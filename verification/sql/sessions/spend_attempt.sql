@@ -6,11 +6,13 @@
 -- and p_stranger_limits are as in judge_stranger, by which a caller who seems to guess is refused and spends nothing.
 --
 -- Outcome: 'verified', 'invalid_code', 'session_not_found', 'session_verified', 'session_expired',
--- 'session_locked', 'too_many_attempts', 'stranger_refused' (with what was counted as `figures`).
+-- 'session_locked', 'too_many_attempts', 'stranger_refused' (with what was counted as `figures`). `address` is the
+-- recipient's, for the owner's log of refusals.
 CREATE OR REPLACE FUNCTION spend_attempt(
     p_project bigint, p_session text, p_code_digest bytea, p_token_digest bytea, p_token_seconds integer,
     p_wrong_limits integer[], p_stranger_limits integer[], p_network text, p_subnet text, p_guess bytea,
-    OUT outcome text, OUT attempts_left integer, OUT retry_after integer, OUT is_test boolean, OUT figures jsonb
+    OUT outcome text, OUT attempts_left integer, OUT retry_after integer, OUT is_test boolean, OUT figures jsonb,
+    OUT address text
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_recipient verification_recipient;
@@ -23,6 +25,7 @@ BEGIN
     WHERE s.id = p_session AND s.project_id = p_project
     FOR NO KEY UPDATE OF recipient;
     v_now := clock_timestamp();
+    address := v_recipient.address;
     SELECT * INTO v_session FROM verification_session AS s WHERE s.id = p_session AND s.project_id = p_project;
 
     outcome := session_state(v_session, v_now);
