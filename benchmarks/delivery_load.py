@@ -13,7 +13,7 @@ import psycopg
 from redis.exceptions import RedisError
 
 from benchmarks.scripts import recipients
-from verification import codes, places
+from verification import bindings, random_ids
 from verification.broker import MESSAGES, broker
 from verification.crypto import encrypt
 
@@ -36,9 +36,9 @@ class Load:
             " SELECT %s, address, '', '', 'sms' FROM unnest(%s::text[]) AS address RETURNING id",
             (self.project_id, list(islice(self.numbers, number))),
         )
-        ids = [codes.generate_message_id() for _ in range(number)]
+        ids = [random_ids.generate_message_id() for _ in range(number)]
         return [
-            (message_id, recipient_id, encrypt(CODE, place=places.message_code(message_id)))
+            (message_id, recipient_id, encrypt(CODE, binding=bindings.message_code(message_id)))
             for message_id, (recipient_id,) in zip(ids, rows, strict=True)
         ]
 

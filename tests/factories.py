@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from unittest import mock
 
 from tests.fakes import collector
-from verification import places
-from verification.codes import generate_hook_secret
+from verification import bindings
 from verification.crypto import encrypt
 from verification.models import Channel, Project, Provider, Recipient, Subscription
+from verification.random_ids import generate_hook_secret
 from verification.services.gateways import accounts
 from verification.services.projects import projects, test_logins
 
@@ -80,7 +80,7 @@ def provider(**fields):
 
 def _unsaved_provider(**fields):
     made = Provider(**fields)
-    made.hook_secret = encrypt(generate_hook_secret(), place=places.provider_hook(made.uuid))
+    made.hook_secret = encrypt(generate_hook_secret(), binding=bindings.provider_hook(made.uuid))
     return made
 
 

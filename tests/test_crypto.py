@@ -42,51 +42,51 @@ def pepper(settings):
 
 @pytest.mark.parametrize("plain", ["", "123456", "пароль 😀", "x" * 10_000])
 def test_what_is_encrypted_can_be_read_at_its_place(plain):
-    assert decrypt(encrypt(plain, place="table:1:column"), place="table:1:column") == plain
+    assert decrypt(encrypt(plain, binding="table:1:column"), binding="table:1:column") == plain
 
 
-@pytest.mark.parametrize("place", ["table:2:column", "table:1:other", "table:1", ""])
-def test_a_ciphertext_that_was_copied_elsewhere_does_not_open(place):
-    ciphertext = encrypt("123456", place="table:1:column")
+@pytest.mark.parametrize("binding", ["table:2:column", "table:1:other", "table:1", ""])
+def test_a_ciphertext_that_was_copied_elsewhere_does_not_open(binding):
+    ciphertext = encrypt("123456", binding="table:1:column")
     with pytest.raises(DecryptionFailed):
-        decrypt(ciphertext, place=place)
+        decrypt(ciphertext, binding=binding)
 
 
 def test_a_changed_ciphertext_does_not_open():
-    ciphertext = encrypt("123456", place="here")
+    ciphertext = encrypt("123456", binding="here")
     for position in range(len(ciphertext)):
         changed = bytearray(ciphertext)
         changed[position] ^= 1
         with pytest.raises(DecryptionFailed):
-            decrypt(bytes(changed), place="here")
+            decrypt(bytes(changed), binding="here")
 
 
 @pytest.mark.parametrize("length", [0, 1, 5, 17, 32])
 def test_a_shortened_ciphertext_does_not_open(length):
     with pytest.raises(DecryptionFailed):
-        decrypt(encrypt("123456", place="here")[:length], place="here")
+        decrypt(encrypt("123456", binding="here")[:length], binding="here")
 
 
 def test_the_same_text_is_never_encrypted_to_the_same_bytes():
-    assert len({encrypt("123456", place="here") for _ in range(100)}) == 100
+    assert len({encrypt("123456", binding="here") for _ in range(100)}) == 100
 
 
 def test_after_a_rotation_the_old_key_still_opens_and_the_new_one_seals(ring):
     old, new = secrets.token_bytes(32), secrets.token_bytes(32)
     ring(old)
-    before = encrypt("123456", place="here")
+    before = encrypt("123456", binding="here")
     ring(new, old)
-    after = encrypt("123456", place="here")
-    assert decrypt(before, place="here") == decrypt(after, place="here") == "123456"
+    after = encrypt("123456", binding="here")
+    assert decrypt(before, binding="here") == decrypt(after, binding="here") == "123456"
     assert [key_id_of(after), key_id_of(before)] == key_ids()
 
 
 def test_without_its_key_nothing_opens(ring):
     ring(secrets.token_bytes(32))
-    ciphertext = encrypt("123456", place="here")
+    ciphertext = encrypt("123456", binding="here")
     ring(secrets.token_bytes(32))
     with pytest.raises(DecryptionFailed):
-        decrypt(ciphertext, place="here")
+        decrypt(ciphertext, binding="here")
 
 
 # --- digests of codes ------------------------------------------------------------------------------------------------

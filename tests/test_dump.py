@@ -137,13 +137,13 @@ def test_nothing_stored_opens_what_is_encrypted(stored):
     sealed = []
     for column in COLUMNS:
         for ciphertext, *bound_to in column.rows().values_list(column.column, *column.bound_to):
-            sealed.append((bytes(ciphertext), column.place(*bound_to).encode()))
+            sealed.append((bytes(ciphertext), column.binding(*bound_to).encode()))
     assert len(sealed) >= len(COLUMNS) - 3
-    for ciphertext, place in sealed:
+    for ciphertext, binding in sealed:
         for cipher in candidates:
             with contextlib.suppress(InvalidTag):
-                cipher.decrypt(ciphertext[5:17], ciphertext[17:], place)
-                pytest.fail(f"The database opens {place.decode()}.")
+                cipher.decrypt(ciphertext[5:17], ciphertext[17:], binding)
+                pytest.fail(f"The database opens {binding.decode()}.")
 
 
 def test_nothing_stored_is_taken_as_a_key(stored):

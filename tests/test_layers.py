@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GROUND = {"addresses", "codes", "crypto", "errors", "moments", "networks", "places", "pseudonyms"}
+GROUND = {"addresses", "bindings", "codes", "crypto", "errors", "networks", "pseudonyms", "random_ids", "timestamps"}
 MODELS = GROUND | {"models"}
 SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside", "fresh", "wake"}
 
@@ -30,12 +30,13 @@ MAY_IMPORT = {
     "tasks": SERVICES,
     "poller": {"broker", "sql"},
     "worker": SERVICES | {"tasks", "poller"},
-    "client": set(),
-    "api": SERVICES | {"client"},
-    "panel": SERVICES | {"client"},
+    "client_address": set(),
+    "content_length": set(),
+    "api": SERVICES | {"client_address", "content_length"},
+    "panel": SERVICES | {"client_address", "content_length"},
     "admin": {"panel"},
     "commands": SERVICES | {"processes"},
-    "checks": {"providers", "client"},
+    "checks": {"providers", "client_address"},
     "apps": {"checks", "models", "sql"},
     "config": SERVICES | {"api", "admin", "tasks", "commands", "processes"},
     "processes": SERVICES | {"config", "api"},

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from providers.base import BotStarted, Receipt, ReceiptStatus
 from tests import factories
-from verification import codes, sql
+from verification import random_ids, sql
 from verification.models import BotChat, DeliveryAttempt, Message, MessageStatus, Provider, Recipient, Session
 from verification.services.delivery import receipts, sweep
 from verification.services.delivery.record import await_receipt, give_back
@@ -35,11 +35,11 @@ def made(request, db):
     def make(number):
         now = timezone.now()
         recipients = Recipient.objects.bulk_create(
-            [Recipient(project=project, address=f"+49{codes.generate_message_id()}") for _ in range(number)]
+            [Recipient(project=project, address=f"+49{random_ids.generate_message_id()}") for _ in range(number)]
         )
         rows = [
             Message(
-                id=codes.generate_message_id(),
+                id=random_ids.generate_message_id(),
                 project=project,
                 recipient=recipient,
                 channel="sms",
@@ -171,12 +171,12 @@ def test_the_session_of_a_link_is_found_without_the_others_that_stand_open(db, i
     bot = project.provider("messenger_a", name="bot", type="collector_bot")
     now = timezone.now()
     recipients = Recipient.objects.bulk_create(
-        [Recipient(project=project.row, address=f"+49{codes.generate_message_id()}") for _ in range(BACKLOG)]
+        [Recipient(project=project.row, address=f"+49{random_ids.generate_message_id()}") for _ in range(BACKLOG)]
     )
     sessions = Session.objects.bulk_create(
         [
             Session(
-                id=codes.generate_session_id(),
+                id=random_ids.generate_session_id(),
                 project=project.row,
                 recipient=recipient,
                 language="en",
@@ -184,7 +184,7 @@ def test_the_session_of_a_link_is_found_without_the_others_that_stand_open(db, i
                 code_digits=True,
                 code_letters=False,
                 attempts_max=5,
-                link_payload=codes.generate_link_payload(),
+                link_payload=random_ids.generate_link_payload(),
                 expires_at=now + timedelta(minutes=3),
             )
             for recipient in recipients

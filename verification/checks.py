@@ -15,7 +15,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from providers import registry
 from providers.door import outbound
-from verification.client import unread_from
+from verification.client_address import unread_from
 
 EVERYWHERE = "watchword"  # the tag of those that concern a process that shows no page, too
 

@@ -27,28 +27,28 @@ KEY_ID_BYTES = 4  # tells the keys of a ring apart
 
 
 class DecryptionFailed(Exception):
-    """No key of the ring opens this ciphertext at this place."""
+    """No key of the ring opens this ciphertext under this binding."""
 
 
-def encrypt(plain: str, *, place: str) -> bytes:
-    """Encrypt ``plain`` under the newest key. ``place`` names table, row and column and must be given again to decrypt.
+def encrypt(plain: str, *, binding: str) -> bytes:
+    """Encrypt ``plain`` under the newest key. ``binding`` names the row and column; decrypting needs it again.
 
     Shape: 1 byte format, 4 bytes key id, 12 bytes nonce, ciphertext, 16 bytes tag.
     """
     key_id, cipher = next(iter(_ring().items()))
     nonce = secrets.token_bytes(NONCE_BYTES)
-    return FORMAT + key_id + nonce + cipher.encrypt(nonce, plain.encode(), place.encode())
+    return FORMAT + key_id + nonce + cipher.encrypt(nonce, plain.encode(), binding.encode())
 
 
-def decrypt(ciphertext: bytes, *, place: str) -> str:
-    """Decrypt. Raises :class:`DecryptionFailed` for an unknown key, another place, or changed bytes."""
+def decrypt(ciphertext: bytes, *, binding: str) -> str:
+    """Decrypt. Raises :class:`DecryptionFailed` for an unknown key, another binding, or changed bytes."""
     blob = bytes(ciphertext)
     nonce, body = blob[5:17], blob[17:]
     cipher = _ring().get(key_id_of(blob))
     if blob[:1] != FORMAT or cipher is None:
         raise DecryptionFailed("The ciphertext is of an unknown key or format.")
     try:
-        return cipher.decrypt(nonce, body, place.encode()).decode()
+        return cipher.decrypt(nonce, body, binding.encode()).decode()
     except (InvalidTag, ValueError):  # the latter for what is too short to be one
         raise DecryptionFailed("The ciphertext does not belong here or was changed.") from None
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from verification import codes, sql
+from verification import random_ids, sql
 from verification.crypto import code_digest, stored_digest
 
 PROJECT = int(os.environ.get("BENCHMARK_PROJECT", "0"))
@@ -24,7 +24,7 @@ WRONG_LIMITS = [10, 20]
 
 def create(request: HttpRequest) -> HttpResponse:
     fields = json.loads(request.body)
-    session_id = codes.generate_session_id()
+    session_id = random_ids.generate_session_id()
     row = sql.call(
         "open_session",
         project=PROJECT,
@@ -47,7 +47,7 @@ def create(request: HttpRequest) -> HttpResponse:
         type=fields["type"],
         channels=["sms"],
         messengers=sql.json({}),
-        message=codes.generate_message_id(),
+        message=random_ids.generate_message_id(),
         draws_new_code=False,
         send_limits=[5, 10, 20],
         wrong_limits=WRONG_LIMITS,

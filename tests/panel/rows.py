@@ -10,7 +10,6 @@ from django.test import Client
 from django.utils import timezone
 
 from tests import factories
-from verification.codes import generate_message_id, generate_session_id
 from verification.models import (
     Alert,
     ApiKey,
@@ -33,6 +32,7 @@ from verification.models import (
     Suppression,
     TestLogin,
 )
+from verification.random_ids import generate_message_id, generate_session_id
 from verification.services.gateways import accounts
 from verification.services.projects import test_logins
 

@@ -100,7 +100,7 @@ def test_the_type_and_channel_stay_as_they_are(panel):
 
 def test_what_no_key_opens_stays_until_it_is_entered_again(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
-    Provider.objects.update(secrets=encrypt("{}", place="elsewhere"), hook_secret=encrypt("x", place="elsewhere"))
+    Provider.objects.update(secrets=encrypt("{}", binding="elsewhere"), hook_secret=encrypt("x", binding="elsewhere"))
     page = reverse("admin:verification_provider_change", args=(provider.pk,))
     shown = client.get(page)
     assert "Saving makes a new one" in shown.content.decode()

@@ -55,7 +55,9 @@ def test_the_form_does_not_show_the_code_and_keeps_it_where_none_is_entered(pane
 def test_a_code_that_no_key_opens_is_entered_anew(panel):
     """Such as one that was copied from another row."""
     login, client = panel.rows[TestLogin], panel.as_("owner")
-    TestLogin.objects.update(code_encrypted=encrypt("654321", place="project:another:test_login:reviewer@example.com"))
+    TestLogin.objects.update(
+        code_encrypted=encrypt("654321", binding="project:another:test_login:reviewer@example.com")
+    )
     page = reverse("admin:verification_testlogin_change", args=(login.pk,))
     shown = values_on(client, page)
     assert client.post(page, shown).status_code == 200  # there is none to keep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from verification.client import client_address
+from verification.client_address import client_address
 from verification.errors import Refusal
 from verification.models import KeyKind
 from verification.services.projects import keys

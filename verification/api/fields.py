@@ -10,7 +10,7 @@ from django.conf import settings
 
 from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
-from verification import codes
+from verification import random_ids
 from verification.addresses import Address, AddressInvalid, parse_address
 from verification.errors import FieldError, FieldsInvalid
 from verification.models import ChannelType
@@ -96,7 +96,7 @@ class Fields:
 
     def session_id(self, name: str, *, required: bool = True) -> str | None:
         value = self.text(name, required=required)
-        if value is not None and not codes.is_session_id(value):
+        if value is not None and not random_ids.is_session_id(value):
             self._wrong(name, "invalid", "Give a ULID: 26 characters, in capitals.")
             return None
         return value

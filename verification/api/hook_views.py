@@ -11,7 +11,7 @@ from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
 from verification.api.base import ApiView
 from verification.api.parsing import BodyTooLarge, require_length
-from verification.client import client_address
+from verification.client_address import client_address
 from verification.services.delivery import receipts
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import Protocol
 from django.http import HttpRequest
 from django.utils.http import parse_header_parameters
 
-from verification.client import announced_length
+from verification.content_length import announced_length
 
 MEDIA_TYPE = "application/json"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from verification import moments
+from verification import timestamps
 from verification.addresses import AddressKind
 from verification.api.base import ApiKeyView, KeylessView, SecretKeyView, body_fields, query_fields
 from verification.api.reference import operations
 from verification.api.rendering import json_response
-from verification.client import client_address
+from verification.client_address import client_address
 from verification.services.projects.snapshot import ChallengeConfig
 from verification.services.protection import challenges
 from verification.services.sessions import channels, check, sessions
@@ -44,7 +44,7 @@ class SessionCreateView(ApiKeyView):
         return json_response(
             {
                 "session_id": session.session_id,
-                "session_expired_at": moments.iso(session.expires_at),
+                "session_expired_at": timestamps.iso(session.expires_at),
                 "sent_to": session.sent_to,
                 "channels": [channel_data(channel) for channel in session.channels],
             }
@@ -70,7 +70,7 @@ class SessionSendView(ApiKeyView):
         return json_response(
             {
                 "session_id": sent.session_id,
-                "session_expired_at": moments.iso(sent.expires_at),
+                "session_expired_at": timestamps.iso(sent.expires_at),
                 "channel": channel_data(sent.channel),
             }
         )

@@ -4,9 +4,9 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from verification.codes import ULID_LENGTH
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH
+from verification.random_ids import ULID_LENGTH
 
 
 class Session(models.Model):

@@ -142,12 +142,12 @@ def test_the_kept_answer_is_encrypted_for_its_own_row(api):
     row = IdempotentRequest.objects.get()
     sealed = bytes(row.answer_encrypted)
     assert sent["code"].encode() not in sealed
-    assert json.loads(decrypt(sealed, place=f"project:{row.project_id}:idempotent:order-1")) == sent
+    assert json.loads(decrypt(sealed, binding=f"project:{row.project_id}:idempotent:order-1")) == sent
 
 
 def test_an_answer_that_no_key_opens_is_told_and_nothing_is_sent_twice(api, outbox):
     api.manual_send(headers=KEY)
-    IdempotentRequest.objects.update(answer_encrypted=encrypt("{}", place="elsewhere"))
+    IdempotentRequest.objects.update(answer_encrypted=encrypt("{}", binding="elsewhere"))
     assert problem(api.manual_send(headers=KEY)) == (409, "idempotency_conflict")
     assert len(outbox.messages) == 1
 

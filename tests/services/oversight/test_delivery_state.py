@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from verification.codes import generate_message_id
 from verification.models import DeliveryAttempt, Message, Recipient
+from verification.random_ids import generate_message_id
 from verification.services.oversight.delivery_state import LATELY, LATELY_MAX, state_of
 
 pytestmark = pytest.mark.django_db

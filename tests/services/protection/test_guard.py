@@ -9,7 +9,7 @@ from django.utils import timezone
 from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
-from verification import codes
+from verification import random_ids
 from verification.addresses import parse_address
 from verification.models import (
     Alert,
@@ -300,7 +300,7 @@ def send_to_country(project, sends, verified, *, country="DE", age=200):
     )
     messages = Message.objects.bulk_create(
         Message(
-            id=codes.generate_message_id(),
+            id=random_ids.generate_message_id(),
             project=project.row,
             recipient=recipient,
             channel="sms",

@@ -146,9 +146,9 @@ def test_a_change_made_meanwhile_is_not_lost(ring, stored, monkeypatch):
     ring(NEW, OLD)
     decrypt = crypto.decrypt
 
-    def owner_saves_meanwhile(ciphertext, *, place):
-        Provider.objects.filter(pk=stored.pk).update(secrets=crypto.encrypt('{"headers": "X: new"}', place=place))
-        return decrypt(ciphertext, place=place)
+    def owner_saves_meanwhile(ciphertext, *, binding):
+        Provider.objects.filter(pk=stored.pk).update(secrets=crypto.encrypt('{"headers": "X: new"}', binding=binding))
+        return decrypt(ciphertext, binding=binding)
 
     with monkeypatch.context() as patched:
         patched.setattr(crypto, "decrypt", owner_saves_meanwhile)
@@ -162,9 +162,9 @@ def test_a_code_that_was_wiped_meanwhile_stays_wiped(ring, stored, monkeypatch):
     ring(NEW, OLD)
     decrypt = crypto.decrypt
 
-    def message_ends_meanwhile(ciphertext, *, place):
+    def message_ends_meanwhile(ciphertext, *, binding):
         Message.objects.update(code_encrypted=None)
-        return decrypt(ciphertext, place=place)
+        return decrypt(ciphertext, binding=binding)
 
     with monkeypatch.context() as patched:
         patched.setattr(crypto, "decrypt", message_ends_meanwhile)
@@ -182,7 +182,7 @@ def test_what_no_key_opens_is_left_and_told_of(ring, stored):
 
 def test_a_ciphertext_of_another_row_is_not_carried_over(ring, stored, project):
     """Otherwise re-encrypting would bless what an attacker has copied."""
-    Session.objects.update(code_encrypted=crypto.encrypt("123456", place="session:another:code"))
+    Session.objects.update(code_encrypted=crypto.encrypt("123456", binding="session:another:code"))
     ring(NEW, OLD)
     column = next(column for column in reencryption.COLUMNS if column.model is Session)
     assert reencryption.reencrypt(column).unreadable == 1

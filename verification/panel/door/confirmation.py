@@ -17,7 +17,7 @@ from django.contrib.auth.signals import user_login_failed
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 
-from verification import places
+from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.panel.door import throttle
 from verification.panel.door.session import confirm, is_fresh
@@ -68,15 +68,15 @@ def _check_answer(request: HttpRequest) -> bool:
 
 
 def _hold(request: HttpRequest) -> str:
-    return base64.b64encode(encrypt(request.POST.urlencode(), place=_place(request))).decode()
+    return base64.b64encode(encrypt(request.POST.urlencode(), binding=_binding(request))).decode()
 
 
 def _released(request: HttpRequest, held: str) -> QueryDict:
-    return QueryDict(decrypt(base64.b64decode(held), place=_place(request)))
+    return QueryDict(decrypt(base64.b64decode(held), binding=_binding(request)))
 
 
-def _place(request: HttpRequest) -> str:
-    return places.held_form(request.session.session_key, request.get_full_path())
+def _binding(request: HttpRequest) -> str:
+    return bindings.held_form(request.session.session_key, request.get_full_path())
 
 
 def _ask(request: HttpRequest, held: str, error: str = "") -> HttpResponse:

@@ -22,7 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from unfold.forms import AuthenticationForm
 
-from verification.client import client_ip
+from verification.client_address import client_ip
 from verification.panel.door import throttle
 from verification.panel.door.factor import CodeForm, page, set_up
 from verification.panel.door.session import FACTOR

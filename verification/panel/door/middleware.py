@@ -9,7 +9,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from verification.client import announced_length, client_ip
+from verification.client_address import client_ip
+from verification.content_length import announced_length
 from verification.panel.door import failures
 from verification.services.records import audit
 

@@ -9,7 +9,7 @@ from axes.handlers.proxy import AxesProxyHandler
 from django.db.models import Sum
 from django.http import HttpRequest
 
-from verification.client import client_address
+from verification.client_address import client_address
 from verification.services.protection import limits
 
 # Failures within AXES_COOLOFF_TIME that lock, by what they have in common; the order of AXES_LOCKOUT_PARAMETERS.

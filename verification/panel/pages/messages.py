@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
-from verification.codes import is_session_id
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, text_of, time_of
@@ -18,6 +17,7 @@ from verification.panel.frame.scoping import ProjectFilter, ScopedInline
 from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.panel.pages.inbox import inbox_view
 from verification.panel.pages.recipients import may_see_addresses
+from verification.random_ids import is_session_id
 from verification.services.oversight import figures
 from verification.services.oversight.delivery_state import waiting_messages
 

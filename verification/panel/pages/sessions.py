@@ -10,13 +10,13 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from verification.codes import is_session_id
 from verification.models import Message, Session
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of
 from verification.panel.frame.reasons import SHORT, why_not_sent
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, own_project_ids
 from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.random_ids import is_session_id
 
 
 class StateFilter(admin.SimpleListFilter):

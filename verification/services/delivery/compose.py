@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from providers.base import OutgoingMessage
-from verification import places
+from verification import bindings
 from verification.addresses import country_of
 from verification.crypto import DecryptionFailed, decrypt
 from verification.services.gateways.accounts import LiveProvider
@@ -42,12 +42,12 @@ def compose(message: ClaimedMessage) -> OutgoingMessage:
 
 def _decrypt_code(message: ClaimedMessage) -> str:
     if message.session_id is not None:
-        sealed, place = message.session_code, places.session_code(message.session_id)
+        sealed, binding = message.session_code, bindings.session_code(message.session_id)
     else:
-        sealed, place = message.manual_code, places.message_code(message.id)
+        sealed, binding = message.manual_code, bindings.message_code(message.id)
     if sealed is None:
         raise DecryptionFailed("The code is wiped.")
-    return decrypt(sealed, place=place)
+    return decrypt(sealed, binding=binding)
 
 
 def addressed(outgoing: OutgoingMessage, provider: LiveProvider, message: ClaimedMessage) -> OutgoingMessage:

@@ -21,14 +21,14 @@ from providers import registry
 from providers.base import Adapter, Health, SettingKind
 from providers.door.http import HttpAnswer, HttpDoor
 from providers.errors import ProviderError, SettingsInvalid
-from verification import places, sql
-from verification.codes import generate_hook_secret
+from verification import bindings, sql
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.fresh import Remembered
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule, bounds
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.outside import Busy, outside
+from verification.random_ids import generate_hook_secret
 from verification.services.gateways.paces import Pace, paces_of
 from verification.services.gateways.store import ProviderMemory
 from verification.services.projects.ceilings import require_budget_below_ceiling
@@ -188,9 +188,10 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
         raise SettingsInvalid(dict.fromkeys(kept, "enter it again, as it would go to another server"))
     provider.settings = plain
     if secret != stored or not provider.secrets:  # each encryption is another text, and the audit log notes a change
-        provider.secrets = encrypt(json.dumps(secret), place=places.provider_secrets(provider.uuid)) if secret else None
+        binding = bindings.provider_secrets(provider.uuid)
+        provider.secrets = encrypt(json.dumps(secret), binding=binding) if secret else None
     if not _has_hook_secret(provider):
-        provider.hook_secret = encrypt(generate_hook_secret(), place=places.provider_hook(provider.uuid))
+        provider.hook_secret = encrypt(generate_hook_secret(), binding=bindings.provider_hook(provider.uuid))
 
 
 def _secrets_before(provider: Provider, values: Mapping[str, object]) -> dict[str, Any]:
@@ -220,7 +221,9 @@ def _servers(provider_type: str, values: Mapping[str, Any]) -> list[str]:
 def stored_secrets(provider: Provider) -> dict[str, Any]:
     if not provider.secrets:
         return {}
-    stored: dict[str, Any] = json.loads(decrypt(bytes(provider.secrets), place=places.provider_secrets(provider.uuid)))
+    stored: dict[str, Any] = json.loads(
+        decrypt(bytes(provider.secrets), binding=bindings.provider_secrets(provider.uuid))
+    )
     return stored
 
 
@@ -241,7 +244,7 @@ def _has_hook_secret(provider: Provider) -> bool:
 
 def hook_secret_of(provider: Provider) -> str:
     """Raises :class:`verification.crypto.DecryptionFailed`."""
-    return decrypt(bytes(provider.hook_secret), place=places.provider_hook(provider.uuid))
+    return decrypt(bytes(provider.hook_secret), binding=bindings.provider_hook(provider.uuid))
 
 
 def check_provider(provider: Provider) -> Health:

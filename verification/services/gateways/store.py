@@ -45,11 +45,11 @@ class ProviderMemory:
         return f"{self._prefix}:{name}"
 
     def _seal(self, value: str, name: str) -> bytes:
-        return base64.b64encode(encrypt(value, place=self._key(name)))
+        return base64.b64encode(encrypt(value, binding=self._key(name)))
 
     def _open(self, value: bytes | str, name: str) -> str | None:
         """None for what a key that is gone has sealed: the same as a value that has vanished."""
         try:
-            return decrypt(base64.b64decode(value), place=self._key(name))
+            return decrypt(base64.b64decode(value), binding=self._key(name))
         except (DecryptionFailed, ValueError):
             return None

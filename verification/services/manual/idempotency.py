@@ -18,7 +18,7 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from verification import places
+from verification import bindings
 from verification.crypto import DecryptionFailed, body_digests, decrypt, encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.models import IdempotentRequest
@@ -57,7 +57,7 @@ def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: C
 def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | Refusal:
     """Return a refusal by ``execute`` instead of raising it: raising would roll back what the traffic guard wrote."""
     stored = _claim(caller, key, digests[0])
-    place = places.idempotent_answer(caller.project.id, key)
+    binding = bindings.idempotent_answer(caller.project.id, key)
     if stored.answer_encrypted is None:  # ours: a row that others can see has its answer
         own = IdempotentRequest.objects.filter(pk=stored.pk)
         try:
@@ -65,12 +65,12 @@ def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[]
         except Refusal as refusal:
             own.delete()
             return refusal
-        own.update(answer_encrypted=encrypt(json.dumps(answer), place=place), message=answer["message_id"])
+        own.update(answer_encrypted=encrypt(json.dumps(answer), binding=binding), message=answer["message_id"])
         return Answer(answer, is_replayed=False)
     if bytes(stored.body_digest) not in digests or stored.api_key_id != caller.key_id:
         raise Refusal("idempotency_conflict")
     try:
-        answer = dict(json.loads(decrypt(bytes(stored.answer_encrypted), place=place)))
+        answer = dict(json.loads(decrypt(bytes(stored.answer_encrypted), binding=binding)))
     except DecryptionFailed:
         raise Refusal(
             "idempotency_conflict",

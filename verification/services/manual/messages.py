@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from verification import codes, places, pseudonyms, sql, wake
+from verification import bindings, codes, pseudonyms, random_ids, sql, wake
 from verification.addresses import Address
 from verification.crypto import encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal
@@ -59,7 +59,7 @@ def send_message(
         require_not_stopped(project)
     _require_provider(channel, provider_id)
     code = code or codes.generate_code(project.code_length)
-    message_id = codes.generate_message_id()
+    message_id = random_ids.generate_message_id()
     row = _queue(
         provider_id,
         message=message_id,
@@ -69,7 +69,7 @@ def send_message(
         channel=channel.type,
         messengers=sql.json(_messenger(channel, provider_id)),
         language=project.language,
-        code_encrypted=encrypt(code, place=places.message_code(message_id)),
+        code_encrypted=encrypt(code, binding=bindings.message_code(message_id)),
         callback_url=callback_url,
         lives_seconds=MANUAL_SECONDS,
         is_test=is_test,

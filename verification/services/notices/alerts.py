@@ -17,7 +17,7 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
-from verification import moments, sql
+from verification import sql, timestamps
 from verification.models import Alert, Project
 from verification.services.notices import callbacks, schedule
 
@@ -83,7 +83,7 @@ def _mail(alert: Alert) -> str:
     if alert.mailed_at or not addresses:
         return ""
     page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
-    at = moments.iso(alert.created_at, "seconds")
+    at = timestamps.iso(alert.created_at, "seconds")
     message = EmailMessage(
         subject=f"[{alert.project.name}] {alert.title}",
         body=f"{alert.detail}\n\nProject: {alert.project.name}\nAt: {at}\n{page}\n",
@@ -110,7 +110,7 @@ def _post(alert: Alert) -> str:
         "kind": alert.kind,
         "title": alert.title,
         "detail": alert.detail,
-        "created_at": moments.iso(alert.created_at, "seconds"),
+        "created_at": timestamps.iso(alert.created_at, "seconds"),
     }
     tried = callbacks.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
     if not tried.is_delivered:

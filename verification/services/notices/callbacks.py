@@ -16,7 +16,7 @@ from standardwebhooks import Webhook
 
 from providers.door.http import HttpAnswer, Timeouts, retry_after_seconds
 from providers.errors import ProviderError
-from verification import moments, sql
+from verification import sql, timestamps
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Callback, CallbackAttempt, MessageStatus, Project
@@ -75,7 +75,7 @@ def deliver(row: ClaimedCallback) -> None:
             "channel": row.channel,
             "status": row.status,
             "error": row.error,
-            "finished_at": moments.iso(row.finished_at),
+            "finished_at": timestamps.iso(row.finished_at),
         },
     )
     CallbackAttempt.objects.create(
@@ -136,7 +136,7 @@ def send_test_event(*, project: Project, url: str) -> Try:
         "channel": "sms",
         "status": MessageStatus.SUCCESS.value,
         "error": None,
-        "finished_at": moments.iso(sql.now()),
+        "finished_at": timestamps.iso(sql.now()),
     }
     try:
         return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body)

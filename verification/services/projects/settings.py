@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
-from verification import places
+from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import ChallengeMode, ChallengeProvider, Project
@@ -92,7 +92,7 @@ def judge_alert_url(url: str) -> None:
 
 def seal_challenge_secret(project: Project, text: str) -> bytes | None:
     """The secret of the challenge provider as it is stored; None for an empty one."""
-    return encrypt(text, place=places.challenge_secret(project.public_id)) if text else None
+    return encrypt(text, binding=bindings.challenge_secret(project.public_id)) if text else None
 
 
 def judge_challenge(project: Project) -> None:
@@ -115,7 +115,7 @@ def judge_challenge(project: Project) -> None:
 def challenge_secret_of(project: Project) -> str:
     """The stored secret, empty where there is none. Raises :class:`verification.crypto.DecryptionFailed`."""
     sealed = project.challenge_secret
-    return decrypt(bytes(sealed), place=places.challenge_secret(project.public_id)) if sealed else ""
+    return decrypt(bytes(sealed), binding=bindings.challenge_secret(project.public_id)) if sealed else ""
 
 
 def _read(name: str, text: str) -> Any:

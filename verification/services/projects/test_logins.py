@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from verification import places
+from verification import bindings
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
@@ -36,7 +36,7 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
         others = TestLogin.objects.filter(project=project).exclude(to=address.text)
         if others.count() >= MAX_TEST_LOGINS:
             raise Misuse(f"A project has at most {MAX_TEST_LOGINS} test logins.")
-        sealed = encrypt(code, place=places.test_login(project.public_id, address.text))
+        sealed = encrypt(code, binding=bindings.test_login(project.public_id, address.text))
         login, _ = TestLogin.objects.update_or_create(
             project=project,
             to=address.text,
@@ -47,7 +47,7 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
 
 def code_of(login: TestLogin) -> str:
     """Raises :class:`verification.crypto.DecryptionFailed`."""
-    return decrypt(bytes(login.code_encrypted), place=places.test_login(login.project.public_id, login.to))
+    return decrypt(bytes(login.code_encrypted), binding=bindings.test_login(login.project.public_id, login.to))
 
 
 def clean_test_code(code: str) -> str:

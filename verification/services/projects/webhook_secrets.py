@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from verification import places
+from verification import bindings
 from verification.crypto import decrypt, encrypt
 from verification.models import Project, WebhookSecret, bounds
 
@@ -23,7 +23,7 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
     text = "whsec_" + base64.b64encode(secrets.token_bytes(WEBHOOK_SECRET_BYTES)).decode()
     WebhookSecret.objects.create(
         project=project,
-        secret=encrypt(text, place=places.webhook_secret(project.public_id)),
+        secret=encrypt(text, binding=bindings.webhook_secret(project.public_id)),
         expires_at=expires_at,
     )
     return text
@@ -31,8 +31,8 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
 
 def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
     """The secrets that sign now, the newest first, each with the time at which it stops."""
-    place = places.webhook_secret(project.public_id)
-    return [(decrypt(bytes(row.secret), place=place), row.expires_at) for row in project.webhook_secrets.live()]
+    binding = bindings.webhook_secret(project.public_id)
+    return [(decrypt(bytes(row.secret), binding=binding), row.expires_at) for row in project.webhook_secrets.live()]
 
 
 @transaction.atomic

@@ -15,7 +15,7 @@ from django.conf import settings
 from providers.challenges import altcha
 from providers.challenges.base import Judgement, Site, Verdict
 from providers.challenges.vendors import VENDORS, is_dummy_secret
-from verification import places
+from verification import bindings
 from verification.addresses import Address
 from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
 from verification.errors import Refusal
@@ -121,7 +121,7 @@ def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) 
     if challenge.sealed_secret is None:
         return Judgement(Verdict.MISCONFIGURED, "there is no secret")
     try:
-        secret = decrypt(challenge.sealed_secret, place=places.challenge_secret(project.public_id))
+        secret = decrypt(challenge.sealed_secret, binding=bindings.challenge_secret(project.public_id))
     except DecryptionFailed:
         return Judgement(Verdict.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     if not settings.IS_EMBEDDED and is_dummy_secret(challenge.provider, secret):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from verification import codes, sql
+from verification import random_ids, sql
 from verification.addresses import AddressKind, kind_of
 from verification.crypto import code_digest, guess_digest, stored_digest
 from verification.errors import Refusal, refusal
@@ -43,7 +43,7 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
     network = limits.counted_network(project, client_address)
     subnet = limits.subnet_of(project, client_address)
     judge.require_no_guesser(project, network)
-    token = codes.generate_verify_token()
+    token = random_ids.generate_verify_token()
     row = sql.call(
         "spend_attempt",
         project=project.id,

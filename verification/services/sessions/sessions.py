@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from verification import codes, pseudonyms, sql, wake
+from verification import pseudonyms, random_ids, sql, wake
 from verification.addresses import Address
 from verification.errors import Refusal
 from verification.services.projects.snapshot import ChallengeConfig, ChannelConfig, ProjectConfig
@@ -141,7 +141,7 @@ def _open_or_find(
         code_digits=new.settings.digits,
         code_letters=new.settings.letters,
         attempts_max=ATTEMPTS[new.settings.length],
-        link_payload=codes.generate_link_payload(),
+        link_payload=random_ids.generate_link_payload(),
         lives_seconds=SESSION_SECONDS,
         language=best_language(accept_language, project.languages),
         default_language=project.language,
@@ -151,7 +151,7 @@ def _open_or_find(
         type=channel_type,
         channels=[channel.type for channel in channels],
         messengers=sql.json(project.messengers_for(address.kind)),
-        message=codes.generate_message_id(),
+        message=random_ids.generate_message_id(),
         draws_new_code=project.new_code_on_send,
         send_limits=project.send_limits_for(address.text),
         wrong_limits=project.wrong_limits,
@@ -276,7 +276,7 @@ def _queue_code(
         session=session.id,
         channel=channel.type,
         messengers=sql.json(project.messengers_for(session.address.kind)),
-        message=codes.generate_message_id(),
+        message=random_ids.generate_message_id(),
         code_digest=new and new.digest,
         code_encrypted=new and new.encrypted,
         challenge=used_answer,

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import models
 from django.db.models import F, Func, Model, QuerySet, Value
 
-from verification import crypto, places
+from verification import bindings, crypto
 from verification.models import (
     IdempotentRequest,
     Message,
@@ -31,12 +31,12 @@ BATCH = 500  # rows read by one query
 
 @dataclass(frozen=True, slots=True)
 class EncryptedColumn:
-    """A column of ciphertexts. ``place`` makes the associated data from the values of the lookups ``bound_to``."""
+    """A column of ciphertexts. ``binding`` makes the associated data from the values of the lookups ``bound_to``."""
 
     model: type[Model]
     column: str
     bound_to: tuple[str, ...]
-    place: Callable[..., str]
+    binding: Callable[..., str]
 
     @property
     def name(self) -> str:
@@ -57,15 +57,15 @@ class EncryptedColumn:
 
 
 COLUMNS = (
-    EncryptedColumn(Provider, "secrets", ("uuid",), places.provider_secrets),
-    EncryptedColumn(Provider, "hook_secret", ("uuid",), places.provider_hook),
-    EncryptedColumn(Project, "challenge_secret", ("public_id",), places.challenge_secret),
-    EncryptedColumn(WebhookSecret, "secret", ("project__public_id",), places.webhook_secret),
-    EncryptedColumn(TestLogin, "code_encrypted", ("project__public_id", "to"), places.test_login),
-    EncryptedColumn(SecondFactor, "secret", ("user_id",), places.second_factor),
-    EncryptedColumn(Session, "code_encrypted", ("pk",), places.session_code),
-    EncryptedColumn(Message, "code_encrypted", ("pk",), places.message_code),
-    EncryptedColumn(IdempotentRequest, "answer_encrypted", ("project_id", "key"), places.idempotent_answer),
+    EncryptedColumn(Provider, "secrets", ("uuid",), bindings.provider_secrets),
+    EncryptedColumn(Provider, "hook_secret", ("uuid",), bindings.provider_hook),
+    EncryptedColumn(Project, "challenge_secret", ("public_id",), bindings.challenge_secret),
+    EncryptedColumn(WebhookSecret, "secret", ("project__public_id",), bindings.webhook_secret),
+    EncryptedColumn(TestLogin, "code_encrypted", ("project__public_id", "to"), bindings.test_login),
+    EncryptedColumn(SecondFactor, "secret", ("user_id",), bindings.second_factor),
+    EncryptedColumn(Session, "code_encrypted", ("pk",), bindings.session_code),
+    EncryptedColumn(Message, "code_encrypted", ("pk",), bindings.message_code),
+    EncryptedColumn(IdempotentRequest, "answer_encrypted", ("project_id", "key"), bindings.idempotent_answer),
 )
 
 
@@ -82,7 +82,7 @@ def reencrypt(column: EncryptedColumn) -> Count:
     """Bring a column under the newest key. Rows under it are not read; a ciphertext that no key opens stays."""
     counts: Counter[str] = Counter()
     for pk, ciphertext, *bound_to in _old(column):
-        counts[_reencrypt_row(column, pk, bytes(ciphertext), column.place(*bound_to))] += 1
+        counts[_reencrypt_row(column, pk, bytes(ciphertext), column.binding(*bound_to))] += 1
     return Count(counts["reencrypted"], counts["changed_meanwhile"], counts["unreadable"])
 
 
@@ -108,9 +108,9 @@ def _old(column: EncryptedColumn) -> Iterator[tuple[Any, ...]]:
         batch = list(rows.filter(pk__gt=batch[-1][0])[:BATCH])
 
 
-def _reencrypt_row(column: EncryptedColumn, pk: Any, old: bytes, place: str) -> str:
+def _reencrypt_row(column: EncryptedColumn, pk: Any, old: bytes, binding: str) -> str:
     try:
-        new = crypto.encrypt(crypto.decrypt(old, place=place), place=place)
+        new = crypto.encrypt(crypto.decrypt(old, binding=binding), binding=binding)
     except crypto.DecryptionFailed:
         return "unreadable"
     is_ours = column.model._default_manager.filter(pk=pk, **{column.column: old}).update(**{column.column: new})

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_otp.oath import TOTP
 
-from verification import places
+from verification import bindings
 from verification.crypto import decrypt, encrypt, stored_digest
 from verification.models import RecoveryCode, SecondFactor
 from verification.services.records import audit
@@ -44,8 +44,8 @@ def begin(user: User, shown: int = 0) -> tuple[int, str]:
     if factor is None:
         begun.delete()
         text = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
-        factor = SecondFactor.objects.create(user=user, secret=encrypt(text, place=places.second_factor(user.pk)))
-    return factor.pk, decrypt(bytes(factor.secret), place=places.second_factor(user.pk))
+        factor = SecondFactor.objects.create(user=user, secret=encrypt(text, binding=bindings.second_factor(user.pk)))
+    return factor.pk, decrypt(bytes(factor.secret), binding=bindings.second_factor(user.pk))
 
 
 def key_uri(user: User, secret: str) -> str:
@@ -111,7 +111,7 @@ def _is_code_of_app(factor: SecondFactor, code: str) -> bool:
     """Accept only a later time step than the last one used: an observed code cannot be replayed."""
     if not (len(code) == 6 and code.isascii() and code.isdigit()):
         return False
-    key = base64.b32decode(decrypt(bytes(factor.secret), place=places.second_factor(factor.user_id)))
+    key = base64.b32decode(decrypt(bytes(factor.secret), binding=bindings.second_factor(factor.user_id)))
     totp = TOTP(key, step=STEP_SECONDS)
     totp.time = time.time()
     if not totp.verify(int(code), tolerance=TOLERANCE, min_t=factor.last_step + 1):

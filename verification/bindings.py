@@ -1,4 +1,4 @@
-"""The place that each ciphertext is bound to: its associated data, so that it opens nowhere else."""
+"""The binding of each ciphertext to its row: its associated data, so that it opens nowhere else."""
 
 
 def session_code(session_id: str) -> str:

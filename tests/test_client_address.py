@@ -4,21 +4,21 @@ import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 
-from verification import checks, client
+from verification import checks, client_address
 
 NOBODY_READS = "X-Forwarded-For arrives from {}"
 
 
 @pytest.fixture(autouse=True)
 def _nothing_noted(db, monkeypatch):
-    monkeypatch.setattr(client, "_noted_at", float("-inf"))
-    cache.delete(client.UNREAD_KEY)
+    monkeypatch.setattr(client_address, "_noted_at", float("-inf"))
+    cache.delete(client_address.UNREAD_KEY)
     yield
-    cache.delete(client.UNREAD_KEY)
+    cache.delete(client_address.UNREAD_KEY)
 
 
 def ask(rf, remote, **headers):
-    return client.client_address(rf.get("/", headers=headers, REMOTE_ADDR=remote))
+    return client_address.client_address(rf.get("/", headers=headers, REMOTE_ADDR=remote))
 
 
 @pytest.mark.parametrize("proxy", ["127.0.0.1", "172.18.0.1", "fd00::1"])
