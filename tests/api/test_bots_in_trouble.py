@@ -7,6 +7,7 @@ from tests.api.calls import problem
 from verification.models import Message, Provider
 
 PHONE = "+4915112345678"
+OWN_LINK = "http://testserver"  # of a channel to which its owner gave no other
 
 
 @pytest.fixture
@@ -49,6 +50,27 @@ def test_a_bot_that_cannot_be_read_has_its_link_all_the_same(api, bot):
     factories.forget()
     links = [channel["link"] for channel in api.create(PHONE).data["channels"]]
     assert any(link.startswith("https://t.example/bot?start=") for link in links)
+
+
+@pytest.mark.django_db
+def test_where_no_link_can_be_made_all_goes_on_without_it(api, project, caplog):
+    project.provider("messenger_a", name="faulty", type="collector_faulty")
+    opened = api.create(PHONE)
+    assert (opened.status_code, opened.data["sent_to"]) == (200, "sms")
+    for described in (opened, api.channels(), api.channels(opened.data["session_id"])):
+        assert {channel["type"]: channel["link"] for channel in described.data["channels"]}["messenger_a"] == OWN_LINK
+    refused = api.send(opened.data["session_id"], type="messenger_a")
+    assert (problem(refused), refused.data["link"]) == ((409, "channel_not_active"), OWN_LINK)
+    assert "its link cannot be made (RuntimeError)" in caplog.text
+    assert "p4ssw0rd" not in caplog.text
+
+
+@pytest.mark.django_db
+def test_a_bot_without_a_link_leaves_that_to_the_next(api, project):
+    project.provider("messenger_a", name="faulty", type="collector_faulty", priority=1)
+    project.provider("messenger_a", name="bot", type="collector_bot", priority=2)
+    links = {channel["type"]: channel["link"] for channel in api.create(PHONE).data["channels"]}
+    assert links["messenger_a"].startswith("https://t.example/bot?start=")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,11 +2,13 @@
 
 import json
 import re
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.api.calls import ENDPOINTS, POSTS, problem
 from verification.models import Message
+from verification.services.gateways import accounts
 
 pytestmark = pytest.mark.django_db
 
@@ -80,8 +82,8 @@ def test_a_wrong_value_is_not_repeated(api):
 
 
 def test_an_unforeseen_exception_is_a_problem_without_details(api, project, caplog):
-    project.provider("messenger_a", name="bot", type="collector_faulty")
-    response = api.channels()
+    bot = project.provider("messenger_a", name="bot", type="collector_faulty")
+    response = api.call("POST", urlsplit(accounts.hook_url(bot)).path)
     assert problem(response) == (500, "internal_error")
     assert response["Content-Type"] == "application/problem+json"
     assert "p4ssw0rd" not in response.content.decode() + caplog.text

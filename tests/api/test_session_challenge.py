@@ -18,6 +18,7 @@ from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.test_altcha import solve
 from verification import sql
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
+from verification.outside import CHALLENGE_VENDOR, WebThreads, outside
 from verification.services.projects.settings import seal_challenge_secret
 from verification.services.protection import challenges, limits
 from verification.services.upkeep import retention
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.django_db
 
 PHONE = "+4915112345678"
 STRANGER = "198.41.0.4"
+SECONDS = 60  # none of which passes unless something is wrong
 
 
 @pytest.fixture(autouse=True)
@@ -354,6 +356,41 @@ def test_a_vendor_that_is_away_closes_the_door(api, vendor):
     assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
     assert not Session.objects.exists()
     assert api.create(challenge_token="good").status_code == 200
+
+
+@pytest.fixture
+def crowd(project):
+    """The threads of a web process in which as many of the project's requests wait for the vendor as may."""
+    threads, door = WebThreads(1, spare=CHALLENGE_VENDOR.of_project), threading.Event()
+    gone_out = threading.Semaphore(0)
+
+    def wait_outside():
+        with outside(project.id, CHALLENGE_VENDOR):
+            gone_out.release()
+            assert door.wait(SECONDS)
+
+    waiting = [threads.submit(wait_outside) for _ in range(CHALLENGE_VENDOR.of_project)]
+    assert all(gone_out.acquire(timeout=SECONDS) for _ in waiting)
+    yield threads
+    door.set()
+    for each in waiting:
+        each.result(SECONDS)
+    threads.submit(connections.close_all).result(SECONDS)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_where_too_many_wait_for_the_vendor_the_next_is_told_so(api, vendor, crowd, caplog):
+    refused = crowd.submit(api.create, challenge_token="good").result(SECONDS)
+    assert problem(refused) == (503, "challenge_unavailable")
+    assert "too many requests are waiting for an answer already" in caplog.text
+    assert not (vendor.asked or Session.objects.exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_or_is_let_in_where_the_project_says_so(api, vendor, project, crowd):
+    project.set(challenge_fails_open=True)
+    assert crowd.submit(api.create, challenge_token="good").result(SECONDS).status_code == 200
+    assert not (vendor.asked or Session.objects.get().is_challenged)
 
 
 def test_a_vendor_that_stays_away_is_left_alone_for_a_while(api, vendor, monkeypatch):

@@ -66,13 +66,20 @@ class BotAdapter(Adapter):
 
 
 class FaultyBotAdapter(BotAdapter):
-    """Fails in a way that nobody foresaw, with a secret in its text."""
+    """Fails in ways that nobody foresaw, with a secret in its text."""
 
     type = "collector_faulty"
 
     @classmethod
     def link(cls, settings, payload):
-        raise RuntimeError("p4ss" + "w0rd")  # in two, as a traceback shows the line itself
+        raise _unforeseen()
+
+    def verify_hook(self, request):
+        raise _unforeseen()
+
+
+def _unforeseen():
+    return RuntimeError("p4ss" + "w0rd")  # in two, as a traceback shows the line itself
 
 
 class ConnectedAdapter(Adapter):

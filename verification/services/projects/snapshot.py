@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from verification.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.services.projects.ceilings import NO_CEILINGS, bounded, lower_budget
 from verification.services.projects.lists import Lists
+
+log = logging.getLogger(__name__)
 
 MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
 PUZZLE_PATH = "/session/challenge"
@@ -37,8 +40,15 @@ class ProviderConfig:
         return registry.adapter_class(self.type).needs_start
 
     def link(self, payload: str) -> str:
-        """The deep link that starts this bot. It needs no secret, so an account that cannot be read has one too."""
-        return registry.adapter_class(self.type).link(self.settings, payload)
+        """Return the deep link that starts this bot. It needs no secret, so an account that cannot be read has one too.
+
+        It is empty where there is none, and where the adapter fails: a session opens without a link, too.
+        """
+        try:
+            return registry.adapter_class(self.type).link(self.settings, payload)
+        except Exception as error:  # an adapter may be of the operator's own making
+            log.error("provider %s: its link cannot be made (%s)", self.id, type(error).__name__)
+            return ""
 
 
 @dataclass(frozen=True)

@@ -74,11 +74,11 @@ def usable_channels(
 def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | None = None) -> str:
     """Return the deep link that starts a bot of the channel with this payload; empty for a channel without a bot.
 
-    The bot is the one with ``provider_id``, else the channel's first.
+    The bot is the one with ``provider_id``, else the channel's first that has a link.
     """
     bots = [provider for provider in channel.providers if provider.is_bot]
     asked_for = [bot for bot in bots if bot.id == provider_id]
-    return (asked_for or bots)[0].link(link_payload) if bots else ""
+    return next(filter(None, (bot.link(link_payload) for bot in asked_for or bots)), "")
 
 
 def _not_available(address: Address, channel_type: str | None) -> Refusal:
