@@ -1,4 +1,4 @@
-"""What one attacker costs the others: a neighbour's verifications with and without an attack, in turn.
+"""The cost of one attacker to the others: a neighbour's verifications with and without an attack, in turn.
 
 The attacker has a public address and the API key of a project of its own; the neighbour is another project. In the last
 two attacks all other tenants' servers hang at once, and the service is made to wait for them. Each attack is measured
@@ -25,9 +25,9 @@ from benchmarks.service import ROOT, Service, machine
 from benchmarks.tables import spread, table
 from benchmarks.tenants import HangingTenants
 
-GOAL = 2.0  # times the quiet p95
-SETTLE_SECONDS = 2.0  # from an attack's start to its window, and from its end to the next quiet one
-FLOW_SECONDS = 20.0  # how long one verification may take
+GOAL = 2.0  # times the quiet p95: the most that a neighbour may notice
+SETTLE_SECONDS = 2.0  # from an attack's start to its window, and from its end to the next quiet window.
+FLOW_SECONDS = 20.0  # The most that one verification may take.
 SHARE = 0.95
 
 

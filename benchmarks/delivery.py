@@ -94,7 +94,7 @@ class Bench:
             time.sleep(TICK_SECONDS)
 
     def until_ready(self) -> None:
-        """Until the worker delivers."""
+        """Wait until the worker delivers."""
         before = self.gateway.count()
         self.load.send(self.load.prepare(1))
         self.until(lambda: self.gateway.count() > before, "the worker delivers")
@@ -118,7 +118,7 @@ class Bench:
 
 @dataclass
 class Stretch:
-    """What one worker did in one stretch of time, with more to do at every moment than it had threads."""
+    """The work of one worker in one stretch of time, in which more messages are due than it has threads."""
 
     rate: float
     worker_ms: float  # CPU, a message
@@ -155,7 +155,7 @@ def throughput(bench: Bench) -> str:
 
 
 def run_flat_out(bench: Bench, threads: int) -> Stretch:
-    """As many messages wait as there are threads, so that none is idle and none waits for the sweep."""
+    """Keep as many messages waiting as there are threads, so that no thread is idle and none waits for the sweep."""
     service, gateway = bench.service, bench.gateway
     warmup, seconds = (2.0, 4.0) if bench.options.quick else (4.0, 10.0)
     stock = iter(bench.load.prepare(int((warmup + seconds + 2) * threads / LATENCY) + 2 * threads))

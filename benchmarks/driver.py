@@ -1,8 +1,8 @@
 """A load driver in one thread: keep-alive HTTP/1.1 clients and the gateway that receives the codes, on one selector.
 
-As the gateway is in the same process, the driver knows by one clock when a code was asked for and when it was handed
-over. What a client does is a script: a generator that yields a :class:`Request` and is sent the parsed answer, or
-yields :class:`CodeFor` and is sent the code once the gateway has it.
+The gateway is in the same process, so one clock tells when a code was asked for and when it arrived. A client's
+behaviour is a script, a generator. It yields a :class:`Request` and is sent the parsed answer, or yields a
+:class:`CodeFor` and is sent the code once the gateway has it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Arrival:
 
 @dataclass(slots=True)
 class Window:
-    """What was finished within one measured stretch of time. Times are in seconds."""
+    """The scripts and requests that ended within one measured stretch of time. Times are in seconds."""
 
     seconds: float = 0.0
     scripts: int = 0

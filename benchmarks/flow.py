@@ -1,7 +1,7 @@
 """The whole service under load, beside bare Django views that call the same SQL functions.
 
-Both are served by the same web server with the same options and are measured in turn, in rounds, so that whatever else
-the machine does meets both. Two parts: whole flows (create, the code arrives, check, verify), and each endpoint alone.
+The same web server serves both with the same options. They are measured in turn, in rounds, so that whatever else the
+machine does meets both. Two parts: whole flows (create, the code arrives, check, verify), and each endpoint alone.
 
     python -m benchmarks.flow
     python -m benchmarks.flow --rounds 1 --seconds 2 --batch 400
@@ -230,7 +230,7 @@ def _cost_ms(window: Window, part: str) -> float:
 
 
 def _others(window: Window) -> float:
-    """How many cores were busy with what is neither the driver nor the service."""
+    """Return the number of cores that were busy with neither the driver nor the service."""
     ours = sum(seconds for part, seconds in window.used.items() if part != "machine")
     return max(0.0, window.used["machine"] - ours) / window.seconds
 

@@ -1,4 +1,4 @@
-"""How many guesses of a distributed attack are compared in an hour, and how many honest checks are refused for it.
+"""The guesses of a distributed attack that are compared in an hour, and the honest checks refused because of it.
 
 The rule is the real one: ``judge_stranger`` on a real database, asked at the moments of a simulated hour.
 """
@@ -36,7 +36,7 @@ class Shop:
 
 @dataclass(slots=True)
 class Result:
-    """Of an hour: guesses that were compared, and the honest checks, with those of them that were refused."""
+    """The counts of one hour: guesses that were compared, honest checks, and honest checks that were refused."""
 
     guesses: int = 0
     checks: int = 0

@@ -1,4 +1,4 @@
-"""What one request costs inside one process: CPU time, round trips, and where the time goes.
+"""The cost of one request inside one process: CPU time, round trips, and where the time goes.
 
 Requests go straight into the WSGI application, so neither sockets nor other processes are in the figures, and a busy
 machine disturbs them little.
@@ -29,9 +29,9 @@ from benchmarks.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, recipients
 from benchmarks.service import Service, machine
 from benchmarks.tables import table
 
-BATCH = 100  # requests that one figure is the mean of
-WARM_REQUESTS = 20  # statements are prepared and caches are filled then
-LOOKUP = "load_caller"  # the only statement that may stand beside an endpoint's own, once a second
+BATCH = 100  # requests; one figure is their mean
+WARM_REQUESTS = 20  # They prepare the statements and fill the caches.
+LOOKUP = "load_caller"  # The only statement that may run beside an endpoint's own, once a second.
 
 _FUNCTION = re.compile(r"\bFROM (\w+)\(")
 
@@ -127,8 +127,9 @@ def python_calls(inside: Inside, endpoint: str) -> float:
 
 
 def round_trips(inside: Inside, *, requests: int = BATCH) -> dict[str, Counter[str]]:
-    """What was waited for while so many requests of each endpoint were served: PostgreSQL's round trips by the SQL
-    function that was called, and Valkey's under ``valkey``.
+    """Count the round trips of ``requests`` requests to each endpoint.
+
+    PostgreSQL's are counted by the SQL function that was called, and Valkey's under ``valkey``.
     """
     counts = {}
     for endpoint in ENDPOINTS:

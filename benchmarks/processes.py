@@ -1,4 +1,4 @@
-"""What processes cost, as Linux counts it: CPU seconds of whole trees, and how busy the machine is."""
+"""The cost of processes as Linux counts it: CPU seconds of whole trees, and how busy the machine is."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def machine_busy_seconds() -> float:
 
 
 def loop_ms() -> float:
-    """How fast this machine is at this moment: CPU milliseconds of a fixed piece of Python, the median of fifteen.
+    """Measure this machine's speed now: CPU milliseconds of a fixed piece of Python, the median of fifteen.
 
     On shared cores the same work costs two or three times as much CPU time when the neighbours are busy. CPU figures
     of two runs can be compared only after division by this.

@@ -1,4 +1,4 @@
-"""What the clients do: one whole verification, or one step of many."""
+"""The clients' scripts: one whole verification, or one step of many."""
 
 from __future__ import annotations
 

@@ -76,9 +76,9 @@ def run(service: Service, smsc: Smsc, messages: int, threads: int) -> None:
 
 
 def ended(load: Load) -> int:
-    """How many the centre took, or are final. Those of unknown outcome count: nothing more will be heard of them.
+    """Return the number of messages that the centre took or that are final, those of unknown outcome included.
 
-    Receipts are not waited for: this centre forgets those that were not answered when it is restarted.
+    Receipts are not waited for: this centre, when it is restarted, forgets those that were not answered.
     """
     return load.count(
         "status IN ('sent', 'success', 'failed', 'expired') OR id IN"

@@ -1,4 +1,4 @@
-"""How figures are printed: the median of the rounds, and the lowest and highest beside it."""
+"""Tables of figures: the median of the rounds, and the lowest and highest beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the time of a refusal tells why: checks of a wrong code, and of sessions that are over, foreign or unknown.
+"""A test for leaks by time: checks of a wrong code, and of sessions that are over, foreign or unknown.
 
 python -m benchmarks.timing
 """

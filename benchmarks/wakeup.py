@@ -1,4 +1,4 @@
-"""How long a code takes from its row to the provider under light load.
+"""The time that a code takes from its row to the provider under light load.
 
 The moment of the row is its ``created_at``, which PostgreSQL takes inside the transaction, so the commit is in the
 figure; the arrival is when the gateway has read the request. Both are the machine's one clock.

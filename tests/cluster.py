@@ -64,7 +64,7 @@ def migrate(home: Path) -> None:
 
 
 def fingerprint() -> str:
-    """Of everything that a migrated database is made of, and of who can read it."""
+    """Return a digest of everything that a migrated database is made of, and of who can read it."""
     found = hashlib.sha256(f"{platform.platform()} {os.geteuid()}".encode())
     for pattern in MADE_OF:
         for file in sorted(ROOT.glob(pattern)):

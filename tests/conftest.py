@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items):
 
 
 def is_controller(config):
-    """Whether this is xdist's own process, which runs no test."""
+    """Return whether this is xdist's own process, which runs no test."""
     return PROCESS == "main" and bool(getattr(config.option, "numprocesses", 0))
 
 
@@ -90,7 +90,7 @@ def django_db_setup(django_db_setup, django_db_blocker):
 
 @pytest.fixture(autouse=True)
 def fresh_memory(request):
-    """What a process remembers for a moment (keys, providers, counts) must not outlive the test that made it."""
+    """Clear the process's memory (keys, providers, counts), so that it does not outlive the test that made it."""
     if "django_db_setup" not in request.fixturenames and "db" not in request.fixturenames:
         yield
         return
@@ -134,7 +134,7 @@ def around_all_tests(django_db_setup, django_db_blocker):
 
 @pytest.fixture(scope="module")
 def shared_project(around_all_tests):
-    """As ``project``, made once for a file whose tests leave it as it is."""
+    """A ``project`` that is made once for a file, whose tests leave it as it is."""
     from tests import factories
 
     return factories.project(channels=("sms", "voice", "email"))
@@ -161,7 +161,7 @@ def static_files_are_listed_once():
 
 @pytest.fixture(scope="session", autouse=True)
 def only_the_context_of_the_page_is_kept():
-    """For ``response.context`` Django copies that of every widget as well, hundreds a page."""
+    """Keep Django from copying the context of every widget for ``response.context``, hundreds a page."""
     from django.template import RequestContext
     from django.test import client
 

@@ -90,7 +90,7 @@ class LiveService:
         return self._python("manage.py", *arguments, **environment)
 
     def python(self, program: str, *arguments: str) -> str:
-        """What a program prints that runs on the service's own settings and database."""
+        """Run a program on the service's own settings and database, and return what it prints."""
         done = self._python("-c", f"import django\ndjango.setup()\n{program}", *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -1,4 +1,4 @@
-"""What the benchmarks rest on: a floor that calls the same functions, and a driver that reads answers right."""
+"""The base of the benchmarks: a floor that calls the same functions, and a driver that reads answers right."""
 
 import json
 from itertools import islice

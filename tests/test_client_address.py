@@ -1,4 +1,4 @@
-"""Where a request comes from, and a proxy's word on it that nobody reads."""
+"""The address that a request comes from, and a proxy's word on it that nobody reads."""
 
 import pytest
 from django.core.cache import cache

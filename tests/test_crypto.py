@@ -1,4 +1,4 @@
-"""What a database dump must not give away."""
+"""Encryption and digests of what a database dump must not give away."""
 
 import base64
 import hashlib

@@ -109,7 +109,7 @@ def open_envelope(key, envelope):
 
 
 def keys_of(stored):
-    """What could be an AES key: each value, and its SHA-256."""
+    """Return whatever could be an AES key: each value, and its SHA-256."""
     readings = {reading for value in stored for reading in as_bytes(value)}
     return {reading for reading in readings if len(reading) == KEY_BYTES} | {
         hashlib.sha256(reading).digest() for reading in readings

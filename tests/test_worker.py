@@ -29,7 +29,7 @@ def poll(monkeypatch):
 
 
 def test_a_thread_that_gets_free_is_given_the_next_row_at_once(poll):
-    """As of a customer with many callbacks, who is called twice at a time."""
+    """A customer with many callbacks is called twice at a time."""
     due, done, at_once = list(range(20)), threading.Event(), []
 
     def claim(free, in_progress):

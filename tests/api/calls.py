@@ -19,7 +19,7 @@ WRONG = "nope"  # spends an attempt and is no code of any project
 
 
 def problem(response):
-    """What a failure is told apart by: its status and its code."""
+    """Return the status and the code of a failure, which tell it from others."""
     return response.status_code, response.data["code"]
 
 

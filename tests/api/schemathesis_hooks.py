@@ -1,4 +1,4 @@
-"""What Schemathesis cannot know from the description: which well-formed values exist."""
+"""Hooks that tell Schemathesis which well-formed values exist, as no description does."""
 
 import os
 import random
@@ -59,7 +59,7 @@ def with_what_exists(body):
 
 
 def is_id(value):
-    """Whether JSON Schema takes this for one of our ids: 38.0 is as whole as 38."""
+    """Return whether JSON Schema takes the value for one of our ids: 38.0 is as whole as 38."""
     return type(value) in (int, float) and value == int(value) and 0 < value < 2**53
 
 
@@ -74,7 +74,7 @@ def a_problem_is_documented(context, response, case):
 
 
 def is_plain(value):
-    """Whether a value nests little and has no number of over 20 digits."""
+    """Return whether a value nests little and has no number longer than 18 characters."""
     if isinstance(value, dict | list):
         items = value.values() if isinstance(value, dict) else value
         return all(not isinstance(item, dict | list) and is_plain(item) for item in items)

@@ -44,7 +44,7 @@ every_text = pytest.mark.parametrize(("path", "field"), TEXTS)
 
 @pytest.fixture(scope="module")
 def project(shared_project):
-    """With a session and a message, which a request that is refused leaves as they are."""
+    """A project with a session and a message, which a refused request leaves as they are."""
     Api(Client(), shared_project.api_key, shared_project.secret_key).create()
     return shared_project
 
@@ -67,7 +67,7 @@ def post(api):
 
 
 def traces():
-    """How many rows there are of what a request can write, and the attempts spent."""
+    """Count the rows of each table that a request can write, and the attempts spent."""
     tables = ("session", "message", "recipient", "wrongcode", "verifytoken", "idempotentrequest")
     counts = [f"(SELECT count(*) FROM verification_{table})" for table in tables]
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""What callers are told while a bot or a provider cannot be read, or is gone since the configuration was read."""
+"""Answers to callers while a bot or a provider cannot be read, or is gone since the configuration was read."""
 
 import pytest
 

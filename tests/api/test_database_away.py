@@ -1,4 +1,4 @@
-"""While the database is away nothing is accepted, and afterwards everything is as before."""
+"""Nothing is accepted while the database is away, and afterwards everything is as before."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is put right before Django reads a request."""
+"""Repairs to a request before Django reads it."""
 
 import io
 

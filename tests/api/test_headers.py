@@ -1,4 +1,4 @@
-"""What every answer tells a browser, whichever part of the service gave it."""
+"""Headers that every answer carries for browsers, whichever part of the service gave it."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Where providers report to: receipts, suppression, and who may report."""
+"""Providers' reports: receipts, suppression, and who may report."""
 
 import json
 from unittest import mock
@@ -231,7 +231,7 @@ def test_a_wrong_path_is_not_found(client, provider, path):
 
 
 def test_a_secret_that_was_copied_from_another_row_opens_nothing(client, provider, caplog):
-    """Who can write to the database, but holds no key, would else let a provider be heard at a path that they know."""
+    """An attacker with write access to the database, but no key, could else call hooks at a path that they know."""
     known = Provider.objects.get(name="email first")
     Provider.objects.filter(pk=provider.pk).update(hook_secret=known.hook_secret)
     assert report(client, provider, secret=hook_secret_of(known), id="id-1", status="failed").status_code == 404
@@ -239,7 +239,7 @@ def test_a_secret_that_was_copied_from_another_row_opens_nothing(client, provide
 
 
 def test_whether_the_address_answers_can_be_asked_without_effect(client, provider, sent):
-    """Of a gateway that reports by GET, and with all that makes a report: HEAD is none."""
+    """HEAD is no report, even to a gateway that reports by GET and with all that makes a report."""
     provider.type = "http"
     values = {"url": "http://127.0.0.1:9/send", "message_id_path": "id", "has_receipts": True, "receipt_secret": "hush"}
     store_settings(

@@ -1,4 +1,4 @@
-"""What holds for every endpoint: methods, bodies, headers, and one shape for every failure."""
+"""Rules of every endpoint: methods, bodies, headers, and one shape for every failure."""
 
 import json
 import re

@@ -26,7 +26,7 @@ def segments(envelope):
 
 
 def unseal(envelope, secret_key):
-    """As the documentation tells a customer to do it."""
+    """Open the envelope as the documentation tells a customer to."""
     iv, ciphertext, tag = segments(envelope)
     return AESGCM(hashlib.sha256(secret_key.encode()).digest()).decrypt(iv, ciphertext + tag, None).decode()
 

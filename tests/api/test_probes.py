@@ -1,4 +1,4 @@
-"""What load balancers and orchestrators ask: by address, without a key, every few seconds."""
+"""Probes of load balancers and orchestrators: by address, without a key, every few seconds."""
 
 import json
 

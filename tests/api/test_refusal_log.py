@@ -1,4 +1,4 @@
-"""What the operator's log tells of a refusal, for a customer who asks about one."""
+"""The operator's log of a refusal, for a customer who asks about one."""
 
 import json
 import logging

@@ -1,7 +1,7 @@
 """Schemathesis holds the running service against its own description.
 
-It sends what the description allows and what it forbids, from examples, from the edges of every schema and at random,
-and looks at each answer: status, content type, headers, body, and whether the key was asked for.
+It sends what the description allows and what it forbids: from examples, from the edges of every schema, and at random.
+It looks at each answer: status, content type, headers, body, and whether the key was asked for.
 """
 
 import json

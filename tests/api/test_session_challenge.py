@@ -70,7 +70,7 @@ def answer_of(api, project):
 
 
 def wrong_codes(count):
-    """As a stranger's guesses leave them behind."""
+    """Leave wrong codes behind, as a stranger's guesses would."""
     recipient = Recipient.objects.get(address=PHONE)
     session = Session.objects.filter(recipient=recipient).latest("created_at")
     WrongCode.objects.bulk_create(WrongCode(session=session, recipient=recipient) for _ in range(count))

@@ -458,7 +458,7 @@ def test_the_attempt_limits_of_a_test_login_hold(api, project):
 
 
 def test_the_code_of_another_test_login_does_not_open(api, project):
-    """Who can write to the database, but holds no key, would else give anybody a code that they know."""
+    """An attacker who can write to the database, but holds no key, would else give anybody a code that they know."""
     theirs = project.test_login("+4915112345670", "424242")
     project.test_login(PHONE, "111111")
     TestLogin.objects.update(code_encrypted=theirs.code_encrypted)

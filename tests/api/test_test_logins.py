@@ -14,7 +14,7 @@ PHONE, CODE = "+4915112345678", "424242"
 
 
 def switch_off(project):
-    """As another process would: this one learns of it with its next snapshot."""
+    """Switch them off as another process would: this one learns of it with its next snapshot."""
     Project.objects.filter(pk=project.id).update(test_logins_enabled=False)
 
 

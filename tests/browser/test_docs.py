@@ -21,7 +21,7 @@ class Silent(WSGIRequestHandler):
 
 @pytest.fixture(scope="module")
 def address():
-    """Where the pages are served; they need no database."""
+    """The address at which the pages are served; they need no database."""
     from config.wsgi import application
 
     with make_server("127.0.0.1", 0, application, Server, Silent) as server:

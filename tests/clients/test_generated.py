@@ -103,7 +103,7 @@ def generate(document, language, folder, properties):
 
 
 def flow(output):
-    """What a program saw: its last line."""
+    """Read what a program saw: its last line."""
     return json.loads(output.splitlines()[-1])
 
 

@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 
 def run(*arguments: str) -> str:
-    """What it prints on standard output."""
+    """Run a command and return what it prints on standard output."""
     output = io.StringIO()
     call_command(*arguments, stdout=output)
     return output.getvalue()

@@ -1,4 +1,4 @@
-"""What the commands promise in common."""
+"""Promises that all commands keep."""
 
 import io
 import os

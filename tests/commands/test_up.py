@@ -74,7 +74,7 @@ class Up:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Where PostgreSQL is made once; every test leaves it stopped."""
+    """A home whose PostgreSQL is made once; every test leaves it stopped."""
     home = tmp_path_factory.mktemp("up") / "var"
     yield home
     shutil.rmtree((home / "postgres").resolve(), ignore_errors=True)  # outside where nobody else may enter

@@ -118,7 +118,7 @@ def install():
 
 
 class Outbox:
-    """What was sent, as a user would see it. Reading it first delivers whatever is due."""
+    """The messages that were sent, as a user would see them. Reading it first delivers whatever is due."""
 
     def open(self):
         install()
@@ -155,8 +155,10 @@ class Outbox:
 
     @property
     def last(self):
-        """Of the messages that were sent, the one asked for last. They go out in another order where the machine is
-        busy: a worker that wakes late takes the freshest first."""
+        """Return the message that was asked for last.
+
+        On a busy machine they go out in another order: a worker that wakes late takes the freshest first.
+        """
         from verification.models import Message
 
         sent = {message.id: message for message in self.messages}

@@ -22,6 +22,6 @@ def call(
 
 
 def receipts_of(adapter: Any, request: HookRequest) -> tuple[Any, ...]:
-    """As the service reads a call: verified first."""
+    """Read a call as the service does: verified first."""
     adapter.verify_hook(request)
     return adapter.parse_hook(request).events

@@ -64,7 +64,7 @@ class FakeHttpServer:
         self.close()
 
     def close(self) -> None:
-        """From here on connections to the port are refused, and those that were kept are gone."""
+        """Refuse connections to the port from now on, and end those that were kept."""
         self.stopped.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -76,7 +76,7 @@ class FakeHttpServer:
 
     @property
     def asked(self) -> Request:
-        """For a behaviour: the request that it is to answer, whatever other connections ask meanwhile."""
+        """Return the request that a behaviour is to answer, whatever other connections ask meanwhile."""
         request: Request = self._asked.request
         return request
 
@@ -134,7 +134,7 @@ def answer(status: int = 200, body: bytes | object = b"{}", headers: dict[str, s
 
 
 def huge_body(size: int = 100_000_000, status: int = 200, *, is_announced: bool = True) -> Behaviour:
-    """As much as the other side will take; ``server.bytes_sent`` tells how much that was."""
+    """Answer with as much as the other side will take; ``server.bytes_sent`` tells how much that was."""
 
     def behave(server: FakeHttpServer, connection: socket.socket) -> bool:
         length = f"Content-Length: {size}\r\n" if is_announced else "Connection: close\r\n"

@@ -117,7 +117,7 @@ class Kannel:
             return ""
 
     def received(self) -> str:
-        """What the fake SMSC says it was given."""
+        """Return the fake SMSC's log of what it was given."""
         return (self.folder / "fakesmsc.log").read_text("utf-8", "replace")
 
     def _start(self, name: str, *command: str) -> None:

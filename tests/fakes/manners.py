@@ -1,4 +1,4 @@
-"""What any provider may answer one day, and what each adapter must make of it."""
+"""Answers that any provider may give one day, and what each adapter must make of them."""
 
 from __future__ import annotations
 

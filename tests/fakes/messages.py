@@ -34,7 +34,7 @@ def make_sms(**changes: Any) -> OutgoingMessage:
 
 
 def error_of(adapter: Any, message: OutgoingMessage | None = None) -> ProviderError:
-    """What refuses the message; it gives away neither code nor recipient nor secret."""
+    """Return the error that refuses the message; it gives away neither code nor recipient nor secret."""
     sent = message or make_sms()
     with pytest.raises(ProviderError) as caught:
         adapter.send(sent)
@@ -45,7 +45,7 @@ def error_of(adapter: Any, message: OutgoingMessage | None = None) -> ProviderEr
 
 
 def secrets_of(adapter: Any, message: OutgoingMessage) -> list[str]:
-    """What no error, record or log may hold: the code, written and spelled, the recipient, the settings' secrets."""
+    """Return what no error, record or log may hold: the code, plain and spelled, the recipient, the secrets."""
     _, secret = registry.split_secrets(adapter.type, adapter.settings)
     found = [message.code, ", ".join(message.code), message.to[3:], *map(str, secret.values())]
     return [value for value in found if value]

@@ -9,7 +9,7 @@ NOBODY = "redis://127.0.0.1:1/0"
 
 @contextmanager
 def database_away():
-    """For tests with real transactions: inside of one the connection is held."""
+    """Take the database away from tests with real transactions; inside of one the connection is held."""
     host = connection.settings_dict["HOST"]
     connection.close()
     connection.settings_dict["HOST"] = "/nowhere"
@@ -22,7 +22,7 @@ def database_away():
 
 @contextmanager
 def cache_away(settings):
-    """What the limits count in. ``settings`` is pytest-django's."""
+    """Take away the cache that the limits count in. ``settings`` is pytest-django's."""
     from verification.services.protection import limits
 
     shared, own, url = limits._shared, limits._own, settings.BROKER_URL

@@ -119,7 +119,7 @@ class BotApi:
         ).encode()
 
     def _updates(self, fields: dict[str, Any]) -> tuple[int, bytes]:
-        """Those from ``offset`` on, which confirms those before it; waits for one if there is none."""
+        """Return the updates from ``offset`` on, which confirms the earlier ones. Wait for one if there is none."""
         if self.hook:
             return 409, HOOK_ACTIVE
         self.polls += 1

@@ -60,7 +60,7 @@ class Shop:
         return body["session_id"]
 
     def sent_to(self, to: str) -> list[dict]:
-        """What the gateway was given for this recipient, refused and unanswered requests included."""
+        """Return what the gateway was given for this recipient, refused and unanswered requests included."""
         return [body for body in (request.json() for request in list(self.gateway.requests)) if body["to"] == to]
 
     def code_for(self, to: str) -> str:
@@ -114,14 +114,14 @@ def recipient() -> str:
 
 
 def end_leases(service: LiveService) -> None:
-    """What time alone would do: nobody has a message in hand any more."""
+    """End the leases as time alone would: no worker has a message in hand any more."""
     service.query(
         "UPDATE verification_message SET due_at = now() - interval '2 seconds' WHERE status = 'sending' RETURNING id"
     )
 
 
 def statuses(answers: list) -> dict[int, int]:
-    """How many answers had which status. A call that failed is raised."""
+    """Count the answers by status. Raise the error of a call that failed."""
     counts: dict[int, int] = {}
     for answer in answers:
         if isinstance(answer, Exception):

@@ -42,7 +42,7 @@ def bot(service, shop, api):
 
 @pytest.fixture(scope="module")
 def hook(service, api, bot):
-    """What ``manage.py telegram`` told Telegram of us, where we have a public address."""
+    """The webhook that ``manage.py telegram`` set at Telegram, where we have a public address."""
     done = service.run("telegram", bot, "--json", BASE_URL=PUBLIC)
     assert done.returncode == 0, done.stderr
     assert api.hook is not None
@@ -92,7 +92,7 @@ def is_active(shop, session_id):
 
 
 def codes_in(api, chat):
-    """Those a user can copy by a tap, and reads in the text."""
+    """Return the codes that a user can copy by a tap, and reads in the text."""
     buttons = [(sent, sent["reply_markup"].get("inline_keyboard")) for sent in api.sent_to(chat)]
     codes = [(sent["text"], rows[0][0]["copy_text"]["text"]) for sent, rows in buttons if rows]
     assert all(code in text for text, code in codes)

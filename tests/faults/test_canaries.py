@@ -1,7 +1,7 @@
 """A whole day of a shop with marked secrets, and then a search for them wherever the service leaves something.
 
-The search is through what the processes print, the servers' logs, every command that Valkey was given, what it still
-holds, and a dump of every table.
+The search covers what the processes print, the servers' logs, and a dump of every table. It also covers every command
+that Valkey was given, and what it still holds.
 """
 
 import base64
@@ -41,7 +41,7 @@ ADDRESSES = (*PHONES, STRANGER, MAIL)
 
 @pytest.fixture(scope="module")
 def seen(service, gateway):
-    """Where the day is lived: what to look for, by name, and every command that Valkey was given meanwhile."""
+    """Live the day. It tells what to look for, by name, and every command that Valkey was given meanwhile."""
     with FakeHttpServer() as customer, Monitor(service.servers.redis_url) as monitor:
         day = Day(service, gateway, customer)
         try:
@@ -181,7 +181,7 @@ class Day:
         return self.service.call("POST", path, content, headers={"x-receipt-secret": secret})[0]
 
     def misuse(self):
-        """What must not work, each with something in it that must not be repeated."""
+        """Try what must not work, each time with something in it that must not be repeated."""
         unknown = self.shop.secret_key[:-7] + "Canary7"
         self.secrets["unknown key"] = unknown
         for key in (self.over_key, unknown, "ww_api_canary-that-is-no-key"):
@@ -203,7 +203,7 @@ class Day:
         self.ask_for_challenges("off")
 
     def send_by_hand(self):
-        """With a callback that fails first and repeats what it was sent, and twice under one key."""
+        """Send twice under one key, with a callback that fails first and repeats what it was sent."""
         self.customer.script(echo(500))
         self.callback_url = f"{self.customer.url}/done?token={CUSTOMER_TOKEN}"
         fields = {"code": MANUAL_CODE, "callback_url": self.callback_url}
@@ -275,7 +275,7 @@ print(json.dumps({
 
 
 def run_inside(service, script, argument):
-    """What a script printed that ran with the service's own code."""
+    """Run a script with the service's own code and return what it printed."""
     done = subprocess.run(
         [sys.executable, "manage.py", "shell", "--no-imports", "-c", script],
         cwd=ROOT,
@@ -320,7 +320,7 @@ def echo(status):
 
 
 def logs(service):
-    """What was printed and logged, by file; the database and the secrets of the embedded servers are not among it."""
+    """Return what was printed and logged, by file, without the embedded servers' database and secrets."""
     files = [*service.home.glob("*.out"), *service.home.glob("*.log*")]
     assert {"web.out", "worker0.out", "worker-canary.out", "postgres.log"} <= {file.name for file in files}
     return {file.name: file.read_text(errors="replace") for file in files}
@@ -349,7 +349,7 @@ def dump(service):
 
 
 def stands_in(needle, text):
-    """Whether it is there, plainly or in another writing."""
+    """Return whether the needle is there, plainly or encoded."""
     forms = {needle, needle.encode().hex(), urllib.parse.quote(needle, safe=""), json.dumps(needle)[1:-1]}
     forms |= {base64.b64encode(needle.encode()).decode().rstrip("=")}
     return any(form in text for form in forms)

@@ -46,7 +46,7 @@ FALL_BACK = (
 
 
 class Crowd:
-    """What one thread does, in an order that its seed decides."""
+    """The work of one thread, in an order that its seed decides."""
 
     def __init__(self, seed, shops, numbers, unused, closing):
         self.random = random.Random(seed)

@@ -1,4 +1,4 @@
-"""What no well-behaved client sends, over the real server: refused in our own words, and never at others' cost."""
+"""Requests that no well-behaved client sends are refused in our own words, and never at others' cost."""
 
 import contextlib
 import http.client

@@ -40,7 +40,7 @@ MAY_BE_SENT = [
 
 @pytest.fixture(scope="module")
 def port():
-    """Where the first gateway listens, in tests in which it does."""
+    """The port of the first gateway, in tests in which it listens."""
     return free_port()
 
 
@@ -94,7 +94,7 @@ def attempts_at(shop, to):
 
 
 def breaker(service, provider_id):
-    """Whether it is open, how often in a row, and why; None where nothing is known against the provider."""
+    """Return whether it is open, how often in a row, and why; None where nothing speaks against the provider."""
     found = service.query(
         "SELECT coalesce(open_until > now(), false), openings, reason FROM verification_circuitbreaker"
         " WHERE provider_id = %s",
@@ -104,7 +104,7 @@ def breaker(service, provider_id):
 
 
 def log_in(shop):
-    """As a user does, over whichever gateway; the recipient."""
+    """Log in as a user does, over whichever gateway, and return the recipient."""
     to = recipient()
     session_id = shop.open_session(to)
     wait_until(lambda: shop.messages_to(to) == ["success"], "the code is sent", PATIENCE_SECONDS)

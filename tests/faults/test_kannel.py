@@ -34,7 +34,7 @@ def kannel(tmp_path_factory):
 
 @pytest.fixture
 def hooks():
-    """Where the reports arrive."""
+    """The server at which the reports arrive."""
     with FakeHttpServer() as running:
         yield running
 

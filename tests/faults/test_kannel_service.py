@@ -64,7 +64,7 @@ def shop(service, made, provider_id, customer):
 
 
 def texts_to(kannel, to):
-    """What the operator was given for this number."""
+    """Return the texts that the operator was given for this number."""
     return re.findall(rf"<\S+ {to.removeprefix('+')} text ([^>]*)>", kannel.received())
 
 

@@ -14,12 +14,12 @@ WITHIN_SECONDS = 5  # promised is one; here only "never" fails
 
 @pytest.fixture(scope="module")
 def other_shop(service, gateway):
-    """For what is changed of a project."""
+    """A second project, for tests that change a project."""
     return open_shop(service, gateway)
 
 
 def holds_everywhere(condition, what):
-    """Until this many calls in a row, spread over the processes, find the condition true."""
+    """Wait until as many calls in a row, spread over the processes, find the condition true."""
     wait_until(lambda: all(at_once(EVERYWHERE, lambda _: condition())), what, seconds=WITHIN_SECONDS)
 
 

@@ -47,7 +47,7 @@ def made(service):
 
 @pytest.fixture(scope="module")
 def shop(service, made, provider_id, smsc):
-    """With an HTTP gateway behind the message centre, and an ordinary worker beside the connected one."""
+    """A shop with an HTTP gateway behind the message centre, and an ordinary worker beside the connected one."""
     with FakeHttpServer() as gateway:
         shop = Shop(service, gateway, made["project"], made["api_key"], made["secret_key"])
         add_gateway(shop, gateway)
@@ -82,7 +82,7 @@ def arrived(smsc, to):
 
 
 def forget_faults(shop, provider_id):
-    """What broken lines left: the provider set aside."""
+    """Close the breaker that broken lines have opened, and forget the attempts."""
     shop.service.query(
         "UPDATE verification_circuitbreaker SET open_until = NULL WHERE provider_id = %s RETURNING 1", provider_id
     )

@@ -25,7 +25,7 @@ def valkey(service):
 
 
 def calls(valkey):
-    """How often which command was executed so far."""
+    """Count the commands that were executed so far, by name."""
     return {name.removeprefix("cmdstat_"): stat["calls"] for name, stat in valkey.info("commandstats").items()}
 
 

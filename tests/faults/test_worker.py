@@ -95,7 +95,7 @@ def test_a_message_whose_worker_was_killed_is_sent_by_another_after_the_lease(se
 
 
 def test_what_a_killed_worker_had_in_hand_is_due_within_its_lease_and_taken_by_the_sweep(service, shop):
-    """Of its own accord, with nobody woken for it."""
+    """The sweep takes it of its own accord, with nobody woken for it."""
     to, message_id = send_into_a_hanging_gateway(shop)
     [(lease,)] = service.query(
         "SELECT extract(epoch FROM due_at - claimed_at) FROM verification_message WHERE id = %s", message_id

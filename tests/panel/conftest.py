@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def pages_are_loaded():
-    """As in a web server. What a login starts comes with them."""
+    """Load the pages as a web server does. The receivers of a login's signals come with them."""
     from config import urls  # noqa: F401
 
 

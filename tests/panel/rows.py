@@ -156,8 +156,10 @@ def sent_once(client, page, **values):
 
 
 def values_on(client, page):
-    """What a browser would send back from the form on this page, unchanged. The page is not drawn, which is most of
-    what it costs; tests of what it shows look at it themselves."""
+    """Return what a browser would send back from the form on this page, unchanged.
+
+    The page is not drawn, which is most of its cost; tests of what it shows look at it themselves.
+    """
     with mock.patch.object(TemplateResponse, "rendered_content", ""):
         return form_values(client.get(page))
 

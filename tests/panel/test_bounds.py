@@ -1,4 +1,4 @@
-"""What a project can pile up has an end, by every way in, and the refusal says what to do."""
+"""A project can pile up only so much, by every way in, and the refusal says what to do."""
 
 from datetime import timedelta
 

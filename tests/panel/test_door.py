@@ -1,4 +1,4 @@
-"""Who comes into the panel, for how long, and who must show themselves again."""
+"""The panel's door: who comes in, for how long, and who must confirm with the password again."""
 
 import base64
 import time
@@ -44,7 +44,7 @@ def user(db, quick_hashes):
 
 @pytest.fixture
 def secret(user):
-    """Of a factor that is set up; its first code is spent, so that the tests use the next."""
+    """The secret of a factor that is set up; its first code is spent, so that the tests use the next."""
     return set_up(user)
 
 

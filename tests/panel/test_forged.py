@@ -1,4 +1,4 @@
-"""What a hand-made request tries: rows of others, fields that the form lacks, ids that no action was offered on."""
+"""Forged requests: rows of others, fields that the form lacks, ids that no action was offered on."""
 
 import pytest
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME

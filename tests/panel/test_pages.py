@@ -65,7 +65,7 @@ def url(model, page, *args):
 
 
 def is_sent_away(response):
-    """To the login, or to the overview as Django does for a row that is not there."""
+    """Return whether it leads to the login, or to the overview as Django does for a row that is not there."""
     return response.status_code == 302 and response.url.split("?")[0] in (
         reverse("admin:login"),
         reverse("admin:index"),

@@ -1,4 +1,4 @@
-"""What the panel itself notes of each step, and the vendors' ids that it shows: no whole address among it."""
+"""The panel's own log of each step, and the vendors' ids that it shows, hold no whole address."""
 
 import base64
 import importlib

@@ -1,4 +1,4 @@
-"""Where the sessions of the panel are kept, and what ends them."""
+"""The store of the panel's sessions, and what ends a session."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -389,7 +389,7 @@ def test_a_body_that_is_changed_after_signing_is_forged(build):
 
 
 def test_unisender_go_asks_by_get_whether_the_address_answers(build):
-    """Before it is told here that there are reports; a service that does not ask so gets nothing."""
+    """It asks before it is told here that there are reports; a service that does not ask so gets nothing."""
     question = HookRequest("GET", HOOK_URL, "", {}, b"")
     assert receipts_of(build(service="unisender_go", has_webhook=False), question) == ()
     with pytest.raises(HookForged):

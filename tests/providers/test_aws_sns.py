@@ -33,7 +33,7 @@ def amazon():
 
 @pytest.fixture
 def adapter(amazon):
-    """With the usual time, for moto takes its own for the first answer."""
+    """An adapter with the usual time, because moto is slow with its first answer."""
     settings = registry.clean_settings(TYPE, {**SETTINGS, "base_url": amazon}, LOOPBACK)
     return registry.build(TYPE, settings, http=HttpDoor(LOOPBACK), memory=FakeMemory())
 

@@ -1,4 +1,4 @@
-"""What each vendor's answer is read as. The stand-ins speak as the vendors do."""
+"""The reading of each vendor's answers. The stand-ins speak as the vendors do."""
 
 import logging
 
@@ -14,7 +14,7 @@ SITE = Site(SITE_KEY, SECRET, hosts=frozenset({HOST}))
 
 
 class HastyDoor(HttpDoor):
-    """With little time, for what never answers."""
+    """A door with little time, for servers that never answer."""
 
     def request(self, *args, **options):
         assert options["timeout"].total == 3.0

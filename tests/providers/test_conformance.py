@@ -1,4 +1,4 @@
-"""What holds for every adapter there is, whatever its vendor answers or calls with.
+"""Rules that hold for every adapter, whatever its vendor answers or calls with.
 
 A new adapter is found by the registry. Where the settings made up for it are not valid, it gets a line in ``SAMPLES``.
 """
@@ -97,7 +97,7 @@ def message_for(adapter):
 
 
 def offer(adapter):
-    """What became of a message, as outcome and record; nothing but a ProviderError may come out."""
+    """Send a message and return its outcome and record; nothing but a ProviderError may be raised."""
     try:
         result = adapter.send(message_for(adapter))
     except ProviderError as error:
@@ -189,7 +189,7 @@ def test_a_check_says_what_is_wrong(server, type, behaviour):
 
 
 class EveryHeader(dict):
-    """Whatever header an adapter looks for stands there, with a value that no encoding knows."""
+    """Headers in which any name that an adapter looks for is there, with a value that no encoding knows."""
 
     def __missing__(self, name):
         return "\udcff"

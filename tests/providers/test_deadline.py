@@ -1,4 +1,4 @@
-"""Who asks a provider decides how long all of it may take, whatever the adapter's own limits are."""
+"""The caller of a provider decides how long all of it may take, whatever the adapter's own limits are."""
 
 import pytest
 

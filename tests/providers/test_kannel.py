@@ -350,7 +350,7 @@ def test_the_operators_reason_stands_in_the_error(build):
 
 
 def wrote(text, sender="%2B4915112345678"):
-    """What a user wrote, as the sms-service of docs/providers/kannel.md passes it on."""
+    """Return a user's text as the sms-service of docs/providers/kannel.md passes it on."""
     return HookRequest("GET", HOOK_URL, f"sender={sender}&text={quote(text)}", {}, b"")
 
 

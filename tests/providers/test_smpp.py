@@ -33,7 +33,7 @@ def short_pauses(monkeypatch):
 
 @pytest.fixture
 def hasty(monkeypatch):
-    """With little time for what is meant not to come."""
+    """Shorten the waits for what is meant not to come."""
     monkeypatch.setattr(Session, "answer_seconds", 0.3)
     monkeypatch.setattr(links, "SLOT_SECONDS", 0.3)
 
@@ -59,7 +59,7 @@ class AwayMemory(BrokenMemory):
 
 
 class Reports:
-    """What arrives in the core. ``fails`` is how often it cannot be stored first."""
+    """The reports that arrive in the core. Storing fails ``fails`` times first."""
 
     def __init__(self):
         self.receipts: list[Receipt] = []
@@ -362,7 +362,7 @@ def test_a_receipt_is_read_as_some_centres_write_it(text, status):
 
 
 def written(text, ton=1, sender="4915112345678", **fields):
-    """What a user wrote, as the centre delivers it."""
+    """Return a user's text as the centre delivers it."""
     return ShortMessage(Address(sender, ton, 1), Address("4930"), text, **fields)
 
 

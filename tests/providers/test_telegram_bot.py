@@ -676,7 +676,7 @@ def test_an_unreadable_update_is_told(build, body):
 
 
 def test_python_telegram_bot_reads_the_same(build):
-    """What the recorded updates say to a library that knows the whole Bot API, and what they say to us."""
+    """The recorded updates mean the same to us and to a library that knows the whole Bot API."""
     import telegram
 
     started, shared, blocked, unblocked = (

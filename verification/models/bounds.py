@@ -12,12 +12,12 @@ from django.db.models import QuerySet
 from verification.errors import Misuse
 from verification.models.projects import Project
 
-MAX_LIVE_KEYS = 100  # one for each of a customer's apps and servers, and room to rotate them
-MAX_WEBHOOK_SECRETS = 5  # that sign at once: each makes every callback a signature longer
-MAX_PROVIDERS = 20  # of a channel, each of which an unlucky message is offered to
-MAX_CONNECTED = 5  # providers with connections of their own, each of up to ten binds that a worker holds open
-MAX_TEXTS = 300  # five channels in sixty languages
-MAX_SENDERS = 100  # sender rules of a provider, which is read with all of them
+MAX_LIVE_KEYS = 100  # One for each of a customer's apps and servers, and room to rotate them.
+MAX_WEBHOOK_SECRETS = 5  # Secrets that sign at once: each adds a signature to every callback.
+MAX_PROVIDERS = 20  # Providers of one channel: an unlucky message is offered to each in turn.
+MAX_CONNECTED = 5  # Providers with connections of their own, each of up to ten binds that a worker holds open.
+MAX_TEXTS = 300  # Texts in five channels and sixty languages.
+MAX_SENDERS = 100  # Sender rules of one provider, which is read with all of them.
 
 
 def require_room(project: Project, rows: QuerySet[Any], most: int, refusal: str) -> None:

@@ -18,11 +18,11 @@ from django.db import models
 from verification.errors import Misuse
 from verification.networks import clean_network
 
-PREFIX_MAX_LENGTH = 16  # characters: a plus and the 15 digits of E.164
-ORIGIN_MAX_LENGTH = 255  # characters: a host name has at most 253, and few are near it
-NETWORK_MAX_LENGTH = 43  # characters of the longest writing of an IPv6 network
-LANGUAGE_MAX_LENGTH = 35  # characters, for which RFC 5646 asks for room
-HOST_MAX_LENGTH = 253  # characters of the longest name in the DNS
+PREFIX_MAX_LENGTH = 16  # characters: a plus and the 15 digits of E.164.
+ORIGIN_MAX_LENGTH = 255  # characters: scheme and host; few host names are near their limit of 253.
+NETWORK_MAX_LENGTH = 43  # characters of the longest writing of an IPv6 network.
+LANGUAGE_MAX_LENGTH = 35  # characters: RFC 5646 asks for room for as many.
+HOST_MAX_LENGTH = 253  # characters of the longest name in the DNS.
 
 _NUMBER_PREFIX = re.compile(r"\+[1-9][0-9]{0,14}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # as browsers name them, by BCP 47

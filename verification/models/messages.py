@@ -1,4 +1,4 @@
-"""What was sent, over what, with which outcome."""
+"""Messages and the attempts to send them: the channel, the provider, the outcome."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -29,8 +29,8 @@ FINAL = (MessageStatus.SUCCESS, MessageStatus.FAILED, MessageStatus.EXPIRED)
 class Message(models.Model):
     """One message to one recipient. The row is the truth; a wake-up over the broker is a hint.
 
-    ``due_at`` is when a worker may take it next: the time of a retry, or the end of the lease of the worker that has
-    it (then ``claimed_at`` is set), or, for a message that was sent, the end of the wait for its receipt.
+    ``due_at`` is when a worker may take it next. That is the time of a retry; or, while ``claimed_at`` is set, the end
+    of a worker's lease; or, once the message was sent, the end of the wait for its receipt.
     A message that no provider accepted or may have accepted is no longer ``is_counted``.
     """
 

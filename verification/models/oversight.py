@@ -8,9 +8,9 @@ from django.db.models.functions import Now
 class Decision(models.Model):
     """One rule against one subject in one hour: how often it refused traffic, or would have, and by which figures.
 
-    ``subject`` names a masked recipient, a prefix, a country or a network, never a whole address. Refusals are counted
-    up in the hour's row, and past a number of subjects an hour in one row for all others, so that whoever causes them
-    cannot fill the table. ``refused`` are the requests among ``count`` that were refused, not only observed or sent
+    ``subject`` names a masked recipient, a prefix, a country or a network, never a whole address. The hour's row
+    counts the refusals. Past a number of subjects an hour, one row counts all others, so that nobody can fill the table
+    by causing refusals. ``refused`` are the requests among ``count`` that were refused, not only observed or sent
     another way.
     """
 

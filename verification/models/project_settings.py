@@ -29,12 +29,12 @@ from verification.models.setting_group import SettingGroup
 SHORT_CODE, LONG_CODE = 4, 6  # characters: the two lengths that a code may have
 CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
 # Every process reads these lists again each second, and a request is compared with some of them.
-MAX_ORIGINS = 100  # web sites and apps of one customer
-MAX_LANGUAGES = 100  # there are texts in 24
-MAX_SERVERS = 100  # addresses, or networks, of one customer's own machines
-MAX_COUNTRIES = 300  # more than there are
-MAX_ALERT_EMAILS = 20  # addresses of an owner's choice, which the operator's mail server sends to
-URL_MAX_LENGTH = 2048  # characters that every browser and proxy takes
+MAX_ORIGINS = 100  # Web sites and apps of one customer.
+MAX_LANGUAGES = 100  # There are built-in texts in 24.
+MAX_SERVERS = 100  # Addresses, or networks, of one customer's own machines.
+MAX_COUNTRIES = 300  # More countries than there are.
+MAX_ALERT_EMAILS = 20  # Addresses of an owner's choice, to which the operator's mail server sends.
+URL_MAX_LENGTH = 2048  # Characters that every browser and proxy takes.
 
 
 class RetentionMode(models.TextChoices):

@@ -62,7 +62,7 @@ def now() -> datetime:
 
 
 def text(value: str, max_length: int) -> str:
-    """What somebody else wrote, as a column can hold it: cut, and without NUL and half characters."""
+    """Return a text from outside as a column can hold it: cut, and without NUL and lone surrogates."""
     return _UNSTORABLE.sub("\ufffd", value[:max_length])
 
 

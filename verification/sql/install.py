@@ -11,11 +11,11 @@ from django.db.models.signals import post_migrate
 from verification.sql.watching import triggers
 
 FOLDER = Path(__file__).parent
-# What a request or a delivery waits for looks up a few rows by their keys. PostgreSQL plans it once per connection;
-# while the tables are small, reading them whole looks cheaper, and such a plan is kept until their next ANALYZE,
-# however they have grown. So is the reading of all that waits, to sort it, where an index has it in order. On a new
-# installation a claim took more than ten times as long. Before PostgreSQL 18 what is done all the same, such as reading
-# a table of a single row, would then look dear enough to compile the plan.
+# These functions look up a few rows by their keys, and a request or a delivery waits for them. PostgreSQL plans each
+# once per connection. While the tables are small, it prefers to read them whole, or to read all due rows and sort them.
+# It keeps such a plan until their next ANALYZE, however they have grown: on a new installation a claim took more than
+# ten times as long. So sequential scans and sorts are priced out. Some are made all the same, such as of a table of one
+# row. Before PostgreSQL 18 their price would make the plan look worth compiling, so JIT is off.
 BY_KEY = (
     "claim_callbacks",
     "claim_fallback",

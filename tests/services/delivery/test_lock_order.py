@@ -1,4 +1,4 @@
-"""Who waits for whose lock: what holds a message or a token never waits for a recipient. See docs/architecture.md."""
+"""The order of locks: what holds a message or a token never waits for a recipient. See docs/architecture.md."""
 
 from contextlib import contextmanager
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @contextmanager
 def held(statement, *parameters):
-    """While another connection holds what the statement locks, who waits for it fails at once."""
+    """Hold what the statement locks in another connection; whoever waits for it meanwhile fails at once."""
     settings = connection.get_connection_params()
     keys = ("host", "port", "dbname", "user", "password")
     with psycopg.connect(**{key: settings[key] for key in keys if settings.get(key)}) as other:

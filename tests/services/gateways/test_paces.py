@@ -1,4 +1,4 @@
-"""How long a provider is waited for, and who is asked later for having let us wait."""
+"""The time that a provider is waited for, and which is asked later for having let us wait."""
 
 import pytest
 

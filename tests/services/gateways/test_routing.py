@@ -1,4 +1,4 @@
-"""Which provider gets a message, and which is set aside."""
+"""The choice of the provider that gets a message, and of those that are set aside."""
 
 from collections import Counter
 from datetime import timedelta

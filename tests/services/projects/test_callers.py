@@ -1,4 +1,4 @@
-"""What a process remembers of who calls, and that it is freed."""
+"""A process remembers its callers, and frees what it no longer needs."""
 
 import gc
 import weakref

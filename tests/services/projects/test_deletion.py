@@ -47,7 +47,7 @@ def deleted(project):
 
 
 def rows_about(project):
-    """How many rows are left by model, those aside that are meant to outlive their project."""
+    """Count the rows that are left by model, without those that are meant to outlive their project."""
     own = [model for model in apps.get_models() if any(field.name == "project" for field in model._meta.fields)]
     counts = {model: model._default_manager.filter(project=project.pk).count() for model in own}
     return {model: count for model, count in counts.items() if count and model is not AuditEntry}

@@ -1,4 +1,4 @@
-"""What the operator decides for all projects: kill switches, ceilings, one limit on SMS to a number, budget alerts."""
+"""The operator's decisions for all projects: kill switches, ceilings, a limit on SMS to one number, budget alerts."""
 
 import pytest
 from django.core.management import CommandError

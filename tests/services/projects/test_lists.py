@@ -1,4 +1,4 @@
-"""Who is never sent to, and who may always be."""
+"""The block list and the allow list: who is never sent to, and who always may be."""
 
 from datetime import timedelta
 

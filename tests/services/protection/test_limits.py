@@ -1,4 +1,4 @@
-"""Who may be sent how much, and guess how often: counted from rows, and by second and address in the cache."""
+"""Limits on sends and guesses, counted from rows, and on requests by second and address, counted in the cache."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -447,7 +447,7 @@ def test_a_message_of_unknown_outcome_is_not_given_back(api, outbox, project):
 
 
 def statuses_at_once(project, recipients, **fields):
-    """What manual sends to all of them, let go together, answer."""
+    """Make manual sends to all of them at the same moment, and return the answers' statuses."""
     start = threading.Barrier(len(recipients))
 
     def send(to):

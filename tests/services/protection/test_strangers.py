@@ -93,7 +93,7 @@ def make_sessions(project, number):
 
 
 def compared(project, tries):
-    """How many of these tries, (session, client address) each, were compared with their code."""
+    """Count the tries, (session, client address) each, that were compared with their code."""
     before = WrongCode.objects.count()
     config = load_project(project.id)
     for session_id, address in tries:

@@ -1,4 +1,4 @@
-"""Who is asked for a challenge on suspicion."""
+"""Callers under suspicion are asked for a challenge."""
 
 import pytest
 

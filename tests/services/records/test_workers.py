@@ -1,4 +1,4 @@
-"""Who delivers, as the workers' own rows tell it."""
+"""The workers that deliver, as their own rows tell it."""
 
 import pytest
 

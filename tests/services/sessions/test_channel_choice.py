@@ -1,4 +1,4 @@
-"""Which channel a code goes out over when the caller names none, and what an explicit messenger does."""
+"""The channel of a code when the caller names none, and what an explicit messenger does."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def bot(project):
 
 
 def start_over():
-    """As if the session and every block were over."""
+    """Let the session and every block end."""
     clock.forward(181)
 
 

@@ -16,7 +16,7 @@ LEASE_IS_OVER = 60  # longer than any
 
 
 def codes():
-    """How many rows hold a code in any form."""
+    """Count the rows that hold a code in any form."""
     sessions = Session.objects.exclude(code_digest=None, code_encrypted=None).count()
     return sessions + Message.objects.exclude(code_encrypted=None).count()
 

@@ -43,7 +43,7 @@ def waiting_session(api, to=PHONE):
 
 
 def tell(bot, events):
-    """What a call reports; then a worker's turn."""
+    """Report these events in one call; then a worker has its turn."""
     receipts.act_on_once(bot, HookReply(tuple(events)))
     bot_updates.act_on_all()
 
@@ -259,7 +259,7 @@ class Died(BaseException):
 
 @pytest.mark.parametrize("last_words", ["Share my number", ""])
 def test_what_a_worker_died_with_is_acted_on_again(api, outbox, bot, monkeypatch, last_words):
-    """Before it was bound, and right after: the code goes out once in either case."""
+    """The worker dies before the chat was bound, or right after: the code goes out once in either case."""
     session_id, payload = waiting_session(api)
 
     def die(adapter, account_id, text, *, contact_button=""):

@@ -1,4 +1,4 @@
-"""After a new encryption key: everything comes under it, once, whatever happens meanwhile."""
+"""Everything comes under a new encryption key, once, whatever happens meanwhile."""
 
 import itertools
 import secrets
@@ -75,7 +75,7 @@ def reencrypted(report):
 
 
 def of_each():
-    """How many ciphertexts there are by column, and in every one of them there is one."""
+    """Count the ciphertexts by column, and require one in each."""
     counted = {column.name: column.rows().count() for column in reencryption.COLUMNS}
     assert all(counted.values())
     return counted

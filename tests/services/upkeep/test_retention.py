@@ -1,4 +1,4 @@
-"""How long rows are kept: the live ones survive, the dead ones go."""
+"""The retention of rows: the live ones survive, the dead ones go."""
 
 from datetime import timedelta
 

@@ -116,7 +116,7 @@ class TextAdmin(ScopedAdmin):
     def response_add(
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """On to its page, where it is shown as it arrives."""
+        """Go on to the text's page, which shows it as it arrives."""
         self.message_user(request, "The text is saved and goes out from now on. Below you see how it arrives.")
         return HttpResponseRedirect(reverse("admin:verification_messagetemplate_change", args=(obj.pk,)))
 
@@ -141,7 +141,7 @@ class TextAdmin(ScopedAdmin):
 
     @admin.display(description="Preview")
     def preview(self, row: MessageTemplate) -> str:
-        """With a sample code; after a refusal it shows what was typed."""
+        """Show the text with a sample code; after a refusal, the text that was typed."""
         shown = own.preview(
             project=row.project, channel=row.channel, language=row.language, text=row.text, subject=row.subject
         )

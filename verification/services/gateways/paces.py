@@ -9,12 +9,12 @@ from providers.base import Adapter, Outcome
 from verification import sql
 from verification.sql.rows import ProviderPace
 
-LEAST_SECONDS, MOST_SECONDS = 1.5, 5.0  # given to one whose pace is known
-P99_TIMES = 4  # as long as 99 of 100 answers took: a usual answer is never cut off
-KNOWN_ANSWERS = 20  # with fewer, one slow answer would be the pace
-UNKNOWN_PART = 0.6  # of the longest, for one whose pace is not known yet: 3 s, and 4.8 s for mail servers
-CALL_SECONDS = 8.0  # no call may take longer, whatever its adapter says
-LATE_SECONDS = 1.0  # an answer in vain after so long makes the provider late, as provider_paces.sql has it
+LEAST_SECONDS, MOST_SECONDS = 1.5, 5.0  # The least and the most time for a provider whose pace is known.
+P99_TIMES = 4  # Times the 99th percentile of its answers, so that a usual answer is never cut off.
+KNOWN_ANSWERS = 20  # Answers that make a pace known: with fewer, one slow answer would be the pace.
+UNKNOWN_PART = 0.6  # The part of an adapter's longest time while its pace is unknown: 3 s; mail servers 4.8 s.
+CALL_SECONDS = 8.0  # No call may take longer, whatever its adapter says.
+LATE_SECONDS = 1.0  # An answer in vain after so long makes the provider late, as in provider_paces.sql.
 LATE_OUTCOMES = frozenset({Outcome.UNKNOWN, Outcome.TEMPORARY})
 
 

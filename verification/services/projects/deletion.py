@@ -27,9 +27,9 @@ from verification.models import (
     UsedChallenge,
 )
 
-BATCH = 1_000  # rows of one transaction
-TURN_SECONDS = 5.0  # of work at a time, so that a worker that is stopped need not wait for all of it
-UNDER_WAY = timedelta(minutes=1)  # until requests and sends that began before are over
+BATCH = 1_000  # Rows of one transaction.
+TURN_SECONDS = 5.0  # Work at a time, so that a worker that is to stop need not wait for all of it.
+UNDER_WAY = timedelta(minutes=1)  # Time for requests and sends that began before to end.
 
 
 def mark(project: Project, *, typed_name: str) -> None:

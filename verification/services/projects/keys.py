@@ -99,8 +99,8 @@ def authenticate(text: str, *, client_address: str = "", is_held_off: bool = Fal
     The database is not asked for every unknown key of a caller who ``is_held_off`` for having sent too many: theirs are
     looked for in a list of all live keys, which is read once in a second at most.
 
-    Raises ``invalid_api_key``: one answer for unknown, expired and revoked keys, and for a secret key from outside its
-    project's networks, so that nobody learns from another place that a stolen key is a good one.
+    Raises ``invalid_api_key`` alike for unknown, expired and revoked keys, and for a secret key from outside its
+    project's networks. So nobody learns by using a stolen key elsewhere that it is a good one.
     """
     digest = digest_of(text)
     caller = _callers.remembered(digest)
