@@ -57,9 +57,10 @@ def test_where_no_link_can_be_made_all_goes_on_without_it(api, project, caplog):
     project.provider("messenger_a", name="faulty", type="collector_faulty")
     opened = api.create(PHONE)
     assert (opened.status_code, opened.data["sent_to"]) == (200, "sms")
-    for described in (opened, api.channels(), api.channels(opened.data["session_id"])):
-        assert {channel["type"]: channel["link"] for channel in described.data["channels"]}["messenger_a"] == OWN_LINK
-    refused = api.send(opened.data["session_id"], type="messenger_a")
+    session_id = opened.data["session_id"]
+    for channels in (opened.data["channels"], api.channels().data, api.channels(session_id).data):
+        assert {channel["type"]: channel["link"] for channel in channels}["messenger_a"] == OWN_LINK
+    refused = api.send(session_id, type="messenger_a")
     assert (problem(refused), refused.data["link"]) == ((409, "channel_not_active"), OWN_LINK)
     assert "its link cannot be made (RuntimeError)" in caplog.text
     assert "p4ssw0rd" not in caplog.text
