@@ -1,8 +1,14 @@
-"""The alphabet of codes, and drawing one."""
+"""The form of codes: their lengths, their alphabet, and what depends on these; and drawing one."""
 
 import secrets
 import string
 
+SHORT_CODE, LONG_CODE = 4, 6  # characters; the interface knows no other lengths
+LENGTHS_IN_WORDS = f"{SHORT_CODE} or {LONG_CODE}"
+# Wrong codes that lock a session, by the length of its code: a short one is guessed a hundred times as easily.
+WRONG_CODES_THAT_LOCK = {SHORT_CODE: 3, LONG_CODE: 5}
+# The project's limits of wrong codes are divided by these, and rounded up; wrong_codes_wait does the same in SQL.
+WRONG_CODES_DIVISORS = {SHORT_CODE: 2, LONG_CODE: 1}
 DIGITS = string.digits
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # without I, L and O, which are read as 1 and 0
 DIGITS_BESIDE_LETTERS = "23456789"  # without 0 and 1, for the same reason
@@ -23,3 +29,8 @@ def generate_code(length: int, *, digits: bool = True, letters: bool = False) ->
     if characters is DIGITS:  # the usual ones, in one draw
         return f"{secrets.randbelow(10**length):0{length}d}"
     return "".join(secrets.choice(characters) for _ in range(length))
+
+
+def code_pattern(characters: str) -> str:
+    """Return the regular expression of a code whose characters are of this class, such as ``0-9``."""
+    return f"[{characters}]{{{SHORT_CODE}}}|[{characters}]{{{LONG_CODE}}}"

@@ -12,6 +12,7 @@ from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
 from verification import random_ids
 from verification.addresses import Address, AddressInvalid, parse_address
+from verification.codes import LENGTHS_IN_WORDS, code_pattern
 from verification.errors import FieldError, FieldsInvalid
 from verification.models import ChannelType
 
@@ -21,7 +22,7 @@ CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # characters of a challenge's answer; th
 MAX_ID = 2**53 - 1  # JSON's largest exact whole number
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_MANUAL_CODE = re.compile(r"[0-9]{4}|[0-9]{6}")
+_MANUAL_CODE = re.compile(code_pattern("0-9"))
 
 
 class Fields:
@@ -123,7 +124,7 @@ class Fields:
     def manual_code(self, name: str) -> str | None:
         value = self.text(name, required=False)
         if value is not None and not _MANUAL_CODE.fullmatch(value):
-            self._wrong(name, "invalid", "Give 4 or 6 digits.")
+            self._wrong(name, "invalid", f"Give {LENGTHS_IN_WORDS} digits.")
             return None
         return value
 

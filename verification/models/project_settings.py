@@ -8,6 +8,7 @@ from typing import Any
 from django.core.validators import MinValueValidator
 from django.db import models
 
+from verification.codes import LONG_CODE, SHORT_CODE
 from verification.models.channels import ChannelType
 from verification.models.fields import (
     HOST_MAX_LENGTH,
@@ -26,7 +27,6 @@ from verification.models.fields import (
 from verification.models.protection_settings import Challenges, Guessing, TrafficGuard
 from verification.models.setting_group import SettingGroup
 
-SHORT_CODE, LONG_CODE = 4, 6  # characters: the two lengths that a code may have
 CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
 # Every process reads these lists again each second, and a request is compared with some of them.
 MAX_ORIGINS = 100  # Web sites and apps of one customer.
@@ -62,7 +62,7 @@ class CodesAndTexts(SettingGroup):
         "length",
         choices=CODE_LENGTHS,
         default=LONG_CODE,
-        help_text="6 is the safe choice: a code of 4 is guessed a hundred times as easily.",
+        help_text=f"{LONG_CODE} is the safe choice: a code of {SHORT_CODE} is guessed a hundred times as easily.",
     )
     code_digits = models.BooleanField("digits", default=True, help_text="Codes have digits.")
     code_letters = models.BooleanField(
@@ -149,10 +149,12 @@ class Limits(SettingGroup):
     sends_per_hour = limit_field("sends an hour", 10, "Messages to one recipient in an hour.")
     sends_per_day = limit_field("sends a day", 20, "Messages to one recipient in a day.")
     wrong_codes_per_15_minutes = limit_field(
-        "wrong codes in 15 minutes", 10, "Wrong codes for one recipient in 15 minutes (half of that for codes of 4)."
+        "wrong codes in 15 minutes",
+        10,
+        f"Wrong codes for one recipient in 15 minutes (half of that for codes of {SHORT_CODE}).",
     )
     wrong_codes_per_day = limit_field(
-        "wrong codes a day", 20, "Wrong codes for one recipient in a day (half of that for codes of 4)."
+        "wrong codes a day", 20, f"Wrong codes for one recipient in a day (half of that for codes of {SHORT_CODE})."
     )
     creates_per_address = limit_field(
         "creates per client address", 300, "Session creates from one client address in 10 minutes."

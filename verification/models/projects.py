@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from verification.codes import SHORT_CODE, WRONG_CODES_THAT_LOCK
 from verification.models.project_settings import CODE_LENGTHS, ProjectSettings
 from verification.models.protection_settings import ChallengeMode, ChallengeProvider
 
@@ -53,6 +54,14 @@ class Project(ProjectSettings):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def has_short_codes(self) -> bool:
+        return self.code_length == SHORT_CODE
+
+    @property
+    def wrong_codes_that_lock(self) -> int:
+        return WRONG_CODES_THAT_LOCK[self.code_length]
 
 
 class Membership(models.Model):

@@ -9,6 +9,7 @@ from verification.api.fields import MAX_ID
 from verification.api.reference import shapes as shapes
 from verification.api.reference.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, SECRET_KEY, operation, response_header
 from verification.api.reference.tags import MANUAL, SESSION, VERIFY
+from verification.codes import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
 
 _SESSION_ID = "01K5V9QW3M7D8N4R2T6Y0ZB1CX"
 _EXPIRY = "2026-05-04T09:33:00.000Z"
@@ -42,7 +43,7 @@ create_session = operation(
     "createSession",
     tag=SESSION,
     summary="Create a session",
-    description="""Starts a verification and, unless `send` is false, sends the code.
+    description=f"""Starts a verification and, unless `send` is false, sends the code.
 
 If the recipient has a live session that is not verified yet, **that one is returned**: the same id, the same code and
 the same end. Parallel calls for one recipient give one session and one message.
@@ -54,8 +55,8 @@ the same end. Parallel calls for one recipient give one session and one message.
   `link` opens the bot.
 - One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
   can choose its own numbers). Beyond that the answer is `too_many_sends`.
-- After 10 wrong codes in 15 minutes or 20 a day the recipient gets no code at all: `too_many_attempts`. For codes of 4
-  characters it is half of that.
+- After 10 wrong codes in 15 minutes or 20 a day the recipient gets no code at all: `too_many_attempts`. For codes of
+  {SHORT_CODE} characters it is half of that.
 - Where the project orders a fall-back, the same code follows over the next channel when it does not arrive in time.
 - A session that is verified, expired or locked by wrong codes is never handed out again.
 - A **test login** gets a session as usual with its fixed code, and nothing is sent.
@@ -138,15 +139,16 @@ check_code = operation(
     "checkSession",
     tag=SESSION,
     summary="Check the code",
-    description="""Compares what the user typed and, if it is right, ends the session and issues a verify token.
+    description=f"""Compares what the user typed and, if it is right, ends the session and issues a verify token.
 
 **The token alone proves nothing in a browser**: send it to your server, which redeems it at session/verify.
 
-- A wrong code is 400 `invalid_code`; `attempts_left` says how many tries remain. **5 wrong codes lock the session**, 3
-  where the code has 4 characters; every check after that is 429 `too_many_attempts` without `Retry-After`. Create a
+- A wrong code is 400 `invalid_code`; `attempts_left` says how many tries remain.
+  **{WRONG_CODES_THAT_LOCK[LONG_CODE]} wrong codes lock the session**, {WRONG_CODES_THAT_LOCK[SHORT_CODE]} where the
+  code has {SHORT_CODE} characters; every check after that is 429 `too_many_attempts` without `Retry-After`. Create a
   new session then.
-- Over all sessions of a recipient: 10 wrong codes in 15 minutes and 20 a day (half of that for 4 characters), then 429
-  with `Retry-After`. Nothing but time or the recipient's own success resets these counts.
+- Over all sessions of a recipient: 10 wrong codes in 15 minutes and 20 a day (half of that for {SHORT_CODE}
+  characters), then 429 with `Retry-After`. Nothing but time or the recipient's own success resets these counts.
 - Of any number of parallel right answers exactly one gets a token.
 - A session whose code was never sent cannot be verified: every code is wrong.
 - A session that is not open answers as described at session/send.""",

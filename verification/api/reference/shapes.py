@@ -12,6 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from verification.api.fields import CHALLENGE_TOKEN_MAX_CHARACTERS, CODE_MAX_CHARACTERS, MAX_ID, URL_MAX_CHARACTERS
+from verification.codes import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK, code_pattern
 from verification.errors import CATALOGUE
 
 # --- values ------------------------------------------------------------------------------------------------------
@@ -50,11 +51,11 @@ FIELD_ERRORS = [
     ("unknown", "well formed, but there is no such thing"),
     ("repeated", "a query parameter stands there twice"),
 ]
-CODE_LENGTHS = [(4, "3 wrong codes lock the session"), (6, "5 wrong codes lock the session")]
+CODE_LENGTHS = [(length, f"{most} wrong codes lock the session") for length, most in WRONG_CODES_THAT_LOCK.items()]
 
 ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 ENVELOPE = r"^aes256:[A-Za-z0-9+/]{16}:[A-Za-z0-9+/]{6}(==|[A-Za-z0-9+/]{2}):[A-Za-z0-9+/]{22}==$"
-DIGITS = r"^([0-9]{4}|[0-9]{6})$"
+DIGITS = f"^({code_pattern('0-9')})$"
 
 
 @extend_schema_field(
@@ -259,9 +260,10 @@ class ManualSendRequest(serializers.Serializer[Any]):
         DIGITS,
         required=False,
         allow_null=True,
-        min_length=4,
-        max_length=6,
-        help_text="Your own code: 4 or 6 digits, as a string. Left out: one is drawn, digits, in the project's length.",
+        min_length=SHORT_CODE,
+        max_length=LONG_CODE,
+        help_text=f"Your own code: {LENGTHS_IN_WORDS} digits, as a string. Left out: one is drawn, digits, in the "
+        "project's length.",
     )
     callback_url = serializers.URLField(
         required=False,
@@ -341,7 +343,10 @@ class Problem(serializers.Serializer[Any]):
         required=False, min_value=0, help_text="Whole seconds to wait, where waiting helps; also in `Retry-After`."
     )
     attempts_left = serializers.IntegerField(
-        required=False, min_value=0, max_value=4, help_text="With `invalid_code`: how many tries remain."
+        required=False,
+        min_value=0,
+        max_value=max(WRONG_CODES_THAT_LOCK.values()) - 1,
+        help_text="With `invalid_code`: how many tries remain.",
     )
     provider = serializers.ChoiceField(
         CHALLENGE_PROVIDERS, required=False, help_text="With `challenge_required`: whose widget to show."

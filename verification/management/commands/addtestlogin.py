@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from verification.management.base import MAX_SECONDS, WatchwordCommand, whole
 from verification.services.projects.projects import find_project
-from verification.services.projects.test_logins import add_test_login, clean_test_code
+from verification.services.projects.test_logins import CODE_FORM, add_test_login, clean_test_code
 
 
 class Command(WatchwordCommand):
@@ -24,7 +24,7 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
         parser.add_argument("to", metavar="TO", help="A phone number with its country code, or an e-mail address.")
-        parser.add_argument("code", metavar="CODE", help="4 or 6 letters and digits.")
+        parser.add_argument("code", metavar="CODE", help=CODE_FORM)
         parser.add_argument(
             "--expires-in",
             type=whole(least=1, most=MAX_SECONDS),

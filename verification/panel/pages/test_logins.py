@@ -18,9 +18,9 @@ from verification.models import TestLogin
 from verification.panel.frame.display import label, monospace, when
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, Who
-from verification.services.projects.test_logins import add_test_login, clean_test_code, code_of
+from verification.services.projects.test_logins import CODE_FORM, add_test_login, clean_test_code, code_of
 
-CODE_HELP = "4 or 6 letters and digits. Whoever knows it can log in as this recipient."
+CODE_HELP = f"{CODE_FORM} Whoever knows it can log in as this recipient."
 
 
 class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time

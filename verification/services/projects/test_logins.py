@@ -10,13 +10,14 @@ from django.db import transaction
 
 from verification import bindings
 from verification.addresses import AddressInvalid, parse_test_address
+from verification.codes import LENGTHS_IN_WORDS, code_pattern
 from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Project, TestLogin
-from verification.models.project_settings import LONG_CODE, SHORT_CODE
 
 MAX_TEST_LOGINS = 50  # rows of a project: app reviewers and automated tests need a few, and every process reads them
-_TEST_CODE = re.compile(rf"[0-9A-Z]{{{SHORT_CODE}}}|[0-9A-Z]{{{LONG_CODE}}}")
+CODE_FORM = f"{LENGTHS_IN_WORDS} letters and digits."
+_TEST_CODE = re.compile(code_pattern("0-9A-Z"))
 
 
 def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
@@ -51,7 +52,9 @@ def code_of(login: TestLogin) -> str:
 
 
 def clean_test_code(code: str) -> str:
-    """Raises :class:`Misuse` unless it is 4 or 6 ASCII letters and digits; letters become capitals."""
+    """Return the code in capitals. Raises :class:`Misuse` unless it is made of ASCII letters and digits, and as long
+    as codes are.
+    """
     if not code.isascii() or not _TEST_CODE.fullmatch(code.upper()):
-        raise Misuse("The code of a test login has 4 or 6 letters and digits.")
+        raise Misuse(f"The code of a test login has {CODE_FORM}")
     return code.upper()

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from django.db.models import Max, Q
 from django.utils import timezone
 
+from verification.codes import WRONG_CODES_DIVISORS
 from verification.models import ChannelType, Message, Recipient, WrongCode
-from verification.models.project_settings import SHORT_CODE
 from verification.services.projects.snapshot import load_project
 
 DAY = timedelta(days=1)
@@ -38,9 +38,8 @@ def standings(recipient: Recipient) -> list[Standing]:
     project = load_project(recipient.project_id)
     if project is None:
         return []
-    # A short code is guessed sooner, so half as many wrong codes are allowed.
-    share = 2 if project.code_length == SHORT_CODE else 1
-    wrong_limits = [-(-limit // share) for limit in project.wrong_limits]
+    divisor = WRONG_CODES_DIVISORS[project.code_length]
+    wrong_limits = [-(-limit // divisor) for limit in project.wrong_limits]
     sends = _latest_sends(recipient, max(project.send_limits_for(recipient.address)))
     wrong = _latest_wrong_codes(recipient, max(wrong_limits))
     return [

@@ -8,6 +8,7 @@ from typing import Any
 
 from verification import pseudonyms, random_ids, sql, wake
 from verification.addresses import Address
+from verification.codes import WRONG_CODES_THAT_LOCK
 from verification.errors import Refusal
 from verification.services.projects.snapshot import ChallengeConfig, ChannelConfig, ProjectConfig
 from verification.services.protection import challenges, limits
@@ -25,7 +26,6 @@ from verification.services.sessions.found import FoundSession, find_live, find_o
 from verification.services.texts.rendering import best_language
 
 SESSION_SECONDS = 180  # life of a session: time for a code to arrive and be typed, and little for guessing
-ATTEMPTS = {4: 3, 6: 5}  # wrong codes that lock a session, by the length of its code; a short one is guessed sooner
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _open_or_find(
         code_length=new.settings.length,
         code_digits=new.settings.digits,
         code_letters=new.settings.letters,
-        attempts_max=ATTEMPTS[new.settings.length],
+        attempts_max=WRONG_CODES_THAT_LOCK[new.settings.length],
         link_payload=random_ids.generate_link_payload(),
         lives_seconds=SESSION_SECONDS,
         language=best_language(accept_language, project.languages),

@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 from verification.errors import Misuse
 from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
 from verification.models.channels import DEFAULT_DAILY_BUDGET
-from verification.models.project_settings import SECRETS, SETTABLE_GROUPS, SHORT_CODE
+from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
 from verification.panel.door import once
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import flag_of, label, monospace, page_address, page_link, time_of, when
@@ -210,8 +210,8 @@ class ProjectAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if obj.code_length == SHORT_CODE and "code_length" in form.changed_data:
-            self.message_user(request, f"{obj} now uses codes of 4: lower security.", messages.WARNING)
+        if obj.has_short_codes and "code_length" in form.changed_data:
+            self.message_user(request, f"{obj} now uses codes of {obj.code_length}: lower security.", messages.WARNING)
 
     def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
         """Its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
@@ -245,7 +245,7 @@ class ProjectAdmin(ScopedAdmin):
     def code(self, project: Project) -> str:
         kinds = [word for word, is_on in (("digits", project.code_digits), ("letters", project.code_letters)) if is_on]
         text = f"{project.code_length} {' and '.join(kinds)}"
-        return label(f"{text}: lower security", "warning") if project.code_length == SHORT_CODE else text
+        return label(f"{text}: lower security", "warning") if project.has_short_codes else text
 
     @admin.display(description="Channels")
     def channel_names(self, project: Project) -> str:
