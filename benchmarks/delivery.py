@@ -307,10 +307,13 @@ def dead_provider(bench: Bench, manner: str) -> Iterator[int]:
 
 
 class Gateway:
-    """The stub of ``delivery_gateway`` in its own process. Use as a context."""
+    """The stub of ``delivery_gateway`` in its own process. Use as a context. ``latency`` is in seconds."""
+
+    def __init__(self, latency: float = LATENCY) -> None:
+        self.latency = latency
 
     def __enter__(self) -> Gateway:
-        command = [sys.executable, "-m", "benchmarks.delivery_gateway", str(LATENCY)]
+        command = [sys.executable, "-m", "benchmarks.delivery_gateway", str(self.latency)]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())

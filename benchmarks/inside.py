@@ -88,7 +88,7 @@ class Inside:
             return [{"to": next(self._recipients), "type": "sms"} for _ in range(number)]
         if endpoint == CHECK:
             sessions = [self.call(CREATE, body)["session_id"] for body in self.prepare(CREATE, number)]
-            return [{"session_id": session_id, "code": _code_of(session_id)} for session_id in sessions]
+            return [{"session_id": session_id, "code": code_of(session_id)} for session_id in sessions]
         return [{"verify_token": self.call(CHECK, body)["verify_token"]} for body in self.prepare(CHECK, number)]
 
     def run(self, endpoint: str, bodies: list[dict[str, Any]]) -> None:
@@ -96,7 +96,7 @@ class Inside:
             self.call(endpoint, body)
 
 
-def _code_of(session_id: str) -> str:
+def code_of(session_id: str) -> str:
     from verification import bindings
     from verification.crypto import decrypt
     from verification.models import Session

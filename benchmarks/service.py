@@ -24,7 +24,7 @@ import psycopg
 
 from benchmarks import processes
 from benchmarks.driver import LOOPBACK
-from config.processes.embedded import EmbeddedServers
+from config.processes.embedded import EmbeddedServers, claim_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
@@ -49,9 +49,18 @@ LIMITS_OFF = ("requests_per_second=0", "creates_per_address=0", "traffic_guard=o
 class Service:
     """Use as a context. ``api_key`` and ``secret_key`` are those of its one project, whose SMS go to the gateway."""
 
-    def __init__(self, *, gateway_port: int, statement_timeout_ms: int = 10_000, trusted_proxies: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        gateway_port: int,
+        statement_timeout_ms: int = 10_000,
+        trusted_proxies: int = 0,
+        postgres: Path | None = None,
+    ) -> None:
         self.home = ROOT / "var" / "benchmarks" / str(os.getpid())
         self.servers = EmbeddedServers(self.home, durable=True)
+        if postgres is not None:
+            use_programs(self.servers, postgres)
         self.gateway_port = gateway_port
         self.port = free_port()
         self.bare_port = free_port()
@@ -70,12 +79,12 @@ class Service:
     def __enter__(self) -> Service:
         try:
             self.servers.start()
-            self._manage("migrate", "--verbosity", "0")
-            made = json.loads(self._manage("createproject", "Benchmark", "--json"))
+            self.manage("migrate", "--verbosity", "0")
+            made = json.loads(self.manage("createproject", "Benchmark", "--json"))
             self.project_id: int = made["project"]
             self.api_key: str = made["api_key"]
             self.secret_key: str = made["secret_key"]
-            self._manage("setproject", "Benchmark", *LIMITS_OFF)
+            self.manage("setproject", "Benchmark", *LIMITS_OFF)
             self.add_provider("G", f"http://{LOOPBACK}:{self.gateway_port}/send")
         except BaseException:
             self.__exit__(None, None, None)
@@ -134,7 +143,7 @@ class Service:
 
     def add_project(self, name: str) -> str:
         """A further project with its limits as they are by default, and the same gateway. Returns its API key."""
-        made = json.loads(self._manage("createproject", name, "--json"))
+        made = json.loads(self.manage("createproject", name, "--json"))
         self._add("http", "G", {"url": f"http://{LOOPBACK}:{self.gateway_port}/send"}, 100, project=name)
         key: str = made["api_key"]
         return key
@@ -148,7 +157,7 @@ class Service:
         options = ["--channel", "sms", "--type", provider_type, "--name", name, "--priority", str(priority)]
         options += ["--daily-budget", "0"]
         options += [part for setting, value in settings.items() for part in ("--set", f"{setting}={value}")]
-        return int(json.loads(self._manage("addprovider", project, *options, "--json"))["provider"])
+        return int(json.loads(self.manage("addprovider", project, *options, "--json"))["provider"])
 
     def trees(self) -> dict[str, int]:
         """The root process of every part, by its name."""
@@ -180,7 +189,7 @@ class Service:
                 start_new_session=True,
             )
 
-    def _manage(self, *arguments: str) -> str:
+    def manage(self, *arguments: str) -> str:
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
@@ -191,6 +200,21 @@ class Service:
         if done.returncode:
             raise RuntimeError(f"manage.py {arguments[0]}: {done.stderr or done.stdout}")
         return done.stdout
+
+
+def use_programs(servers: EmbeddedServers, programs: Path) -> None:
+    """Let these servers run another PostgreSQL than the wheel's, in the locale that servers have by default."""
+
+    def create_data(program: Path, data: Path) -> None:
+        command = [str(program.with_name("initdb")), "-D", str(data), "-U", "watchword", "--auth=trust"]
+        account = servers._postgres.account
+        claim_folder(data, account, 0o700)
+        account.run([*command, "--encoding=UTF8", "--locale=C.UTF-8"], stdout=subprocess.DEVNULL)
+        create = 'echo "CREATE DATABASE watchword" | "$0" --single -D "$1" -c exit_on_error=on postgres'
+        account.run(["/bin/sh", "-c", create, str(program), str(data)], stdout=subprocess.DEVNULL)
+
+    servers._postgres.find_binaries = lambda folder: programs  # type: ignore[method-assign]
+    servers._postgres.create_data = create_data  # type: ignore[method-assign]
 
 
 def free_port() -> int:
