@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.panel.rows import a_message, a_session
+from verification import client_address
 from verification.management.commands.stats import collect
 from verification.models import KeyKind, Message
 from verification.services.records import workers
@@ -108,6 +109,16 @@ def test_the_state_is_red_once_no_worker_runs(panel, worker):
     workers.leave(worker)
     state = overview(panel).context["state"]
     assert (state.level, state.lines[0].text) == ("bad", "No worker is running.")
+
+
+def test_the_operator_is_told_of_a_proxy_that_is_not_trusted(panel, rf, settings, monkeypatch):
+    monkeypatch.setattr(client_address, "_noted_at", float("-inf"))
+    client_address.client_address(rf.get("/", headers={"x-forwarded-for": "81.2.69.9"}, REMOTE_ADDR="172.18.0.1"))
+    state = overview(panel, "root").context["state"]
+    assert (state.level, "X-Forwarded-For arrives from 172.18.0.1" in state.lines[0].text) == ("fair", True)
+    assert "X-Forwarded-For" not in overview(panel, "owner").content.decode()
+    settings.TRUSTED_PROXIES = 1
+    assert "X-Forwarded-For" not in overview(panel, "root").content.decode()
 
 
 def test_the_state_is_amber_where_a_part_is_lost_or_nobody_asks(panel):

@@ -26,7 +26,7 @@ from verification.models import (
 )
 from verification.panel.frame.display import ago, channel_icon, country
 from verification.panel.frame.scoping import own_projects
-from verification.panel.overview.problems import budgets_of, problems_of
+from verification.panel.overview.problems import budgets_of, problems_of, warnings_of
 from verification.panel.overview.state_line import state_line
 from verification.panel.pages.decisions import title_of_rule
 from verification.services.notices.alerts import unread_count
@@ -97,6 +97,7 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "state": state_line(
             _in_time(lambda: delivery_state.state_of(projects)),
             problems_of(request, projects, budgets),
+            warnings_of(request),
             is_new=not steps[-1].is_done,
         ),
         "budgets": budgets[:BUDGETS_SHOWN],

@@ -1,4 +1,4 @@
-"""The problems that keep codes from going out now, a line each, for the top of the overview."""
+"""The lines for the top of the overview: what keeps codes from going out now, and which protection is off."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 
+from verification.client_address import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, DailySpend, KillSwitch, Provider
 from verification.panel.frame.display import ago
 from verification.services.projects.ceilings import lower_budget, platform
@@ -98,6 +99,20 @@ def _stopped(request: HttpRequest) -> list[Problem]:
             link,
         )
         for switch in KillSwitch.objects.order_by("pk")
+    ]
+
+
+def warnings_of(request: HttpRequest) -> list[Problem]:
+    """Return what is wrong though codes go out: a proxy that nobody trusts, told to the operator alone."""
+    address = unread_from() if request.user.is_superuser else ""
+    if not address:
+        return []
+    return [
+        Problem(
+            f"X-Forwarded-For arrives from {address}, and TRUSTED_PROXIES is 0.",
+            "All callers count as that address, and limits per client address are off. Set TRUSTED_PROXIES to the"
+            " number of proxies in front.",
+        )
     ]
 
 

@@ -29,24 +29,32 @@ class StateLine:
         return ICONS[self.level]
 
 
-def state_line(state: DeliveryState | None, problems: list[Problem], *, is_new: bool) -> StateLine | None:
-    """Return the worst of the state and the problems.
+def state_line(
+    state: DeliveryState | None, problems: list[Problem], warnings: list[Problem], *, is_new: bool
+) -> StateLine | None:
+    """Return the worst of the state, the problems and the warnings.
 
-    None for a new project with nothing to tell. None, too, where the state takes too long to read and there is no
-    problem.
+    None for a new project with nothing to tell. None, too, where the state takes too long to read and there is nothing
+    else to tell.
     """
-    if state is None:
-        return StateLine(BAD, tuple(problems)) if problems else None
-    poor = [_line(channel, state) for channel in state.channels if channel.is_poor]
-    bad = (*_waiting(state), *poor, *problems)
+    waiting, poor, fair = _traffic(state) if state else ((), (), ())
+    bad = (*waiting, *poor, *problems)
     if bad:
-        return StateLine(BAD, bad)
-    fair = tuple(_line(channel, state) for channel in state.channels if not channel.is_good)
-    if fair:
-        return StateLine(FAIR, fair)
+        return StateLine(BAD, (*bad, *warnings))
+    if fair or warnings:
+        return StateLine(FAIR, (*fair, *warnings))
+    if state is None:
+        return None
     if not state.is_quiet:
         return StateLine(GOOD, (_all_well(state),))
     return None if is_new else StateLine(FAIR, (_quiet(state),))
+
+
+def _traffic(state: DeliveryState) -> tuple[tuple[Problem, ...], ...]:
+    """Return the lines on messages that wait, on channels that fail, and on channels that lose a part."""
+    poor = tuple(_line(channel, state) for channel in state.channels if channel.is_poor)
+    fair = tuple(_line(channel, state) for channel in state.channels if not (channel.is_poor or channel.is_good))
+    return _waiting(state), poor, fair
 
 
 def _waiting(state: DeliveryState) -> tuple[Problem, ...]:
