@@ -139,7 +139,7 @@ class FieldsInvalid(Refusal):
 
 
 class Misuse(ValueError):
-    """A command or a page of the admin was used wrongly; the message is for the operator who typed it."""
+    """A person asked a command or a page of the panel for what cannot be done. The message tells them what to do."""
 
 
 # The outcomes of our SQL functions that are no codes themselves: (code, detail). An empty detail is the catalogue's.

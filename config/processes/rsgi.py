@@ -20,10 +20,10 @@ from config.wsgi import application as wsgi_application
 from verification.api import probes
 from verification.outside import WebThreads
 
-SWITCH_SECONDS = 0.0005  # after which a busy thread lets others on; Python's 5 ms would hold up all that wait
+SWITCH_SECONDS = 0.0005  # The most that a busy thread keeps the GIL. Python's 5 ms would delay every waiting request.
 
-UNREAD = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # in place of a header's value that no one can read
-SERVER = ("server", "web")  # in place of the product's name, which granian would tell
+UNREADABLE_HEADER = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # for a value beyond ASCII
+SERVER = ("server", "web")  # granian would else name itself and its version
 LIVE_HEADERS = [("content-type", "application/json"), ("cache-control", "no-store")]
 LIVE_ANSWER = json.dumps(probes.OK).encode()
 
@@ -31,7 +31,7 @@ Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
 
 
-class Unfinished(io.RawIOBase):
+class LateBody(io.RawIOBase):
     """A body that did not arrive in time. Django makes an ``UnreadablePostError`` of what reading it raises."""
 
     def read(self, size: int = -1, /) -> bytes:
@@ -85,7 +85,7 @@ async def read_body(scope: Any, protocol: Any) -> io.RawIOBase | io.BytesIO:
                 if len(body) > most:
                     break
     except (TimeoutError, RuntimeError):  # the latter is granian's, for a client that hung up
-        return Unfinished()
+        return LateBody()
     return io.BytesIO(bytes(body[: most + 1]))
 
 
@@ -114,7 +114,7 @@ def to_environ(scope: Any, body: io.RawIOBase | io.BytesIO) -> Environ:
     headers = scope.headers.items()
     # Granian leaves out a value with bytes beyond ASCII: it is there, and wrong, and not the same as none.
     unread = set(scope.headers.keys()) - {name for name, _ in headers}
-    for name, value in [*headers, *((name, UNREAD) for name in unread)]:
+    for name, value in [*headers, *((name, UNREADABLE_HEADER) for name in unread)]:
         if "_" in name:  # else it would read like one with a hyphen, which a proxy in front has set or taken away
             continue
         key = name.upper().replace("-", "_")

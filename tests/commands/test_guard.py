@@ -32,7 +32,7 @@ def test_it_lists_blocks_and_figures(api, project, block):
     api.create("+33612345678")
     shown = run_json("guard", str(project.id))
     assert (shown["project"], shown["mode"]) == (project.id, "enforce")
-    assert [(one["rule"], one["subject"], one["level"], one["refused"]) for one in shown["blocks"]] == [
+    assert [(one["rule"], one["subject"], one["level"], one["refused"]) for one in shown["findings"]] == [
         ("prefix", "+491511234", 2, 8)
     ]
     assert shown["countries"] == [
@@ -52,9 +52,9 @@ def test_it_shows_the_same_as_text(api, project, block):
 @pytest.mark.parametrize("subject", ["+491511234", "all"])
 def test_it_lifts(project, block, subject):
     assert run_json("guard", str(project.id), "--lift", subject) == {"project": project.id, "lifted": 1}
-    assert run_json("guard", str(project.id))["blocks"] == []
+    assert run_json("guard", str(project.id))["findings"] == []
 
 
 def test_it_refuses_to_lift_what_does_not_run(project, block):
-    with pytest.raises(CommandError, match="Nothing runs"):
+    with pytest.raises(CommandError, match="No finding about"):
         run("guard", str(project.id), "--lift", "+49170")

@@ -44,15 +44,15 @@ class GuardedTraffic(Enum):
 class GuardRuleInfo:
     """One rule. A rule that does not refuse makes its subject suspicious: such callers are asked for a challenge.
 
-    ``meaning`` is a sentence of the decision log. ``saw`` tells the figures of a finding; its placeholders are their
-    names, as the SQL functions write them. ``effect`` is the consequence of a finding, without the end of the sentence.
+    ``meaning`` is a sentence of the decision log. ``counted`` tells the figures of a finding; its placeholders have the
+    names that the SQL functions give the figures. ``effect`` is the consequence, without the end of the sentence.
     """
 
     traffic: GuardedTraffic
     refuses: bool
     subject: GuardSubject
     meaning: str
-    saw: str
+    counted: str
     effect: str
 
 
@@ -70,7 +70,7 @@ GUARD_RULES = {
         refuses=True,
         subject=GuardSubject.PREFIX,
         meaning="More unverified numbers of one prefix than allowed: the mark of SMS pumping.",
-        saw=_NUMBERS,
+        counted=_NUMBERS,
         effect="SMS and calls to {subject} are refused",
     ),
     GuardRule.MANUAL_PREFIX: GuardRuleInfo(
@@ -79,7 +79,7 @@ GUARD_RULES = {
         subject=GuardSubject.PREFIX,
         meaning="More unverified numbers of one prefix than allowed, by manual sends. These are only observed unless"
         " the project says so.",
-        saw=_NUMBERS,
+        counted=_NUMBERS,
         effect="Manual SMS and calls to {subject} are refused",
     ),
     GuardRule.CONVERSION: GuardRuleInfo(
@@ -87,7 +87,7 @@ GUARD_RULES = {
         refuses=True,
         subject=GuardSubject.COUNTRY,
         meaning="So few of the codes sent to this country were verified that nobody may want them.",
-        saw=_CONVERSION,
+        counted=_CONVERSION,
         effect="SMS and calls to the country {subject} are refused",
     ),
     GuardRule.LOW_CONVERSION: GuardRuleInfo(
@@ -95,7 +95,7 @@ GUARD_RULES = {
         refuses=False,
         subject=GuardSubject.COUNTRY,
         meaning="Fewer codes than usual were verified; nothing is refused.",
-        saw=_CONVERSION,
+        counted=_CONVERSION,
         effect="Traffic to the country {subject} is watched",
     ),
     GuardRule.WRONG_CODES: GuardRuleInfo(
@@ -103,7 +103,7 @@ GUARD_RULES = {
         refuses=False,
         subject=GuardSubject.PROJECT,
         meaning="More wrong codes than right ones: codes are being guessed.",
-        saw="{wrong} wrong and {right} right codes were entered in {minutes} minutes.",
+        counted="{wrong} wrong and {right} right codes were entered in {minutes} minutes.",
         effect="Codes are being guessed in the {subject}: all its callers are suspected",
     ),
     GuardRule.SAME_GUESS: GuardRuleInfo(
@@ -111,7 +111,7 @@ GUARD_RULES = {
         refuses=False,
         subject=GuardSubject.GUESS,
         meaning="One value tried on many sessions, to get around the tries that each allows.",
-        saw="One and the same wrong code was tried on {sessions} sessions in {minutes} minutes.",
+        counted="One and the same wrong code was tried on {sessions} sessions in {minutes} minutes.",
         effect="Codes are being guessed over many sessions: all callers are suspected",
     ),
     GuardRule.NETWORK: GuardRuleInfo(
@@ -119,7 +119,7 @@ GUARD_RULES = {
         refuses=False,
         subject=GuardSubject.NETWORK,
         meaning="One client network entered wrong codes for many recipients.",
-        saw="Wrong codes were entered for {recipients} recipients in {minutes} minutes.",
+        counted="Wrong codes were entered for {recipients} recipients in {minutes} minutes.",
         effect="Callers from {subject} are suspected of guessing",
     ),
     GuardRule.NETWORK_REFUSED: GuardRuleInfo(
@@ -127,7 +127,7 @@ GUARD_RULES = {
         refuses=True,
         subject=GuardSubject.NETWORK,
         meaning="One client network guessed so much that its checks are refused.",
-        saw="Too many wrong codes came from one client network within {minutes} minutes.",
+        counted="Too many wrong codes came from one client network within {minutes} minutes.",
         effect="Checks from {subject} are refused",
     ),
     GuardRule.STRANGERS: GuardRuleInfo(
@@ -135,8 +135,8 @@ GUARD_RULES = {
         refuses=True,
         subject=GuardSubject.PROJECT,
         meaning="More wrong codes than right ones explain: a subnet that entered some had to wait with its next check.",
-        saw="{wrong} wrong codes more than right ones explain came from client networks within {minutes} minutes; the"
-        " limit is {limit}.",
+        counted="{wrong} wrong codes more than right ones explain came from client networks within {minutes} minutes;"
+        " the limit is {limit}.",
         effect="Codes are being guessed from many client networks in the {subject}: further checks from where wrong"
         " codes came are refused",
     ),

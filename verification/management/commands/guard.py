@@ -23,19 +23,19 @@ class Command(WatchwordCommand):
         parser.add_argument(
             "--lift",
             metavar="SUBJECT",
-            help="End what runs about this prefix, country or network, or about all; its counts start anew.",
+            help="End the findings about this prefix, country or network, or all of them; their counts start anew.",
         )
 
     def handle(self, *, project: str, lift: str | None, json: bool, **_: Any) -> None:
         found = find_project(project)
         if lift is not None:
-            blocks = [block for block in findings.running_findings(found) if lift in (block.subject, "all")]
-            if not blocks:
-                raise Misuse(f"Nothing runs about {lift!r}.")
-            lifted = sum(findings.lift(block) for block in blocks)
+            running = [finding for finding in findings.running_findings(found) if lift in (finding.subject, "all")]
+            if not running:
+                raise Misuse(f"No finding about {lift!r} runs. Without --lift the command lists those that do.")
+            lifted = sum(findings.lift(finding) for finding in running)
             self.show({"project": found.pk, "lifted": lifted}, f"Lifted: {lifted}.", as_json=json)
             return
-        blocks = findings.running_findings(found)
+        running = findings.running_findings(found)
         lines = {
             "countries": conversion.by_country([found.pk], hours=HOURS),
             "prefixes": conversion.by_prefix([found.pk], hours=HOURS),
@@ -44,17 +44,17 @@ class Command(WatchwordCommand):
             "project": found.pk,
             "mode": found.traffic_guard,
             "hours": HOURS,
-            "blocks": [
+            "findings": [
                 {
-                    "rule": block.rule,
-                    "subject": block.subject,
-                    "level": block.level,
-                    "since": block.since.isoformat(),
-                    "until": block.until.isoformat(),
-                    "refused": block.refused,
-                    "figures": block.figures,
+                    "rule": finding.rule,
+                    "subject": finding.subject,
+                    "level": finding.level,
+                    "since": finding.since.isoformat(),
+                    "until": finding.until.isoformat(),
+                    "refused": finding.refused,
+                    "figures": finding.figures,
                 }
-                for block in blocks
+                for finding in running
             ],
             **{name: [line.as_dict() for line in rows] for name, rows in lines.items()},
         }
@@ -62,9 +62,12 @@ class Command(WatchwordCommand):
         text += [
             table(
                 ("rule", "subject", "until (UTC)", "refused"),
-                ((block.rule, block.subject, f"{block.until:%d %b %H:%M}", block.refused) for block in blocks),
+                (
+                    (finding.rule, finding.subject, f"{finding.until:%d %b %H:%M}", finding.refused)
+                    for finding in running
+                ),
             )
-            if blocks
+            if running
             else "Nothing is refused or watched now."
         ]
         for name, rows in lines.items():

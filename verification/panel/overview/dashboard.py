@@ -190,7 +190,7 @@ def _count(projects: Any) -> dict[str, Any]:
             {"line": line, "name": country(line.subject) if line.subject else "No country"}
             for line in conversion.by_country(projects, hours=figures.HOURS)[:COUNTRIES_SHOWN]
         ],
-        "blocks": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
+        "findings": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
         "failures": _failures(lost.select_related("project", "provider").order_by("-created_at")),
     }
 

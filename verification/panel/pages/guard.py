@@ -74,62 +74,64 @@ class GuardBlockAdmin(TrafficAdmin):
         return [each for each in super().get_actions_detail(request, object_id) if each.path != "lift"]
 
     @admin.display(description="Rule", ordering="rule")
-    def shown_rule(self, block: GuardBlock) -> str:
-        return block.get_rule_display()
+    def shown_rule(self, finding: GuardBlock) -> str:
+        return finding.get_rule_display()
 
     @admin.display(description="Subject", ordering="subject")
-    def shown_subject(self, block: GuardBlock) -> str:
-        if block.rule in ABOUT_COUNTRIES and block.subject:
-            return display.country(block.subject)
-        return display.monospace(findings.subject_of(block))
+    def shown_subject(self, finding: GuardBlock) -> str:
+        if finding.rule in ABOUT_COUNTRIES and finding.subject:
+            return display.country(finding.subject)
+        return display.monospace(findings.subject_of(finding))
 
     @admin.display(description="State", ordering="until")
-    def state(self, block: GuardBlock) -> str:
-        if block.lifted_at:
+    def state(self, finding: GuardBlock) -> str:
+        if finding.lifted_at:
             return display.label("Lifted")
-        if not findings.is_running(block):
+        if not findings.is_running(finding):
             return display.label("Over")
-        if findings.refuses(block):
+        if findings.refuses(finding):
             return display.label("Refusing", "danger")
-        return display.label("Observed" if block.rule in REFUSES_SENDS else "Suspicious", "warning")
+        return display.label("Observed" if finding.rule in REFUSES_SENDS else "Suspicious", "warning")
 
     @admin.display(description="What was found")
-    def what(self, block: GuardBlock) -> str:
-        if findings.is_running(block):
-            return findings.headline_and_detail(block)[1]
-        end = "It was lifted." if block.lifted_at else "It is over."
-        return f"{findings.what_was_counted(GuardRule(block.rule), block.figures)} {end}"
+    def what(self, finding: GuardBlock) -> str:
+        if findings.is_running(finding):
+            return findings.headline_and_detail(finding)[1]
+        end = "It was lifted." if finding.lifted_at else "It is over."
+        return f"{findings.what_was_counted(GuardRule(finding.rule), finding.figures)} {end}"
 
     @admin.display(description="Lifted by")
-    def lifter(self, block: GuardBlock) -> str:
+    def lifter(self, finding: GuardBlock) -> str:
         """Name who lifted it, without a link: the pages of accounts are the operator's."""
-        return str(block.lifted_by or "–")
+        return str(finding.lifted_by or "–")
 
     @admin.display(description="Refused", ordering="refused")
-    def shown_refused(self, block: GuardBlock) -> str:
-        if block.rule not in REFUSES_SENDS:
+    def shown_refused(self, finding: GuardBlock) -> str:
+        if finding.rule not in REFUSES_SENDS:
             return "–"
-        return f"{block.refused:,}" if findings.refuses(block) else f"{block.refused:,} would have been"
+        return f"{finding.refused:,}" if findings.refuses(finding) else f"{finding.refused:,} would have been"
 
     @admin.display(description="Since", ordering="since")
-    def began(self, block: GuardBlock) -> str:
-        return display.how_long_ago(block.since)
+    def began(self, finding: GuardBlock) -> str:
+        return display.how_long_ago(finding.since)
 
     @action(description="Lift", permissions=["view"])
     def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        block: GuardBlock = self.find(request, object_id)
+        finding: GuardBlock = self.find(request, object_id)
         if request.method == "POST":
-            self._lift(request, block)
-        return HttpResponseRedirect(reverse("admin:verification_guardblock_change", args=(block.pk,)))
+            self._lift(request, finding)
+        return HttpResponseRedirect(reverse("admin:verification_guardblock_change", args=(finding.pk,)))
 
     @admin.action(description="Lift the selected", permissions=["view"])
     def lift_selected(self, request: HttpRequest, queryset: QuerySet[GuardBlock]) -> None:
-        for block in queryset:
-            self._lift(request, block)
+        for finding in queryset:
+            self._lift(request, finding)
 
-    def _lift(self, request: HttpRequest, block: GuardBlock) -> None:
-        if not findings.lift(block, by=request.user):  # type: ignore[arg-type]  # a page of the panel has a user
-            self.message_user(request, f"{block} was over.", messages.INFO)
+    def _lift(self, request: HttpRequest, finding: GuardBlock) -> None:
+        if not findings.lift(finding, by=request.user):  # type: ignore[arg-type]  # a page of the panel has a user
+            self.message_user(request, f"{finding} was over.", messages.INFO)
             return
-        self.log_change(request, block, "Lifted")
-        self.message_user(request, f"Lifted. For {findings.subject_of(block)} counting starts anew.", messages.SUCCESS)
+        self.log_change(request, finding, "Lifted")
+        self.message_user(
+            request, f"Lifted. For {findings.subject_of(finding)} counting starts anew.", messages.SUCCESS
+        )

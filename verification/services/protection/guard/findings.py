@@ -60,7 +60,7 @@ def subject_of(finding: GuardBlock) -> str:
 
 def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
     """Return the figures of a finding as a sentence."""
-    return GUARD_RULES[rule].saw.format(**figures)
+    return GUARD_RULES[rule].counted.format(**figures)
 
 
 def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
