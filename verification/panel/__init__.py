@@ -1,1 +1,1 @@
-"""The panel's door: who comes in, for how long, and who must show themselves again. The pages are in ``admin``."""
+"""The owners' and operators' panel: its door, its pages, and the frame that the pages share."""
