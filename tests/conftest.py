@@ -90,27 +90,14 @@ def django_db_setup(django_db_setup, django_db_blocker):
 
 @pytest.fixture(autouse=True)
 def fresh_memory(request):
-    """Clear the process's memory (keys, providers, counts), so that it does not outlive the test that made it."""
-    if "django_db_setup" not in request.fixturenames and "db" not in request.fixturenames:
-        yield
-        return
-    from verification.api import middleware
-    from verification.services.delivery.round import recent_projects
-    from verification.services.gateways import accounts
-    from verification.services.projects import keys
-    from verification.services.protection import challenges, limits
-    from verification.services.records import decisions
+    """Clear the process's memory, and the counts in the cache, so that they do not outlive the test that made them."""
+    from verification import memory
 
-    challenges._failures.clear()
-    decisions.limits_reached.forget()
-    keys._callers.clear()
-    keys._live_keys.clear()
-    recent_projects.clear()
-    accounts._live.clear()
-    middleware._listed = (float("-inf"), frozenset())
-    limits._full.clear()
-    limits._shared_counter().limiter.storage.reset()
-    yield
+    memory.forget_all()
+    if "django_db_setup" in request.fixturenames or "db" in request.fixturenames:
+        from tests.fakes.outage import lose_counts
+
+        lose_counts()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from unittest import mock
 
 from tests.fakes import collector
-from verification import bindings
+from verification import bindings, memory
 from verification.crypto import encrypt
 from verification.models import Channel, Project, Provider, Recipient, Subscription
 from verification.random_ids import generate_hook_secret
@@ -30,7 +30,7 @@ class MadeProject:
             setattr(self.row, name, value)
         self.row.full_clean(validate_constraints=False)
         self.row.save()
-        forget()
+        memory.forget_all()
         return self
 
     def provider(self, channel="sms", name="second", *, type="collector", priority=100, **fields):
@@ -38,16 +38,16 @@ class MadeProject:
             project=self.row, channel=channel, provider_type=type, name=name, values={"name": name}, priority=priority
         )
         Provider.objects.filter(pk=made.pk).update(**fields)
-        forget()
+        memory.forget_all()
         return made
 
     def channel(self, channel_type, **fields):
         Channel.objects.filter(project=self.row, type=channel_type).update(**fields)
-        forget()
+        memory.forget_all()
 
     def test_login(self, to, code, **fields):
         made = test_logins.add_test_login(project=self.row, to=to, code=code, **fields)
-        forget()
+        memory.forget_all()
         return made
 
 
@@ -82,17 +82,6 @@ def _unsaved_provider(**fields):
     made = Provider(**fields)
     made.hook_secret = encrypt(generate_hook_secret(), binding=bindings.provider_hook(made.uuid))
     return made
-
-
-def forget():
-    """Drop what this process remembers of the configuration."""
-    from verification.services.delivery.round import recent_projects
-    from verification.services.projects import keys
-
-    keys._callers.clear()
-    keys._live_keys.clear()
-    recent_projects.clear()
-    accounts._live.clear()
 
 
 def subscribe(to, provider, **fields):

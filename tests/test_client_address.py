@@ -10,8 +10,7 @@ NOBODY_READS = "X-Forwarded-For arrives from {}"
 
 
 @pytest.fixture(autouse=True)
-def _nothing_noted(db, monkeypatch):
-    monkeypatch.setattr(client_address, "_noted_at", float("-inf"))
+def _nothing_noted(db):
     cache.delete(client_address.UNREAD_KEY)
     yield
     cache.delete(client_address.UNREAD_KEY)

@@ -8,7 +8,7 @@ import pytest
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from verification import crypto
+from verification import crypto, memory
 from verification.crypto import DecryptionFailed, code_digest, decrypt, encrypt, key_id_of, key_ids, seal_for_key
 
 SESSION = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -21,20 +21,18 @@ def ring(settings):
 
     def turn(*keys):
         settings.ENCRYPTION_KEYS = list(keys)
-        crypto._ring.cache_clear()
+        memory.forget_all()
 
-    yield turn
-    crypto._ring.cache_clear()
+    return turn
 
 
 @pytest.fixture
 def pepper(settings):
     def change(secret_key):
         settings.SECRET_KEY = secret_key
-        crypto._pepper.cache_clear()
+        memory.forget_all()
 
-    yield change
-    crypto._pepper.cache_clear()
+    return change
 
 
 # --- encryption ------------------------------------------------------------------------------------------------------

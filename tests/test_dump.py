@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from tests import factories
+from verification import memory
 from verification.errors import Refusal
 from verification.models import KeyKind
 from verification.services.projects import keys
@@ -44,7 +44,7 @@ def lived(api, project, client):
     client.force_login(user)
     over = keys.issue_key(project=project.row, kind=KeyKind.SECRET)
     keys.revoke_key(over.id)
-    factories.forget()
+    memory.forget_all()
     assert client.get(reverse("admin:index")).status_code == 200
     return {"envelope": sent["code"], "token": token, "cookie": client.cookies["session"].value, "factor": factor}
 

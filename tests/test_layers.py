@@ -11,16 +11,27 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GROUND = {"addresses", "bindings", "codes", "crypto", "errors", "networks", "pseudonyms", "random_ids", "timestamps"}
+GROUND = {
+    "addresses",
+    "bindings",
+    "codes",
+    "crypto",
+    "errors",
+    "memory",
+    "networks",
+    "pseudonyms",
+    "random_ids",
+    "timestamps",
+}
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside", "fresh", "wake"}
+SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
+    "crypto": {"memory"},
     "networks": {"errors"},
     "pseudonyms": {"crypto"},
-    "fresh": set(),
-    "wake": {"broker", "tasks"},
+    "wake": {"broker", "memory", "tasks"},
     "models": GROUND,
     "sql": set(),
     "providers": set(),
@@ -30,7 +41,7 @@ MAY_IMPORT = {
     "tasks": SERVICES,
     "poller": {"broker", "sql"},
     "worker": SERVICES | {"tasks", "poller"},
-    "client_address": set(),
+    "client_address": {"memory"},
     "content_length": set(),
     "api": SERVICES | {"client_address", "content_length"},
     "panel": SERVICES | {"client_address", "content_length"},

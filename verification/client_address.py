@@ -3,13 +3,14 @@
 import ipaddress
 import logging
 import re
-import time
 
 from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
+
+from verification.memory import Waits
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ def unread_from() -> str:
         return ""
 
 
-_noted_at = float("-inf")  # by the monotonic clock
+_notes: Waits[str] = Waits(max_size=1)
 
 
 def _note_unread(address: str) -> None:
@@ -60,11 +61,9 @@ def _note_unread(address: str) -> None:
 
     All callers then look like that proxy, for which the limits per address and the rules on guessing do not hold.
     """
-    global _noted_at
-    now = time.monotonic()
-    if now - _noted_at < UNREAD_NOTED_SECONDS or not address or not ipaddress.ip_address(address).is_private:
+    if _notes.left(UNREAD_KEY) or not address or not ipaddress.ip_address(address).is_private:
         return
-    _noted_at = now
+    _notes.begin(UNREAD_KEY, UNREAD_NOTED_SECONDS)
     log.warning(
         "X-Forwarded-For arrives from %s and TRUSTED_PROXIES is 0: all callers count as that address, so limits per"
         " client address are off. Set TRUSTED_PROXIES to the number of proxies in front.",

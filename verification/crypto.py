@@ -11,13 +11,14 @@ import base64
 import hashlib
 import hmac
 import secrets
-from functools import lru_cache
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+
+from verification.memory import Once
 
 NONCE_BYTES = 12  # what GCM is defined for
 TAG_BYTES = 16
@@ -107,23 +108,23 @@ def _sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-@lru_cache(maxsize=1)
+@Once
 def _ring() -> dict[bytes, AESGCM]:
     return {hashlib.sha256(key).digest()[:KEY_ID_BYTES]: AESGCM(key) for key in settings.ENCRYPTION_KEYS}
 
 
-@lru_cache(maxsize=1)
+@Once
 def _pepper() -> bytes:
     """A key of its own, derived from ``SECRET_KEY``: changing that voids the codes of the last three minutes."""
     return HKDF(SHA256(), 32, None, b"watchword code pepper").derive(settings.SECRET_KEY.encode())
 
 
-@lru_cache(maxsize=1)
+@Once
 def _address_key() -> bytes:
     return HKDF(SHA256(), 32, None, b"watchword address hash").derive(settings.SECRET_KEY.encode())
 
 
-@lru_cache(maxsize=1)
+@Once
 def _body_keys() -> list[bytes]:
     return [
         HKDF(SHA256(), 32, None, b"watchword request bodies").derive(secret.encode())
@@ -131,7 +132,7 @@ def _body_keys() -> list[bytes]:
     ]
 
 
-@lru_cache(maxsize=1)
+@Once
 def puzzle_key() -> bytes:
     """Return the key that signs the puzzles of our own challenge, each for its two minutes."""
     return HKDF(SHA256(), 32, None, b"watchword puzzles").derive(settings.SECRET_KEY.encode())

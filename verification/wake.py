@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-import time
 
 from django.db import transaction
 from redis.exceptions import RedisError
 
 from verification.broker import BOTS, CONNECTIONS, MESSAGES, broker
+from verification.memory import Away
 
 log = logging.getLogger(__name__)
 
 AWAY_SECONDS = 1.0  # how long the broker is left alone after it did not answer
-_away_until = 0.0
+_away: Away[str] = Away(seconds=AWAY_SECONDS)
 
 
 def wake(message_id: int) -> None:
@@ -32,11 +32,12 @@ def wake_bots() -> None:
 
 
 def _send(queue: str, message_id: int) -> None:
-    global _away_until
-    if time.monotonic() < _away_until:
+    if not _away.take_turn("broker"):
         return
     try:
         broker.wake(queue, message_id)
     except RedisError:
-        _away_until = time.monotonic() + AWAY_SECONDS
+        _away.failed("broker")
         log.warning("The broker is away; messages go out with the workers' sweep.")
+    else:
+        _away.answered("broker")

@@ -65,7 +65,7 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     languages()
     actors = [deliver_message, deliver_connected] if holds_connections else [deliver_message]
     projects = RecentProjects()
-    dispatch.share_threads(Shares(threads, projects))
+    dispatch.start_offering(Shares(threads, projects))
     worker = dramatiq.Worker(
         broker, queues={actor.queue_name for actor in actors}, worker_threads=threads, worker_timeout=1000
     )

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests import factories
 from tests.api.calls import problem
 from tests.fakes.outage import database_away
+from verification import memory
 from verification.models import Session
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_with_the_database_away_nothing_is_accepted(api, is_key_known):
     assert api.channels().status_code == 200
     if not is_key_known:
-        factories.forget()
+        memory.forget_all()
     with database_away():
         response = api.create()
     assert problem(response) == (503, "service_unavailable")

@@ -10,6 +10,7 @@ from django.db import connection
 from tests import clock, factories
 from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
+from verification import memory
 from verification.crypto import stored_digest
 from verification.models import Alert, ApiKey, Decision, KeyKind, Message, Session
 from verification.services.projects import callers
@@ -203,7 +204,7 @@ def test_the_last_use_is_noted(api):
 def test_the_last_use_is_kept_to_the_minute(api, seconds, is_rewritten):
     api.settings()
     clock.forward(seconds)
-    factories.forget()
+    memory.forget_all()
     before = ApiKey.objects.get(kind="api").last_used_at
     api.settings()
     assert (ApiKey.objects.get(kind="api").last_used_at > before) is is_rewritten
@@ -242,7 +243,8 @@ def test_the_second_began_when_the_database_was_asked_not_when_it_answered(api, 
         now[0] += 0.9
         return row
 
-    monkeypatch.setattr(callers, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for module in (callers, memory):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(callers, "sql", SimpleNamespace(call=slow))
     assert api.settings().status_code == 200
     revoke(project)
@@ -383,7 +385,7 @@ def test_a_valid_key_passes_all_the_same(api):
 def test_a_valid_key_that_this_process_has_not_seen_passes_too(api, project):
     exhaust(api)
     settings_with(api, unknown_key())
-    factories.forget()
+    memory.forget_all()
     assert api.settings().status_code == 200
 
 

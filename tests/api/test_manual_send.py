@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tests import clock, factories
 from tests.api.calls import WRONG, problem, wrong_fields
+from verification import memory
 from verification.models import KeyKind, Message, Provider, Session
 from verification.services.gateways import accounts
 from verification.services.projects.keys import issue_key
@@ -232,7 +233,7 @@ def test_a_system_provider_can_be_named(api, outbox):
     system = accounts.add_provider(
         project=None, channel="sms", provider_type="collector", name="system", values={"name": "system"}
     )
-    factories.forget()
+    memory.forget_all()
     api.manual_send(provider_id=system.pk)
     assert outbox.names == ["system"]
 

@@ -7,16 +7,10 @@ from django.db import connection
 from django.test import Client
 
 from tests.fakes.outage import database_away
+from verification import memory
 from verification.services.upkeep import health
 
 PROBES = ("/livez", "/readyz")
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_remembered():
-    health._remembered.clear()
-    yield
-    health._remembered.clear()
 
 
 @pytest.mark.django_db
@@ -36,7 +30,7 @@ def test_with_the_database_away_a_process_lives_and_is_not_ready():
         assert client.get("/livez").status_code == 200
         response = client.get("/readyz")
     assert (response.status_code, json.loads(response.content)["code"]) == (503, "service_unavailable")
-    health._remembered.clear()
+    memory.forget_all()
     assert client.get("/readyz").status_code == 200
 
 

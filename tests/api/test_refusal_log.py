@@ -12,11 +12,6 @@ from verification.api import refusal_log
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def nothing_was_logged(monkeypatch):
-    monkeypatch.setattr(refusal_log, "allowance", refusal_log.Allowance())
-
-
 @pytest.fixture
 def lines(caplog):
     """The lines so far, as they are written."""

@@ -16,7 +16,7 @@ from tests.api.calls import WRONG, Api, problem, wrong_fields
 from tests.fakes import http_server as fake
 from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.test_altcha import solve
-from verification import sql
+from verification import memory, sql
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
 from verification.outside import CHALLENGE_VENDOR, WebThreads, outside
 from verification.services.projects.settings import seal_challenge_secret
@@ -399,7 +399,7 @@ def test_a_vendor_that_stays_away_is_left_alone_for_a_while(api, vendor, monkeyp
     for _ in range(challenges.FAILURES_IN_A_ROW + 2):
         assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
     assert len(vendor.server.requests) == challenges.FAILURES_IN_A_ROW
-    monkeypatch.setattr(challenges, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + 6))
+    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + 6))
     assert api.create(challenge_token="good").status_code == 200
 
 

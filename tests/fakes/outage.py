@@ -1,8 +1,13 @@
 """Services that are away: the real clients, pointed to where nobody listens."""
 
 from contextlib import contextmanager
+from functools import cache
 
+from django.conf import settings
 from django.db import connection
+from limits.storage import RedisStorage
+
+from verification import memory
 
 NOBODY = "redis://127.0.0.1:1/0"
 
@@ -23,11 +28,20 @@ def database_away():
 @contextmanager
 def cache_away(settings):
     """Take away the cache that the limits count in. ``settings`` is pytest-django's."""
-    from verification.services.protection import limits
-
-    shared, own, url = limits._shared, limits._own, settings.BROKER_URL
-    limits._shared, limits._own, settings.BROKER_URL = None, limits._Counter(limits.MemoryStorage()), NOBODY
+    url, settings.BROKER_URL = settings.BROKER_URL, NOBODY
+    memory.forget_all()
     try:
         yield
     finally:
-        limits._shared, limits._own, settings.BROKER_URL = shared, own, url
+        settings.BROKER_URL = url
+        memory.forget_all()
+
+
+@cache
+def _counts(url):
+    return RedisStorage(url)
+
+
+def lose_counts():
+    """Have the cache forget every limit's count, as a restart of it would."""
+    _counts(settings.BROKER_URL).reset()

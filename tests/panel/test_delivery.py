@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.panel.rows import CALLBACK_URL, values_on
+from verification import memory
 from verification.models import (
     Callback,
     CircuitBreaker,
@@ -21,7 +22,6 @@ from verification.models import (
     SenderRule,
     Suppression,
 )
-from verification.services.gateways.accounts import http_door
 
 pytestmark = pytest.mark.django_db
 
@@ -399,9 +399,7 @@ def test_a_callback_is_found_by_its_message_or_event(panel):
 def local_receivers(settings):
     """Lets the owner's server stand on this machine."""
     settings.OUTBOUND_ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    http_door.cache_clear()
-    yield
-    http_door.cache_clear()
+    memory.forget_all()
 
 
 @pytest.mark.parametrize(("status", "words"), [(204, "Your server took it."), (500, "answered with HTTP 500")])

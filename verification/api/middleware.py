@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import secrets
 import sys
-import time
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -18,7 +17,7 @@ from django.urls import ResolverMatch, resolve
 from django.utils.cache import patch_vary_headers
 
 from verification.api import exceptions, probes
-from verification.fresh import CACHE_SECONDS
+from verification.memory import Fresh
 from verification.models import Project
 
 ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
@@ -112,19 +111,17 @@ def allow_origin(request: HttpRequest, response: HttpResponse) -> None:
         response["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
 
 
-_listed: tuple[float, frozenset[str]] = (float("-inf"), frozenset())
+_origins: Fresh[str, frozenset[str]] = Fresh()
 
 
 def is_listed(origin: str) -> bool:
     """Return whether any enabled project lists this origin, as of at most a second ago."""
-    global _listed
-    asked_at, origins = _listed
-    now = time.monotonic()
-    if now - asked_at > CACHE_SECONDS:
-        lists = Project.objects.filter(is_enabled=True).values_list("origins", flat=True)
-        origins = frozenset(item for listed in lists for item in listed)
-        _listed = now, origins
-    return origin in origins
+    return origin in _origins.get("all", _list_origins)
+
+
+def _list_origins() -> frozenset[str]:
+    lists = Project.objects.filter(is_enabled=True).values_list("origins", flat=True)
+    return frozenset(item for listed in lists for item in listed)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

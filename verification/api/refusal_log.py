@@ -11,6 +11,8 @@ import time
 
 from django.http import HttpRequest
 
+from verification.memory import Memory
+
 log = logging.getLogger(__name__)
 
 # Lines that one process writes in a second: enough to find a customer's, and a flood of bad requests does not flood the
@@ -19,10 +21,10 @@ LINES_A_SECOND = 50
 METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")  # any other word is the caller's own
 
 
-class Allowance:
+class Allowance(Memory):
     """The lines left in this second. Threads that meet here may let a few more through, which does no harm."""
 
-    def __init__(self) -> None:
+    def forget(self) -> None:
         self.second = 0
         self.asked = 0
 

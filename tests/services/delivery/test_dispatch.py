@@ -1,7 +1,5 @@
 """Delivery: who is asked, in which order, and what each answer leads to."""
 
-import threading
-
 import pytest
 from django.utils import timezone
 
@@ -10,6 +8,7 @@ from providers.errors import NoAnswer, NotConnected, ProviderError
 from tests import clock, factories
 from tests.api.calls import WRONG
 from tests.fakes import collector
+from verification import memory
 from verification.models import Callback, DailySpend, DeliveryAttempt, Message
 from verification.services.delivery import dispatch, receipts, sweep
 from verification.services.projects import kill_switch
@@ -35,7 +34,7 @@ def project(db):
 def alone(project):
     """Only the first is left."""
     project.row.providers.filter(name="second").update(is_enabled=False)
-    factories.forget()
+    memory.forget_all()
 
 
 def send(api, **body):
@@ -51,7 +50,7 @@ def deliver(message_id):
 def again(message_id, seconds=30):
     """The next claim, when it is due."""
     clock.forward(seconds)
-    factories.forget()
+    memory.forget_all()
     return deliver(message_id)
 
 
@@ -100,12 +99,11 @@ def test_a_retry_that_is_due_need_not_look_forgotten(api, outbox, project):
     assert [message.id for message in dispatch.claim_due(limit=10, idle_seconds=60)] == [message_id]
 
 
-def test_a_worker_that_is_told_to_stop_asks_nobody_and_gives_the_message_back(api, outbox, monkeypatch):
-    monkeypatch.setattr(dispatch, "_stopping", threading.Event())
+def test_a_worker_that_is_told_to_stop_asks_nobody_and_gives_the_message_back(api, outbox):
     dispatch.stop_offering()
     message = deliver(send(api))
     assert (message.status, message.claimed_at, asked()) == ("sending", None, [])
-    dispatch._stopping.clear()
+    dispatch.start_offering()
     assert again(message.pk).status == "success"
 
 
@@ -224,7 +222,7 @@ def test_an_error_carries_its_outcome(api, outbox):
 def test_without_a_provider_the_message_fails_and_says_so(api, project):
     message_id = send(api)
     project.row.providers.all().delete()
-    factories.forget()
+    memory.forget_all()
     message = deliver(message_id)
     assert message.status == "failed"
     assert "provider" in message.error
@@ -271,7 +269,7 @@ def while_the_first_is_asked(monkeypatch, happen):
     def send_after(adapter, message):
         if adapter.settings["name"] == "first":
             happen(message)
-            factories.forget()
+            memory.forget_all()
             return TEMPORARY
         return collect(adapter, message)
 
@@ -482,7 +480,7 @@ def test_after_an_unknown_outcome_nobody_takes_a_pinned_providers_place(api, out
 def test_a_pinned_provider_that_was_switched_off_fails_the_message(api, project):
     message_id = pinned(api, project)
     project.row.providers.filter(name="first").update(is_enabled=False)
-    factories.forget()
+    memory.forget_all()
     assert deliver(message_id).status == "failed"
     assert asked() == []
 

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import factories
+from verification import memory
 from verification.models import FallbackStep, Message, Session
 from verification.services.delivery import fallback
 from verification.services.sessions import sessions
@@ -20,7 +21,7 @@ def project(db):
     made = factories.project(channels=("messenger_b", "sms", "voice"), default_phone_channel="messenger_b")
     for position, channel in enumerate(("messenger_b", "sms", "voice")):
         FallbackStep.objects.create(project=made.row, channel=channel, position=position, wait_seconds=20)
-    factories.forget()
+    memory.forget_all()
     return made
 
 
@@ -147,7 +148,7 @@ def test_the_recipients_limit_holds(api, outbox, project):
 
 def test_without_an_order_nothing_falls_back(api, outbox, project):
     FallbackStep.objects.all().delete()
-    factories.forget()
+    memory.forget_all()
     api.create()
     assert Message.objects.get().fallback_at is None
 

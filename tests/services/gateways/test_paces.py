@@ -5,6 +5,7 @@ import pytest
 from providers.base import Adapter
 from providers.registry import adapter_class, all_types
 from tests import clock, factories
+from verification import memory
 from verification.models import DeliveryAttempt, Provider
 from verification.services.delivery import dispatch
 from verification.services.delivery.round import ROUND_SECONDS
@@ -73,7 +74,7 @@ def called(name, count=1, *, outcome="accepted", latency_ms=100):
     attempt = {"provider": provider, "provider_name": name, "outcome": outcome, "latency_ms": latency_ms}
     message_id = DeliveryAttempt.objects.values_list("message", flat=True).first()
     DeliveryAttempt.objects.bulk_create(DeliveryAttempt(message_id=message_id, **attempt) for _ in range(count))
-    factories.forget()
+    memory.forget_all()
     return provider.pk
 
 
@@ -112,7 +113,7 @@ def test_one_that_was_late_is_asked_after_all_others_for_half_a_minute(project, 
     called("first", outcome=outcome, latency_ms=1_000)
     assert order(project) == ["second", "first"]
     clock.forward(31)
-    factories.forget()
+    memory.forget_all()
     assert order(project) == ["first", "second"]
 
 
@@ -125,7 +126,7 @@ def test_a_slow_acceptance_or_a_quick_failure_changes_no_order(project, message,
 def test_each_provider_is_given_its_own_time_and_the_last_one_all(project, api, drop, outbox):
     drop("clocked", CLOCKED)
     Provider.objects.update(type="clocked")
-    factories.forget()
+    memory.forget_all()
     api.manual_send()
     assert outbox.messages == []
     assert list(DeliveryAttempt.objects.values_list("provider_name", "error")) == [

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import factories
+from verification import memory
 from verification.models import CircuitBreaker, Message, Provider, SenderRule
 from verification.services.delivery import dispatch
 from verification.services.gateways import accounts
@@ -58,14 +59,14 @@ def api_message(project, to=PHONE):
 
 def test_the_lowest_priority_comes_first_and_the_system_last(project):
     accounts.add_provider(project=None, channel="sms", provider_type="collector", name="system", values={}, priority=1)
-    factories.forget()
+    memory.forget_all()
     assert names(project) == ["first", "second", "system"]
 
 
 def test_prefixes_choose_and_refuse(project):
     Provider.objects.filter(name="first").update(only_prefixes=["+43", "+41"])
     Provider.objects.filter(name="second").update(except_prefixes=["+4315"])
-    factories.forget()
+    memory.forget_all()
     assert names(project) == ["second"]
     assert names(project, "+43660123456") == ["first", "second"]
     assert names(project, "+4315012345") == ["first"]
@@ -73,7 +74,7 @@ def test_prefixes_choose_and_refuse(project):
 
 def test_weights_share_the_first_place_among_equals(project):
     Provider.objects.filter(name="first").update(priority=20, weight=9)
-    factories.forget()
+    memory.forget_all()
     first = Counter(names(project)[0] for _ in range(400))
     assert first["first"] > 300
     assert first["second"] > 5
@@ -90,7 +91,7 @@ def test_the_longest_prefix_names_the_sender(project, outbox):
     first = Provider.objects.get(name="first")
     SenderRule.objects.create(provider=first, prefix="+49", sender="Shop")
     SenderRule.objects.create(provider=first, prefix="+49151", sender="ShopDE", dlt_entity_id="7")
-    factories.forget()
+    memory.forget_all()
     api_message(project)
     (message,) = outbox.messages
     assert (message.sender, message.dlt_entity_id, message.country) == ("ShopDE", "7", "DE")
@@ -119,7 +120,7 @@ def test_what_concerns_the_recipient_is_no_failure(project, outbox):
 
 def test_a_provider_that_is_set_aside_is_not_asked(project, outbox):
     fail(project, outbox, 5)
-    factories.forget()
+    memory.forget_all()
     outbox.answer("first", Result.accepted("would be asked", is_delivered=True))
     api_message(project)
     assert outbox.names[-1] == "second"
@@ -128,7 +129,7 @@ def test_a_provider_that_is_set_aside_is_not_asked(project, outbox):
 def test_after_its_time_one_message_is_the_probe_and_success_closes_the_breaker(project, outbox):
     fail(project, outbox, 5)
     CircuitBreaker.objects.update(open_until=timezone.now())
-    factories.forget()
+    memory.forget_all()
     api_message(project)
     assert outbox.names[-1] == "first"
     assert CircuitBreaker.objects.get().open_until is None
@@ -137,7 +138,7 @@ def test_after_its_time_one_message_is_the_probe_and_success_closes_the_breaker(
 def test_once_the_probe_has_succeeded_the_next_message_goes_there_too(project, outbox):
     fail(project, outbox, 5)
     CircuitBreaker.objects.update(open_until=timezone.now())
-    factories.forget()
+    memory.forget_all()
     for number in range(2):
         api_message(project, f"+4915112300{number:03d}")
         assert outbox.names[-1] == "first"
@@ -152,7 +153,7 @@ def test_how_long_a_provider_is_set_aside_is_the_databases_to_say_whatever_a_wor
     monkeypatch.setattr(timezone, "now", lambda: now() + timedelta(minutes=minutes))
     for seconds, name in ((10, "second"), (0, "first")):
         CircuitBreaker.objects.update(open_until=now() + timedelta(seconds=seconds))
-        factories.forget()
+        memory.forget_all()
         api_message(project, f"+4915112300{seconds:03d}")
         assert outbox.names[-1] == name
 
@@ -160,7 +161,7 @@ def test_how_long_a_provider_is_set_aside_is_the_databases_to_say_whatever_a_wor
 def test_a_probe_that_fails_opens_for_longer(project, outbox):
     fail(project, outbox, 5)
     CircuitBreaker.objects.update(open_until=timezone.now())
-    factories.forget()
+    memory.forget_all()
     fail(project, outbox, 1, start=100)
     breaker = CircuitBreaker.objects.get()
     assert breaker.openings == 2
@@ -170,7 +171,7 @@ def test_a_probe_that_fails_opens_for_longer(project, outbox):
 def test_a_provider_that_failed_for_a_year_is_set_aside_as_before(project, outbox):
     fail(project, outbox, 5)
     CircuitBreaker.objects.update(open_until=timezone.now(), openings=32_767)
-    factories.forget()
+    memory.forget_all()
     fail(project, outbox, 1, start=100)
     assert 290 < (CircuitBreaker.objects.get().open_until - timezone.now()).total_seconds() <= 300
 
@@ -196,7 +197,7 @@ def test_a_wait_that_the_provider_asks_for_sets_it_aside_for_so_long(project, ou
 def test_with_everybody_set_aside_the_message_waits_and_is_not_lost(project, outbox):
     Provider.objects.filter(name="second").update(is_enabled=False)
     fail(project, outbox, 5)
-    factories.forget()
+    memory.forget_all()
     message_id = api_message(project)
     dispatch.deliver(message_id)
     message = Message.objects.get(pk=message_id)
@@ -207,7 +208,7 @@ def test_with_everybody_set_aside_the_message_waits_and_is_not_lost(project, out
 def test_a_pinned_provider_is_asked_whatever_its_prefixes(project):
     first = Provider.objects.get(name="first")
     Provider.objects.update(only_prefixes=["+43"])
-    factories.forget()
+    memory.forget_all()
     found = providers_for(
         project_id=project.id, channel="sms", address=PHONE, pinned_id=first.pk, left_out=(), accounts={}
     )

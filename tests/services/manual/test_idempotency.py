@@ -11,7 +11,7 @@ from django.test import Client
 
 from tests import clock
 from tests.api.calls import Api, problem
-from verification import crypto
+from verification import memory
 from verification.crypto import decrypt, encrypt
 from verification.models import IdempotentRequest, KeyKind, Message
 from verification.services.projects.keys import issue_key
@@ -156,10 +156,9 @@ def test_an_answer_that_no_key_opens_is_told_and_nothing_is_sent_twice(api, outb
 def secret_keys(settings):
     def use(secret_key, *fallbacks):
         settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secret_key, fallbacks
-        crypto._body_keys.cache_clear()
+        memory.forget_all()
 
-    yield use
-    crypto._body_keys.cache_clear()
+    return use
 
 
 def test_the_digest_of_a_body_is_keyed(api, secret_keys):

@@ -9,6 +9,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from tests import factories
 from tests.api.calls import Api
 from tests.fakes.http_server import FakeHttpServer, answer
+from verification import memory
 from verification.models import Callback, CallbackAttempt, WebhookSecret
 from verification.services.notices import callbacks, schedule
 from verification.services.projects import webhook_secrets
@@ -138,12 +139,9 @@ def test_each_wait_is_that_of_the_schedule():
 
 
 def test_a_private_address_is_not_called(settings, receiver, finished):
-    from verification.services.gateways.accounts import http_door
-
     settings.OUTBOUND_ALLOWED_NETWORKS = []
-    http_door.cache_clear()
+    memory.forget_all()
     run()
-    http_door.cache_clear()
     assert receiver.requests == []
     assert CallbackAttempt.objects.get().status is None
 

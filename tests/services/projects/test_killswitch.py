@@ -7,6 +7,7 @@ from django.utils import timezone
 from tests import factories
 from tests.api.calls import problem
 from tests.commands.running import run, run_json
+from verification import memory
 from verification.errors import Misuse
 from verification.models import (
     Alert,
@@ -30,12 +31,12 @@ PHONE = "+4915112345678"
 
 def stop(name, **fields):
     kill_switch.stop(name, **fields)
-    factories.forget()
+    memory.forget_all()
 
 
 def resume(name):
     kill_switch.resume(name)
-    factories.forget()
+    memory.forget_all()
 
 
 def deliver():
@@ -144,7 +145,7 @@ def test_every_stop_is_on_record_with_its_reason(project):
 
 def ceilings(**values):
     platform.set_platform({name: str(value) for name, value in values.items()})
-    factories.forget()
+    memory.forget_all()
 
 
 @pytest.mark.parametrize("limit, ceiling, holds", [(5, 0, 5), (5, 3, 3), (3, 5, 3), (0, 5, 5), (0, 0, 0)])
@@ -160,7 +161,7 @@ def test_ceilings_hold_whatever_was_set_before(api, project):
 def test_an_owners_safe_list_lifts_no_ceiling(api, project):
     ceilings(max_sends_per_day=1)
     lists.add_entry(project=project.row, kind="safe", subject="prefix", value="+4")
-    factories.forget()
+    memory.forget_all()
     assert api.manual_send(PHONE).status_code == 200
     assert problem(api.manual_send(PHONE)) == (429, "too_many_sends")
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from tests import factories
 from tests.api.calls import problem
+from verification import memory
 from verification.addresses import parse_address
 from verification.errors import Misuse
 from verification.models import Decision, ListEntry, Recipient
@@ -100,7 +101,7 @@ def test_what_cannot_be_matched_is_refused(kind, subject, value):
 
 def block(project, subject, value, kind="block", **fields):
     entry = add_entry(project=project and project.row, kind=kind, subject=subject, value=value, **fields)
-    factories.forget()
+    memory.forget_all()
     return entry
 
 
@@ -150,7 +151,7 @@ def test_an_entry_ends_by_itself(api, project):
     entry = block(project, "recipient", PHONE, expires_at=timezone.now() + timedelta(minutes=1))
     assert api.create(PHONE).status_code == 403
     ListEntry.objects.filter(pk=entry.pk).update(expires_at=timezone.now() - timedelta(hours=1))
-    factories.forget()
+    memory.forget_all()
     assert api.create(PHONE).status_code == 200
 
 

@@ -9,7 +9,8 @@ from django.utils import timezone
 from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
-from verification import random_ids
+from tests.fakes.outage import lose_counts
+from verification import memory, random_ids
 from verification.addresses import parse_address
 from verification.models import (
     Alert,
@@ -24,7 +25,6 @@ from verification.models import (
 )
 from verification.models.guard_rules import ABOUT_GUESSING
 from verification.services.projects.snapshot import load_project
-from verification.services.protection import limits
 from verification.services.protection.challenges import is_suspected
 from verification.services.protection.guard import conversion, findings
 from verification.services.records import decisions
@@ -129,9 +129,9 @@ def test_a_message_that_never_went_out_does_not_count(api, outbox):
 
 def test_flushing_the_cache_changes_nothing(api):
     pump(api, 10)
-    limits._shared_counter().limiter.storage.reset()
+    lose_counts()
     assert problem(api.create(number(10))) == REFUSED
-    limits._shared_counter().limiter.storage.reset()
+    lose_counts()
     assert problem(api.create(number(11))) == REFUSED
 
 
@@ -198,7 +198,7 @@ def test_test_logins_are_not_counted(api, project):
 
 def test_the_safe_list_is_not_counted_and_not_refused(api, project):
     ListEntry.objects.create(project=project.row, kind="safe", subject="prefix", value=PREFIX)
-    factories.forget()
+    memory.forget_all()
     assert pump(api, 12) == [200] * 12
     assert not GuardedSend.objects.exists()
 

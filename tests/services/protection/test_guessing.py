@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from tests import clock, factories
 from tests.api.calls import problem
+from verification import memory
 from verification.addresses import parse_address
 from verification.models import Alert, GuardBlock, Session, WrongCode
 from verification.services.projects.snapshot import load_project
@@ -53,7 +54,7 @@ def guess(api, times, *, code=None, network=GUESSER):
 
 def running():
     findings.sweep()
-    factories.forget()
+    memory.forget_all()
     found = GuardBlock.objects.filter(lifted_at=None, until__gt=timezone.now())
     return {(block.rule, block.subject) for block in found}
 

@@ -13,11 +13,10 @@ from django.utils import timezone
 from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem
-from tests.fakes.outage import cache_away
+from tests.fakes.outage import cache_away, lose_counts
 from verification.models import DailySpend, Message, Recipient, Session, WrongCode
 from verification.random_ids import generate_message_id
 from verification.services.delivery import dispatch, sweep
-from verification.services.protection import limits
 
 pytestmark = pytest.mark.django_db
 
@@ -194,7 +193,7 @@ def test_a_message_of_unknown_outcome_counts(api, outbox, project):
 
 def test_losing_the_cache_changes_no_send_limit(api, recipient):
     sent(recipient, *[10] * 5)
-    limits._shared_counter().limiter.storage.reset()
+    lose_counts()
     assert problem(api.manual_send()) == (429, "too_many_sends")
 
 
@@ -524,7 +523,7 @@ def test_creates_from_one_address_are_limited(api, project):
 def test_who_is_over_the_limit_is_refused_without_asking_the_cache(api, project):
     project.set(creates_per_address=1)
     refused = [create_from(api, STRANGER) for _ in range(2)][1]
-    limits._shared_counter().limiter.storage.reset()
+    lose_counts()
     again = create_from(api, STRANGER)
     assert problem(again) == (429, "rate_limited")
     assert again.data["retry_after"] <= refused.data["retry_after"]

@@ -7,7 +7,8 @@ from django.db.models.functions import Now, TruncHour
 from django.test import override_settings
 from django.utils import timezone
 
-from tests import clock, factories
+from tests import clock
+from verification import memory
 from verification.models import Decision, GuardBlock, GuardRule, Project
 from verification.panel.overview import dashboard
 from verification.services.protection.guard import conversion, findings
@@ -103,7 +104,7 @@ def test_a_check_from_a_network_that_guesses_is_one(api, project):
             body = {"session_id": api.create(f"user{n}@example.com").data["session_id"], "code": f"wrong{n}"}
             api.call("POST", "/session/check", body, headers=headers)
             findings.sweep()
-            factories.forget()
+            memory.forget_all()
     assert overview(project) == (2, {"network_refused": 2})
 
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from tests import factories
 from tests.api.calls import problem
+from verification import memory
 from verification.errors import CATALOGUE, OUTCOMES
 from verification.models import Channel, GuardBlock, ListEntry, Session
 from verification.panel.frame.reasons import REASONS, SHORT, why_not_sent
@@ -72,11 +73,11 @@ def test_a_refused_send_is_noted_until_a_code_goes_out(api, project):
     session = api.create(TO, send=False).data["session_id"]
     assert "without asking for a send" in why(session)
     entry = ListEntry.objects.create(project=project.row, kind="block", subject="recipient", value=TO)
-    factories.forget()
+    memory.forget_all()
     assert problem(api.send(session)) == (403, "recipient_not_allowed")
     assert why(session) == REASONS["block_list"]
     entry.delete()
-    factories.forget()
+    memory.forget_all()
     assert api.send(session).status_code == 200
     assert why(session) == ""
 

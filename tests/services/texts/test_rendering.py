@@ -4,8 +4,8 @@ import pytest
 
 from providers.reading import gsm
 from tests import factories
+from verification import memory
 from verification.models import MessageTemplate
-from verification.services.texts import rendering
 from verification.services.texts.rendering import Style, best_language, fill, languages, render_message
 
 CHANNELS = ("sms", "voice", "email", "messenger_a", "messenger_b")
@@ -78,14 +78,9 @@ def test_a_header_without_an_end_is_read_only_so_far():
 # --- the built-in texts ----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def no_own_texts(db):
-    rendering._own_texts.clear()
-
-
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("language", languages())
-def test_every_text_carries_the_code_and_leaves_no_placeholder(no_own_texts, language, channel):
+def test_every_text_carries_the_code_and_leaves_no_placeholder(db, language, channel):
     rendered = render(channel, language=language)
     assert ("1, 2, 3, 4, 5, 6" if channel == "voice" else "123456") in rendered.text
     assert "Shop" in rendered.text
@@ -93,48 +88,48 @@ def test_every_text_carries_the_code_and_leaves_no_placeholder(no_own_texts, lan
 
 
 @pytest.mark.parametrize(("language", "like"), [("de-AT", "de"), ("xx", "en"), ("", "en")])
-def test_the_nearest_language_serves(no_own_texts, language, like):
+def test_the_nearest_language_serves(db, language, like):
     assert render(language=language) == render(language=like)
 
 
-def test_the_life_of_the_code_is_told_in_minutes(no_own_texts):
+def test_the_life_of_the_code_is_told_in_minutes(db):
     assert "7" in render(minutes=7, code="AAAAAA").text
 
 
-def test_only_an_email_has_a_subject_and_a_page(no_own_texts):
+def test_only_an_email_has_a_subject_and_a_page(db):
     assert {bool(render(channel).subject) for channel in CHANNELS if channel != "email"} == {False}
     assert {bool(render(channel).html) for channel in CHANNELS if channel != "email"} == {False}
     email = render("email")
     assert "Shop" in email.subject and "123456" in email.html
 
 
-def test_the_code_stands_in_the_subject_only_where_the_project_wants_it(no_own_texts):
+def test_the_code_stands_in_the_subject_only_where_the_project_wants_it(db):
     assert "123456" not in render("email").subject
     assert "123456" in render("email", code_in_subject=True).subject
 
 
-def test_a_page_is_written_from_right_to_left_where_its_language_is(no_own_texts):
+def test_a_page_is_written_from_right_to_left_where_its_language_is(db):
     assert 'dir="rtl"' in render("email", language="ar").html.partition(">")[2].partition(">")[0]
     assert 'dir="ltr"' in render("email", language="de").html.partition(">")[2].partition(">")[0]
 
 
-def test_the_code_comes_last_where_browsers_look_for_it(no_own_texts):
+def test_the_code_comes_last_where_browsers_look_for_it(db):
     text = render(web_otp_domain="shop.example").text
     assert text.splitlines()[-1] == "@shop.example #123456"
 
 
 @pytest.mark.parametrize("language", languages())
-def test_ours_is_short_enough_for_android_and_still_has_code_and_hash(no_own_texts, language):
+def test_ours_is_short_enough_for_android_and_still_has_code_and_hash(db, language):
     text = render(language=language, android_hash="FA+9qCX9VSu").text
     assert gsm.octets(text) <= 140
     assert text.startswith("123456") and text.endswith("\nFA+9qCX9VSu")
 
 
-def test_without_an_android_app_ours_is_whole(no_own_texts):
+def test_without_an_android_app_ours_is_whole(db):
     assert render(language="es").text == "123456 es tu código de Shop. Vale 3 min. No lo compartas."
 
 
-def test_what_is_left_out_for_android_are_the_last_sentences(no_own_texts):
+def test_what_is_left_out_for_android_are_the_last_sentences(db):
     text = render(language="es", name="Example shop", android_hash="FA+9qCX9VSu", web_otp_domain="shop.example").text
     assert text == "123456 es tu código de Example shop.\nFA+9qCX9VSu\n@shop.example #123456"
 
@@ -186,21 +181,21 @@ def test_what_a_value_holds_is_not_filled_in_again(name):
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_a_project_may_have_braces_in_its_name(no_own_texts, channel):
+def test_a_project_may_have_braces_in_its_name(db, channel):
     assert "{code}{minutes}" in render(channel, name="{code}{minutes}").text
 
 
-def test_a_page_escapes_the_projects_name(no_own_texts):
+def test_a_page_escapes_the_projects_name(db):
     page = render("email", name='<script>alert(1)</script> & "Co\'"').html
     assert "<script>" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;Co&#x27;&quot;" in page
 
 
-def test_a_page_runs_nothing_of_the_projects_name(no_own_texts):
+def test_a_page_runs_nothing_of_the_projects_name(db):
     assert "{{ 7|add:7 }}" in render("email", name="{{ 7|add:7 }}").html
 
 
-def test_the_text_of_an_email_is_not_escaped(no_own_texts):
+def test_the_text_of_an_email_is_not_escaped(db):
     assert "Tom & Jerry" in render("email", name="Tom & Jerry").text
 
 
@@ -214,7 +209,7 @@ def project(db):
 
 def own(project, text, *, channel="sms", language="en", subject=""):
     MessageTemplate.objects.create(project=project.row, channel=channel, language=language, subject=subject, text=text)
-    rendering._own_texts.clear()
+    memory.forget_all()
 
 
 def test_an_own_text_goes_before_ours(project):

@@ -10,7 +10,7 @@ from django.core.management import CommandError
 from django.db import models
 
 from tests.commands.running import run, run_json
-from verification import crypto
+from verification import crypto, memory
 from verification.models import Message, Project, Provider, Session, TestLogin, WebhookSecret
 from verification.services.delivery.receipts import find_provider
 from verification.services.gateways.accounts import add_provider, hook_secret_of, stored_secrets
@@ -44,11 +44,10 @@ def ring(settings):
 
     def use(*keys):
         settings.ENCRYPTION_KEYS = list(keys)
-        crypto._ring.cache_clear()
+        memory.forget_all()
 
     use(OLD)
-    yield use
-    crypto._ring.cache_clear()
+    return use
 
 
 @pytest.fixture

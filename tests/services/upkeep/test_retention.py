@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem
+from verification import memory
 from verification.errors import Misuse
 from verification.models import (
     BotChat,
@@ -87,7 +88,7 @@ def test_a_message_that_is_not_final_survives_with_its_session(api):
 def test_for_a_day_a_session_and_a_token_that_are_over_are_known(api, history):
     session_id, token = history
     clock.forward(clock.DAY - 60)
-    factories.forget()
+    memory.forget_all()
     purge(days=1)
     assert problem(api.check(session_id, WRONG)) == (409, "session_verified")
     assert problem(api.verify(token)) == (410, "verify_token_expired")
@@ -103,7 +104,7 @@ def test_an_idempotency_key_goes_after_a_day_whatever_else_is_kept(history):
 def test_the_limits_of_a_day_survive(api, project, history):
     project.set(sends_per_10_minutes=0, sends_per_hour=0, sends_per_day=2)
     clock.forward(clock.DAY - 60)
-    factories.forget()
+    memory.forget_all()
     purge(days=1)
     assert problem(api.manual_send()) == (429, "too_many_sends")
 
@@ -180,7 +181,7 @@ def test_a_token_is_known_for_a_whole_day_though_it_is_younger_than_its_session(
     clock.forward(170)
     token = api.check(session_id, outbox.code).data["verify_token"]
     clock.forward(clock.DAY - 60)
-    factories.forget()
+    memory.forget_all()
     purge()
     assert problem(api.verify(token)) == (410, "verify_token_expired")
 

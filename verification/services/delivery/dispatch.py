@@ -22,15 +22,16 @@ _stopping = threading.Event()
 _shares = Shares()  # of the threads of this process that are woken to deliver
 
 
+def start_offering(shares: Shares | None = None) -> None:
+    """Offer messages to providers. Projects share the threads of this process that call :func:`deliver`."""
+    global _shares
+    _shares = shares or Shares()
+    _stopping.clear()
+
+
 def stop_offering() -> None:
     """Ask no further provider: this process is about to end. Messages that no provider took are given back."""
     _stopping.set()
-
-
-def share_threads(shares: Shares) -> None:
-    """Let projects share the threads of this process that call :func:`deliver`."""
-    global _shares
-    _shares = shares
 
 
 def deliver(message_id: int, *, is_connected: bool = False) -> bool:

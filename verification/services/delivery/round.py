@@ -13,7 +13,7 @@ from django.utils import timezone
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from verification import sql, wake
 from verification.crypto import DecryptionFailed
-from verification.fresh import Remembered
+from verification.memory import Fresh
 from verification.models import MessageStatus, Subscription
 from verification.services.delivery import record
 from verification.services.delivery.ask import ask, note_fault
@@ -39,7 +39,7 @@ UNCONFIRMED_SECONDS = (
     600  # how long a message that may have been sent waits for a receipt: as long as a manual send lives
 )
 
-recent_projects: Remembered[int, ProjectConfig | None] = Remembered()
+_projects: Fresh[int, ProjectConfig | None] = Fresh()
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Round:
 
     def _why_not_to_send(self) -> str:
         message = self.message
-        project = recent_projects.get(message.project_id, lambda: load_project(message.project_id))
+        project = _projects.get(message.project_id, lambda: load_project(message.project_id))
         return why_not_to_send(project, message.channel, message.address) if project else ""
 
     def _ask_in_turn(self, outgoing: OutgoingMessage) -> None:

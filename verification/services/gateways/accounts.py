@@ -7,7 +7,6 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +23,7 @@ from providers.errors import ProviderError, SettingsInvalid
 from verification import bindings, sql
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
-from verification.fresh import Remembered
+from verification.memory import Fresh, Once
 from verification.models import Channel, ChannelType, Project, Provider, SenderRule, bounds
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.outside import Busy, outside
@@ -79,7 +78,7 @@ def live_providers(project_id: int, channel: str) -> list[LiveProvider]:
 
 def forget_providers() -> None:
     """Read every list anew at its next use."""
-    _live.clear()
+    _live.forget()
 
 
 def reports_back(adapter: type[Adapter]) -> bool:
@@ -286,12 +285,12 @@ class Door(HttpDoor):
             super().touch(*arguments, **options)
 
 
-@lru_cache(maxsize=1)
+@Once
 def http_door() -> HttpDoor:
     return Door(settings.OUTBOUND_ALLOWED_NETWORKS)
 
 
-_live: Remembered[tuple[int, str], list[LiveProvider]] = Remembered()
+_live: Fresh[tuple[int, str], list[LiveProvider]] = Fresh()
 
 
 def _load_live(project_id: int, channel: str) -> list[LiveProvider]:

@@ -8,10 +8,13 @@ from datetime import date
 from django.utils import timezone
 
 from providers.base import Outcome, Result
+from verification.memory import Waits
 from verification.services.gateways.accounts import LiveProvider
 from verification.services.notices import alerts
 
 log = logging.getLogger(__name__)
+
+DAY_SECONDS = 24 * 60 * 60  # an alert of a day is remembered for that long; the next day's has another key
 
 _WORDS = {
     Outcome.MISCONFIGURED: (
@@ -30,8 +33,9 @@ _WORDS = {
     ),
 }
 
-# (provider, outcome) → the day on which this process raised the alert. It only spares the database: the row is unique.
-_told_of: dict[tuple[int, Outcome], date] = {}
+MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
+# By provider, outcome and day: the alerts that this process raised. It only spares the database: the row is unique.
+_told: Waits[tuple[int, Outcome, date]] = Waits(MAX_REMEMBERED)
 
 
 def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
@@ -40,7 +44,7 @@ def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
     A system provider is the operator's matter, and the log tells them.
     """
     today = timezone.now().date()
-    if _told_of.get((provider.id, result.outcome)) == today:
+    if _told.left((provider.id, result.outcome, today)):
         return
     title, advice = _WORDS[result.outcome]
     if provider.is_system:
@@ -54,4 +58,4 @@ def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
             detail=f"It answered: {result.error.rstrip('.')}. {advice} Meanwhile the next provider of the channel has"
             " its turn; where there is none, messages fail.",
         )
-    _told_of[provider.id, result.outcome] = today
+    _told.begin((provider.id, result.outcome, today), DAY_SECONDS)

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from verification.crypto import stored_digest
 from verification.errors import Misuse, Refusal
-from verification.fresh import Remembered
+from verification.memory import Fresh
 from verification.models import ApiKey, KeyKind, Project, bounds
 from verification.networks import contain
 from verification.services.projects.callers import Caller, Callers
@@ -35,7 +35,7 @@ SHOWN_CHARACTERS = 4  # of the random part, to know a key by
 MAX_LISTED_KEYS = 20_000  # of all projects; beyond it a list of them takes longer to read than it spares
 
 _callers = Callers()
-_live_keys: Remembered[str, frozenset[bytes] | None] = Remembered()
+_live_keys: Fresh[str, frozenset[bytes] | None] = Fresh()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ transaction that it pays for. So it works once under any parallelism, and a faul
 from __future__ import annotations
 
 import logging
-import time
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -19,6 +18,7 @@ from verification import bindings
 from verification.addresses import Address
 from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
 from verification.errors import Refusal
+from verification.memory import Away
 from verification.models import ChallengeProvider
 from verification.outside import CHALLENGE_VENDOR, Busy, outside
 from verification.services.gateways.accounts import http_door
@@ -33,9 +33,7 @@ AWAY_SECONDS = 5.0  # the time without asking a vendor that is down; each attemp
 
 ANSWER = "challenge answer"  # the kind that is mixed into the digest of an answer, so that no other digest equals it
 
-_failures: dict[
-    tuple[int, str], tuple[int, float]
-] = {}  # (project, vendor) → (failures in a row, when to ask again by the monotonic clock)
+_away: Away[tuple[int, str]] = Away(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
 def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
@@ -132,12 +130,8 @@ def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) 
 
 def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgement:
     """Ask the vendor, or answer for it while it is down: then one caller asks every few seconds, the others do not."""
-    failures, until = _failures.get(vendor, (0, 0.0))
-    now = time.monotonic()
-    if failures >= FAILURES_IN_A_ROW:
-        if now < until:
-            return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
-        _failures[vendor] = failures, now + AWAY_SECONDS
+    if not _away.take_turn(vendor):
+        return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
     project_id, provider = vendor
     url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
     try:
@@ -146,9 +140,9 @@ def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgeme
     except Busy:  # our own threads are taken, which tells nothing about the vendor
         return Judgement(Verdict.UNAVAILABLE, "too many requests are waiting for an answer already")
     if judgement.verdict is Verdict.UNAVAILABLE:
-        _failures[vendor] = failures + 1, time.monotonic() + AWAY_SECONDS
+        _away.failed(vendor)
     else:
-        _failures.pop(vendor, None)
+        _away.answered(vendor)
     return judgement
 
 

@@ -6,20 +6,22 @@ from datetime import date
 
 from django.utils import timezone
 
+from verification.memory import Waits
 from verification.services.notices import alerts
 from verification.services.projects.callers import Caller
 
 ORIGIN_SHOWN_CHARACTERS = 100
 
-_told_of: dict[
-    int, date
-] = {}  # which key on which day, by this process, to spare the database; the alert itself is told once
+DAY_SECONDS = 24 * 60 * 60  # an alert of a day is remembered for that long; the next day's has another key
+MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
+# By key and day: the alerts that this process raised. It only spares the database, as the alert's row is unique.
+_told: Waits[tuple[int, date]] = Waits(MAX_REMEMBERED)
 
 
 def note_browser(caller: Caller, origin: str) -> None:
     """Tell the owner, once a day, that a secret key came with an origin: browsers send one, so it is in a page."""
     today = timezone.now().date()
-    if _told_of.get(caller.key_id) == today:
+    if _told.left((caller.key_id, today)):
         return
     alerts.raise_alert(
         project_id=caller.project.id,
@@ -30,4 +32,4 @@ def note_browser(caller: Caller, origin: str) -> None:
         "as browsers send it. Whoever opens that page can read the key. Take it out of the page, where an API key is "
         "enough, and rotate it. If it is your server that passes the header on, let it leave that out.",
     )
-    _told_of[caller.key_id] = today
+    _told.begin((caller.key_id, today), DAY_SECONDS)

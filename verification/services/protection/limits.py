@@ -16,11 +16,12 @@ from typing import TypeVar
 
 from django.conf import settings
 from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
-from limits.storage import MemoryStorage, RedisStorage, Storage
+from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
 from verification.errors import Decision, Refusal
+from verification.memory import Away, Once, Waits
 from verification.networks import read_address
 from verification.services.projects.snapshot import ProjectConfig
 
@@ -84,7 +85,7 @@ def count_unknown_key(client_address: str) -> None:
 
 def has_sent_unknown_keys(client_address: str) -> bool:
     """Return whether this process knows the address to be over the limit of unknown keys. The cache is not asked."""
-    return bool(_full) and _full.get(_unknown_keys(client_address), 0.0) > time.monotonic()
+    return bool(_full) and _full.left(_unknown_keys(client_address)) > 0
 
 
 def counted_network(project: ProjectConfig, client_address: str) -> str:
@@ -175,19 +176,23 @@ def _is_neighbour(client_address: str) -> bool:
     return address is not None and (address.is_loopback or address.is_private)
 
 
-class _Counter:
-    """One way of counting. ``away_until`` is a moment of the monotonic clock."""
-
-    def __init__(self, storage: Storage) -> None:
-        self.limiter = FixedWindowRateLimiter(storage)
-        self.away_until = 0.0
-
-
-_shared: _Counter | None = None
-_own = _Counter(MemoryStorage())
+@Once
+def _shared_counter() -> FixedWindowRateLimiter:
+    """Return what all processes count in: the cache."""
+    timeout = settings.REDIS_TIMEOUT_SECONDS
+    return FixedWindowRateLimiter(
+        RedisStorage(settings.BROKER_URL, socket_timeout=timeout, socket_connect_timeout=timeout)
+    )
 
 
-_full: dict[tuple[RateLimitItem, str], float] = {}  # (limit, caller) → end of the window, by the monotonic clock
+@Once
+def _own_counter() -> FixedWindowRateLimiter:
+    """Return what this process counts in while the cache is away."""
+    return FixedWindowRateLimiter(MemoryStorage())
+
+
+_away: Away[str] = Away(seconds=AWAY_SECONDS)
+_full: Waits[tuple[RateLimitItem, str]] = Waits(MAX_REMEMBERED)  # by limit and caller: until its window ends
 
 
 def _hit(item: RateLimitItem, who: str, detail: str, decision: Decision | None = None) -> None:
@@ -195,16 +200,13 @@ def _hit(item: RateLimitItem, who: str, detail: str, decision: Decision | None =
 
     A caller whose window is used up is refused from memory, so that a flood costs the cache nothing.
     """
-    now = time.monotonic()
-    left = _full.get((item, who), now) - now
+    left = _full.left((item, who))
     if left > 1:
         wait = math.ceil(left)
     else:  # waits are rounded up, so the window may be over in its last second
         wait = _ask(lambda limiter: _wait(limiter, item, who))
         if wait > 1:
-            if len(_full) >= MAX_REMEMBERED:
-                _full.clear()
-            _full[item, who] = now + wait
+            _full.begin((item, who), wait)
     if wait:
         raise Refusal("rate_limited", detail, retry_after=wait, decision=decision)
 
@@ -215,14 +217,16 @@ def _is_used_up(item: RateLimitItem, who: str) -> bool:
 
 def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
     """Ask the shared counter or, while the cache is away, this process's own."""
-    shared = _shared_counter()
-    if time.monotonic() >= shared.away_until:
+    if _away.take_turn("cache"):
         try:
-            return question(shared.limiter)
+            answer = question(_shared_counter())
         except RedisError:
-            shared.away_until = time.monotonic() + AWAY_SECONDS
+            _away.failed("cache")
             log.warning("The cache is away; limits per second and address are counted in each process alone.")
-    return question(_own.limiter)
+        else:
+            _away.answered("cache")
+            return answer
+    return question(_own_counter())
 
 
 def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int:
@@ -234,15 +238,3 @@ def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int
 
 def _seconds_until(moment: float) -> int:
     return max(1, math.ceil(moment - time.time()))
-
-
-def _shared_counter() -> _Counter:
-    global _shared
-    if _shared is None:
-        storage = RedisStorage(
-            settings.BROKER_URL,
-            socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
-            socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
-        )
-        _shared = _Counter(storage)
-    return _shared

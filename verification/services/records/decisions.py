@@ -16,6 +16,7 @@ from django.db import DatabaseError, InterfaceError
 
 from verification import sql
 from verification.errors import Decision, Refusal
+from verification.memory import Memory
 from verification.models.guard_rules import GUARD_RULES
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ RULES = {
 }
 
 
-class Tally:
+class Tally(Memory):
     """Counts refusals that callers repeat at will, and hands them out to be written at most once in five seconds.
 
     So a flood costs each process a few statements, whatever its size. Refusals after the last writing wait for the next
@@ -93,7 +94,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.forget()
+        super().__init__()
 
     def forget(self) -> None:
         self.counts: dict[Decision, int] = {}

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 
 from providers.reading import gsm
-from verification.fresh import Remembered
+from verification.memory import Fresh
 from verification.models import ChannelType, MessageTemplate
 
 FALLBACK_LANGUAGE = "en"
@@ -151,7 +151,7 @@ def own_text(project_id: int, channel: str, language: str) -> OwnText | None:
     return texts.get((channel, language)) or texts.get((channel, language.partition("-")[0]))
 
 
-_own_texts: Remembered[int, dict[tuple[str, str], OwnText]] = Remembered()
+_own_texts: Fresh[int, dict[tuple[str, str], OwnText]] = Fresh()
 
 
 def _load_own_texts(project_id: int) -> dict[tuple[str, str], OwnText]:

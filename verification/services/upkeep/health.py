@@ -9,7 +9,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.db.migrations.loader import MigrationLoader
 
 from verification import sql
-from verification.fresh import Remembered
+from verification.memory import Fresh
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
 
 def failing() -> str:
     """Return in one sentence why the process cannot serve; empty if it can. The answer is at most a second old."""
-    return _remembered.get("database", _ask)
+    return _answers.get("database", _ask)
 
 
 @lru_cache(maxsize=1)
@@ -28,7 +28,7 @@ def expected_migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).graph.leaf_nodes())
 
 
-_remembered: Remembered[str, str] = Remembered()
+_answers: Fresh[str, str] = Fresh()
 
 
 def _ask() -> str:
