@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import secrets
+from config import database, secrets
 from config.environment import env
 from config.processes.embedded import EmbeddedServers
 
@@ -119,26 +119,14 @@ TEMPLATES = [
 # The name in the audit log for what no user of the panel did.
 PROCESS_NAME = f"command: {sys.argv[1]}" if Path(sys.argv[0]).name == "manage.py" and sys.argv[1:] else "watchword"
 
-# Connections live as long as their thread. Statements are prepared, which needs a pooler that knows prepared
-# statements (PgBouncer 1.21 or later) or none. Time-outs are in milliseconds. A lock that is not had within three
-# seconds ends in a 503, and so does a statement that runs longer than ten: no request hangs.
-_database = env.db_url_config(DATABASE_URL or EMBEDDED.database_url)
-# A socket folder arrives as an option; as HOST it serves `dbshell` too.
-_database["HOST"] = _database["HOST"] or _database.get("OPTIONS", {}).pop("host", "")
-_statement_timeout = env.int("DATABASE_STATEMENT_TIMEOUT", default=0)
+# Connections live as long as their thread.
 DATABASES = {
-    "default": {
-        **_database,
-        "ENGINE": "django.db.backends.postgresql",
-        "CONN_MAX_AGE": None,
-        "OPTIONS": {
-            **_database.get("OPTIONS", {}),
-            "application_name": PROCESS_NAME[:63],
-            "prepare_threshold": 3,
-            "options": f"-c lock_timeout=3000 -c statement_timeout={_statement_timeout}"
-            " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC",
-        },
-    }
+    "default": database.connected(
+        env.db_url_config(DATABASE_URL or EMBEDDED.database_url),
+        pooler=env.choice("DATABASE_POOLER", database.POOLERS, default="none"),
+        statement_timeout=env.number("DATABASE_STATEMENT_TIMEOUT", default=0),
+        name=PROCESS_NAME,
+    )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

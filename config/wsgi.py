@@ -3,8 +3,10 @@
 import os
 import sys
 
+from config.database import STATEMENT_TIMEOUT
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ.setdefault("DATABASE_STATEMENT_TIMEOUT", "10000")  # milliseconds; a page must not hold a thread for ever
+os.environ.setdefault("DATABASE_STATEMENT_TIMEOUT", str(STATEMENT_TIMEOUT))
 
 from django.conf import settings  # noqa: E402  (read from the environment above)
 from django.core.cache import close_caches  # noqa: E402

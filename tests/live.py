@@ -35,14 +35,15 @@ class LiveService:
     """Start with :meth:`start`; ``home`` is a folder of its own. Processes can be killed and started one by one.
 
     With ``is_embedded`` false it runs as in production, with the URLs and secrets in the environment: then no process
-    ever starts a server again that a test has stopped.
+    ever starts a server again that a test has stopped. A ``DATABASE_URL`` in ``environment`` leads to another database.
     """
 
     def __init__(self, home: Path, *, web_processes: int = 2, is_embedded: bool = True, **environment: str) -> None:
         self.home = home
         self.web_processes = web_processes
         self.port = free_port()
-        self.servers = with_migrations(EmbeddedServers(home, durable=False))
+        has_own_database = "DATABASE_URL" not in environment
+        self.servers = with_migrations(EmbeddedServers(home, durable=False, postgres=has_own_database))
         self.environment = {
             **os.environ,
             "WATCHWORD_HOME": str(home),
@@ -126,7 +127,8 @@ class LiveService:
             connection.close()
 
     def query(self, statement: str, *parameters: object) -> list[tuple]:
-        with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
+        given = self.environment.get("DATABASE_URL", "").partition("?prepare_threshold")[0]  # which libpq does not know
+        with psycopg.connect(given or self.servers.database_url, autocommit=True) as connection:
             return connection.execute(statement, parameters or None).fetchall()
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:

@@ -14,8 +14,12 @@ MIGRATE_LOCK = 7_294_003  # an advisory lock of our own, beside that of sql/inst
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
+        connection: Any = connections[options["database"]]
         with one_at_a_time(options["database"]):
+            has_old_sessions = connection.give_limits()
             super().handle(*args, **options)
+        if has_old_sessions:
+            connection.end_idle_sessions()
 
 
 @contextmanager

