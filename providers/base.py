@@ -228,7 +228,7 @@ class HookReply:
     dedup_key: str = ""
 
 
-class Memory(Protocol):
+class Store(Protocol):
     """A small store of one provider, shared by all processes: access tokens, the inbox.
 
     Values are kept encrypted and may vanish at any time. Lifetimes are in seconds.
@@ -270,7 +270,7 @@ class Adapter:
 
     settings: Mapping[str, Value] = field(repr=False)
     http: HttpDoor = field(repr=False)
-    memory: Memory = field(repr=False)
+    store: Store = field(repr=False)
 
     type: ClassVar[str]
     label: ClassVar[str]

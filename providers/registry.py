@@ -16,7 +16,7 @@ from functools import cache
 from django.conf import settings
 
 from providers import adapters
-from providers.base import Adapter, Memory, Setting, SettingKind, Value
+from providers.base import Adapter, Setting, SettingKind, Store, Value
 from providers.door import outbound
 from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, SettingsInvalid
@@ -115,14 +115,14 @@ def split_secrets(type: str, values: Mapping[str, Value]) -> tuple[dict[str, Val
     return plain, secret
 
 
-def build(type: str, values: Mapping[str, Value], *, http: HttpDoor, memory: Memory) -> Adapter:
+def build(type: str, values: Mapping[str, Value], *, http: HttpDoor, store: Store) -> Adapter:
     """Build an adapter with checked settings, secrets included.
 
     A setting that was added after the others were stored gets its default.
     """
     found = adapter_class(type)
     defaults = {setting.name: setting.default for setting in found.declared}
-    return found(settings={**defaults, **values}, http=http, memory=memory)
+    return found(settings={**defaults, **values}, http=http, store=store)
 
 
 def _is_offered(adapter: type[Adapter]) -> bool:

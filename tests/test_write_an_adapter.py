@@ -17,8 +17,8 @@ from providers.errors import HookForged, HookUnreadable
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
 from tests.fakes.manners import BAD_ANSWERS
-from tests.fakes.memory import FakeMemory
 from tests.fakes.messages import error_of, make_sms
+from tests.fakes.store import FakeStore
 from tests.providers import test_conformance as conformance
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "providers" / "write-an-adapter.md"
@@ -38,7 +38,7 @@ def courier(drop, server):
     drop("courier", source)
     assert "courier" not in registry.failures()
     settings = registry.clean_settings("courier", {**SETTINGS, "base_url": server.url}, LOOPBACK)
-    return registry.build("courier", settings, http=HttpDoor(LOOPBACK), memory=FakeMemory())
+    return registry.build("courier", settings, http=HttpDoor(LOOPBACK), store=FakeStore())
 
 
 def report(secret=b"hush-signing", timestamp=None, **changes):

@@ -1,6 +1,6 @@
 """Eskiz (Uzbekistan): codes as SMS by its API, with a token that is shared by all processes.
 
-The token lives for about 30 days and is kept in the provider's memory. When Eskiz refuses it, one process logs in
+The token lives for about 30 days and is kept in the provider's store. When Eskiz refuses it, one process logs in
 anew, and the others take the token that it got. If Eskiz refuses the new token too, the settings are wrong.
 
 Eskiz takes only texts of approved templates. Receipts are not signed. So beside the secret in the webhook address, we
@@ -170,8 +170,8 @@ class Adapter(base.Adapter):
                 break
             time.sleep(LOOK_SECONDS)
         token = self._log_in(deadline)
-        with suppress(Exception):  # any store may stand behind the memory; without it the next call logs in again
-            self.memory.set(f"token-{self._account()}", token, TOKEN_SECONDS)
+        with suppress(Exception):  # any error may come from the store; without it the next call logs in again
+            self.store.set(f"token-{self._account()}", token, TOKEN_SECONDS)
         return token
 
     def _queue_up(self, refused: str) -> bool:
@@ -179,9 +179,9 @@ class Adapter(base.Adapter):
         turn = f"turn-{self._account()}-{hashlib.sha256(refused.encode()).hexdigest()[:16]}"
         mine = secrets.token_hex(8)
         try:
-            self.memory.push(turn, mine, keep=1000, seconds=TURN_SECONDS)
-            return self.memory.list(turn)[-1:] == [mine]
-        except Exception:  # any store may stand behind the memory
+            self.store.push(turn, mine, keep=1000, seconds=TURN_SECONDS)
+            return self.store.list(turn)[-1:] == [mine]
+        except Exception:  # any error may come from the store
             return True
 
     def _log_in(self, deadline: Deadline) -> str:
@@ -209,10 +209,10 @@ class Adapter(base.Adapter):
         raise failure
 
     def _stored_token(self) -> str:
-        """Return the shared token; empty if there is none or the memory does not answer."""
+        """Return the shared token; empty if there is none or the store does not answer."""
         try:
-            return self.memory.get(f"token-{self._account()}") or ""
-        except Exception:  # any store may stand behind the memory
+            return self.store.get(f"token-{self._account()}") or ""
+        except Exception:  # any error may come from the store
             return ""
 
     def _account(self) -> str:

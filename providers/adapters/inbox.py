@@ -29,9 +29,9 @@ class InboxMessage:
     id: int = 0  # the message's number, by which the panel knows whose it is
 
 
-def read(memory: base.Memory) -> list[InboxMessage]:
-    """Return the kept messages, the newest first. Raises whatever the memory raises."""
-    return [InboxMessage(**json.loads(value)) for value in memory.list(LIST)]
+def read(store: base.Store) -> list[InboxMessage]:
+    """Return the kept messages, the newest first. Raises whatever the store raises."""
+    return [InboxMessage(**json.loads(value)) for value in store.list(LIST)]
 
 
 class Adapter(base.Adapter):
@@ -53,15 +53,15 @@ class Adapter(base.Adapter):
             at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         )
         try:
-            self.memory.push(LIST, json.dumps(asdict(kept)), keep=KEEP, seconds=KEEP_SECONDS)
-        except Exception as error:  # any store may stand behind the memory
+            self.store.push(LIST, json.dumps(asdict(kept)), keep=KEEP, seconds=KEEP_SECONDS)
+        except Exception as error:  # any error may come from the store
             raise _away(error) from None
         return base.Result.accepted(is_delivered=True)
 
     def check(self) -> base.Health:
         try:
-            count = len(self.memory.list(LIST))
-        except Exception as error:  # any store may stand behind the memory
+            count = len(self.store.list(LIST))
+        except Exception as error:  # any error may come from the store
             raise _away(error) from None
         return base.Health(True, f"The inbox holds {count} messages.")
 

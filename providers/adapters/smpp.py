@@ -270,15 +270,15 @@ class Adapter(base.Adapter):
     def store_state(self, bound: int, problem: str) -> None:
         """Store for other processes how many binds are up and, if some are not, why. Never raises."""
         try:
-            self.memory.set(STATE, f"{self._fingerprint()} {bound} {problem}", STATE_SECONDS)
+            self.store.set(STATE, f"{self._fingerprint()} {bound} {problem}", STATE_SECONDS)
         except Exception as error:  # only `check` misses it
             log.debug("the state of the binds could not be stored: %s", type(error).__name__)
 
     def _read_state(self) -> str:
         """Return what :meth:`store_state` stored last, while it is fresh; empty if nothing is."""
         try:
-            return self.memory.get(STATE) or ""
-        except Exception:  # the memory does not answer; then we ask the centre itself
+            return self.store.get(STATE) or ""
+        except Exception:  # the store does not answer; then we ask the centre itself
             return ""
 
     def _fingerprint(self) -> str:

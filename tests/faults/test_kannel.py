@@ -13,8 +13,8 @@ from providers.door.http import HttpDoor
 from providers.errors import ProviderError
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.kannel import PASSWORD, STATUS_PASSWORD, USERNAME, Kannel, is_installed
-from tests.fakes.memory import FakeMemory
 from tests.fakes.messages import make_message
+from tests.fakes.store import FakeStore
 
 pytestmark = [
     pytest.mark.live,
@@ -53,7 +53,7 @@ def build(kannel):
             **changes,
         }
         settings = registry.clean_settings("kannel", raw, LOOPBACK)
-        return registry.build("kannel", settings, http=HttpDoor(LOOPBACK), memory=FakeMemory())
+        return registry.build("kannel", settings, http=HttpDoor(LOOPBACK), store=FakeStore())
 
     return make
 

@@ -8,7 +8,7 @@ from redis.exceptions import ConnectionError as StoreAway
 
 from tests.panel.rows import a_message
 from verification.models import Message, Project, Provider, Recipient
-from verification.services.gateways.store import ProviderMemory
+from verification.services.gateways.store import ProviderStore
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +24,7 @@ def keep(provider, **values):
         "project": "Ours",
         "at": "2026-01-01T00:00:00.000Z",
     }
-    ProviderMemory(provider.pk).push("messages", json.dumps(message | values), keep=200, seconds=60)
+    ProviderStore(provider.pk).push("messages", json.dumps(message | values), keep=200, seconds=60)
 
 
 def inbox_of(panel, who):
@@ -88,7 +88,7 @@ def test_it_says_so_where_the_store_is_away(panel, monkeypatch):
     def refuse(self):
         raise StoreAway
 
-    monkeypatch.setattr(ProviderMemory, "_redis", refuse)
+    monkeypatch.setattr(ProviderStore, "_redis", refuse)
     response = inbox_of(panel, "owner")
     assert response.status_code == 200
     assert "does not answer" in response.content.decode()

@@ -7,7 +7,7 @@ from providers.door import tls
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.manners import HastyDoor
-from tests.fakes.memory import FakeMemory
+from tests.fakes.store import FakeStore
 
 LOOPBACK = ("127.0.0.0/8",)
 
@@ -19,18 +19,18 @@ def server():
 
 
 @pytest.fixture
-def memory():
-    return FakeMemory()
+def store():
+    return FakeStore()
 
 
 @pytest.fixture
-def build(request, server, memory):
+def build(request, server, store):
     """Makes the adapter of the test's module: its TYPE with its SETTINGS, as if ``server`` were the vendor."""
 
     def make(**changes):
         raw = {**request.module.SETTINGS, "base_url": server.url, **changes}
         settings = registry.clean_settings(request.module.TYPE, raw, LOOPBACK)
-        return registry.build(request.module.TYPE, settings, http=HastyDoor(LOOPBACK), memory=memory)
+        return registry.build(request.module.TYPE, settings, http=HastyDoor(LOOPBACK), store=store)
 
     return make
 

@@ -13,8 +13,8 @@ from providers.door.libraries import LibraryCall
 from providers.errors import ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.manners import SLOW_ANSWERS, HastyDoor
-from tests.fakes.memory import FakeMemory
 from tests.fakes.messages import error_of, make_sms, secrets_of
+from tests.fakes.store import FakeStore
 
 LOOPBACK = ("127.0.0.0/8",)
 TYPE = "apprise"
@@ -22,7 +22,7 @@ TYPE = "apprise"
 
 def make(url, *, door=None):
     settings = registry.clean_settings(TYPE, {"url": url})
-    return registry.build(TYPE, settings, http=door or HttpDoor(LOOPBACK), memory=FakeMemory())
+    return registry.build(TYPE, settings, http=door or HttpDoor(LOOPBACK), store=FakeStore())
 
 
 @pytest.fixture

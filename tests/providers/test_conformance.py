@@ -18,8 +18,8 @@ from providers.errors import HookForged, HookUnreadable, ProviderError
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import FORM, JSON
 from tests.fakes.manners import BAD_ANSWERS, SLOW_ANSWERS
-from tests.fakes.memory import FakeMemory
 from tests.fakes.messages import HOOK_URL, make_sms, secrets_of
+from tests.fakes.store import FakeStore
 
 LOOPBACK = ("127.0.0.0/8",)
 SEND_SECONDS = 5.0  # what one offer may take, by HTTP
@@ -49,7 +49,7 @@ HAS_NETWORK = [
 ]
 
 
-class TokenMemory(FakeMemory):
+class TokenStore(FakeStore):
     """Knows a token for every adapter that keeps one."""
 
     def get(self, name):
@@ -75,7 +75,7 @@ def make(type, server, *, seconds=SEND_SECONDS):
     values = {setting.name: _value(setting, server) for setting in _declared(type)}
     raw = {name: value for name, value in values.items() if value is not None} | SAMPLES.get(type, {})
     settings = registry.clean_settings(type, raw, LOOPBACK)
-    return registry.build(type, settings, http=CountingDoor(seconds), memory=TokenMemory())
+    return registry.build(type, settings, http=CountingDoor(seconds), store=TokenStore())
 
 
 def _value(setting, server):

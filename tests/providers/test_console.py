@@ -9,8 +9,8 @@ from tests.fakes.messages import make_message
 
 
 @pytest.fixture
-def adapter(memory):
-    return registry.build("console", {}, http=HttpDoor(), memory=memory)
+def adapter(store):
+    return registry.build("console", {}, http=HttpDoor(), store=store)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

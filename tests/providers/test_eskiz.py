@@ -11,8 +11,8 @@ from providers.base import Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
-from tests.fakes.memory import FakeMemory
 from tests.fakes.messages import error_of, make_sms
+from tests.fakes.store import FakeStore
 
 TYPE = "eskiz"
 SETTINGS = {"email": "shop@example.uz", "password": "hush-hush"}
@@ -37,7 +37,7 @@ def known(build):
 
     def make(token="hush-old", **changes):
         adapter = build(**changes)
-        adapter.memory.set(f"token-{adapter._account()}", token, 60)
+        adapter.store.set(f"token-{adapter._account()}", token, 60)
         return adapter
 
     return make
@@ -68,7 +68,7 @@ def test_it_refuses_wrong_settings(changes, name):
 # The token
 
 
-def test_it_logs_in_once_and_keeps_the_token(build, server, memory):
+def test_it_logs_in_once_and_keeps_the_token(build, server, store):
     server.script(LOGIN, TAKEN, TAKEN)
     adapter = build()
     adapter.send(make_sms(to=TASHKENT))
@@ -76,7 +76,7 @@ def test_it_logs_in_once_and_keeps_the_token(build, server, memory):
     assert targets(server) == ["/auth/login", "/message/sms/send", "/message/sms/send"]
     assert server.requests[0].body == b"email=shop%40example.uz&password=hush-hush"
     assert [request.headers.get("authorization") for request in server.requests[1:]] == ["Bearer hush-new"] * 2
-    assert list(memory.values.values()) == ["hush-new"]
+    assert list(store.values.values()) == ["hush-new"]
 
 
 def test_a_refused_token_is_replaced_once(known, server):
@@ -95,7 +95,7 @@ def test_a_new_token_that_is_refused_too_is_the_owner_s_matter(known, server):
 def test_many_threads_with_a_refused_token_log_in_once(known, server):
     lock = threading.Lock()
 
-    class SharedMemory(FakeMemory):
+    class SharedStore(FakeStore):
         def push(self, *arguments, **options):
             with lock:
                 super().push(*arguments, **options)
@@ -110,9 +110,9 @@ def test_many_threads_with_a_refused_token_log_in_once(known, server):
 
     server.default = speak
     adapter = known()
-    shared = SharedMemory()
-    shared.values = adapter.memory.values
-    adapter.memory = shared
+    shared = SharedStore()
+    shared.values = adapter.store.values
+    adapter.store = shared
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda _: adapter.send(make_sms(to=TASHKENT)).outcome, range(8)))
     assert results == [Outcome.ACCEPTED] * 8
@@ -120,7 +120,7 @@ def test_many_threads_with_a_refused_token_log_in_once(known, server):
 
 
 def test_without_a_store_every_call_logs_in(build, server):
-    class Away(FakeMemory):
+    class Away(FakeStore):
         def get(self, name):
             raise ConnectionError
 
@@ -128,7 +128,7 @@ def test_without_a_store_every_call_logs_in(build, server):
 
     server.script(LOGIN, TAKEN)
     adapter = build()
-    adapter.memory = Away()
+    adapter.store = Away()
     assert adapter.send(make_sms(to=TASHKENT)).outcome is Outcome.ACCEPTED
 
 

@@ -34,11 +34,11 @@ RECEIPTS = {
 
 
 @pytest.fixture
-def build(server, memory):
+def build(server, store):
     def make(path="/send", **changes):
         raw = {"url": server.url + path, **changes}
         settings = registry.clean_settings("http", raw, LOOPBACK)
-        return registry.build("http", settings, http=HttpDoor(LOOPBACK), memory=memory)
+        return registry.build("http", settings, http=HttpDoor(LOOPBACK), store=store)
 
     return make
 
@@ -316,10 +316,10 @@ def test_no_answer_leaves_the_outcome_unknown(build, server, behaviour):
     assert len(server.requests) == 1
 
 
-def test_a_gateway_inside_is_not_reached_without_leave(server, memory):
+def test_a_gateway_inside_is_not_reached_without_leave(server, store):
     settings = {"url": server.url}
     with pytest.raises(AddressBlocked):
-        registry.build("http", settings, http=HttpDoor(), memory=memory).send(make_message())
+        registry.build("http", settings, http=HttpDoor(), store=store).send(make_message())
 
 
 # Check
@@ -345,11 +345,11 @@ def test_check_tells_of_a_gateway_that_hangs_up(build, server):
         build("/send").check()
 
 
-def test_check_tells_of_a_gateway_that_is_away(memory, server):
+def test_check_tells_of_a_gateway_that_is_away(store, server):
     settings = {"url": server.url}
     server.__exit__()
     with pytest.raises(NotConnected):
-        registry.build("http", settings, http=HttpDoor(LOOPBACK), memory=memory).check()
+        registry.build("http", settings, http=HttpDoor(LOOPBACK), store=store).check()
 
 
 def test_the_template_of_the_documentation_is_json():

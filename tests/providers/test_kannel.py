@@ -29,11 +29,11 @@ SMSC connections:
 
 
 @pytest.fixture
-def build(server, memory):
+def build(server, store):
     def make(**changes):
         raw = {**SETTINGS, "url": f"{server.url}/cgi-bin/sendsms", **changes}
         settings = registry.clean_settings("kannel", raw, LOOPBACK)
-        return registry.build("kannel", settings, http=HastyDoor(LOOPBACK), memory=memory)
+        return registry.build("kannel", settings, http=HastyDoor(LOOPBACK), store=store)
 
     return make
 

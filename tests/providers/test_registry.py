@@ -80,7 +80,7 @@ def test_what_shows_codes_runs_only_where_the_operator_says_so(settings, type):
     with pytest.raises(
         AdapterShowsCodes, match=f"^A provider of type {type} shows codes .* SHOW_CODES_TO_OPERATORS=true"
     ):
-        registry.build(type, {}, http=HttpDoor(), memory=None)
+        registry.build(type, {}, http=HttpDoor(), store=None)
 
 
 def test_an_unknown_type_is_an_error():
@@ -202,10 +202,10 @@ def test_it_parts_secrets_from_the_rest(probe):
     assert {**plain, **secret} == values
 
 
-def test_it_builds_an_adapter_with_later_settings_at_their_default(probe, memory):
-    built = registry.build(probe, {"name": "n"}, http=HttpDoor(), memory=memory)
+def test_it_builds_an_adapter_with_later_settings_at_their_default(probe, store):
+    built = registry.build(probe, {"name": "n"}, http=HttpDoor(), store=store)
     assert (built.settings["name"], built.settings["port"]) == ("n", 80)
 
 
-def test_a_built_adapter_does_not_show_its_settings(probe, memory):
-    assert "hush" not in repr(registry.build(probe, {"key": "hush"}, http=HttpDoor(), memory=memory))
+def test_a_built_adapter_does_not_show_its_settings(probe, store):
+    assert "hush" not in repr(registry.build(probe, {"key": "hush"}, http=HttpDoor(), store=store))

@@ -14,9 +14,9 @@ from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Status, Tag
 from providers.smpp.session import Session
 from tests.fakes import smsc as fake
 from tests.fakes.certificates import make_certificate
-from tests.fakes.memory import BrokenMemory
 from tests.fakes.messages import make_message
 from tests.fakes.smsc import PASSWORD, SYSTEM_ID, Smsc
+from tests.fakes.store import BrokenStore
 from tests.live import at_once, wait_until
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -45,15 +45,15 @@ def smsc():
 
 
 @pytest.fixture
-def build(memory):
+def build(store):
     def make(**changes):
         settings = registry.clean_settings("smpp", {**SETTINGS, **changes}, LOOPBACK)
-        return registry.build("smpp", settings, http=HttpDoor(LOOPBACK), memory=memory)
+        return registry.build("smpp", settings, http=HttpDoor(LOOPBACK), store=store)
 
     return make
 
 
-class AwayMemory(BrokenMemory):
+class AwayStore(BrokenStore):
     def get(self, name):
         raise ConnectionError("the store is away")
 
@@ -640,9 +640,9 @@ def test_closing_unbinds_after_what_is_under_way(connect, smsc, reports):
     assert error_of(connection).outcome is Outcome.TEMPORARY
 
 
-def test_a_plain_connection_leads_to_allowed_networks_only(memory):
+def test_a_plain_connection_leads_to_allowed_networks_only(store):
     settings = registry.clean_settings("smpp", {**SETTINGS, "host": "93.184.216.34", "tls": False})
-    adapter = registry.build("smpp", settings, http=HttpDoor(()), memory=memory)
+    adapter = registry.build("smpp", settings, http=HttpDoor(()), store=store)
     with pytest.raises(ProviderError) as caught:
         adapter.check()
     assert caught.value.outcome is Outcome.MISCONFIGURED
@@ -716,7 +716,7 @@ def test_check_tells_that_the_worker_finds_nobody_there(build, connect, smsc, ca
 def test_check_asks_by_itself_where_the_memory_is_away(smsc):
     raw = {**SETTINGS, "host": "127.0.0.1", "port": smsc.port, "tls": False}
     settings = registry.clean_settings("smpp", raw, LOOPBACK)
-    adapter = registry.build("smpp", settings, http=HttpDoor(LOOPBACK), memory=AwayMemory())
+    adapter = registry.build("smpp", settings, http=HttpDoor(LOOPBACK), store=AwayStore())
     assert adapter.check().is_ok
 
 

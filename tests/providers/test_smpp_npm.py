@@ -15,9 +15,9 @@ from providers import registry
 from providers.base import Consent, Outcome, ReceiptStatus
 from providers.door.http import HttpDoor
 from providers.errors import ProviderError
-from tests.fakes.memory import FakeMemory
 from tests.fakes.messages import make_message
 from tests.fakes.smsc import PASSWORD, SYSTEM_ID
+from tests.fakes.store import FakeStore
 from tests.live import ROOT, wait_until
 
 SCRIPT = ROOT / "tests" / "fakes" / "smsc_npm.js"
@@ -78,7 +78,7 @@ def build(server):
     def make(**changes):
         raw = {"host": "127.0.0.1", "port": server.port, "tls": False, "system_id": SYSTEM_ID, "password": PASSWORD}
         settings = registry.clean_settings("smpp", {**raw, "sender": "Shop", **changes}, LOOPBACK)
-        return registry.build("smpp", settings, http=HttpDoor(LOOPBACK), memory=FakeMemory())
+        return registry.build("smpp", settings, http=HttpDoor(LOOPBACK), store=FakeStore())
 
     return make
 

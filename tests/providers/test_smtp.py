@@ -21,11 +21,11 @@ def handler():
 
 
 @pytest.fixture
-def build(memory):
+def build(store):
     def make(port, networks=LOOPBACK, seconds=None, **changes):
         raw = {"host": "127.0.0.1", "port": port, "security": "none", "from_email": "code@shop.test", **changes}
         settings = registry.clean_settings("smtp", raw, LOOPBACK)
-        adapter = registry.build("smtp", settings, http=HttpDoor(networks), memory=memory)
+        adapter = registry.build("smtp", settings, http=HttpDoor(networks), store=store)
         if seconds:
             adapter.total_seconds = seconds
         return adapter

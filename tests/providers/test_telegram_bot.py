@@ -66,11 +66,11 @@ class RecordingDoor(HttpDoor):
 
 
 @pytest.fixture
-def build(server, memory):
+def build(server, store):
     def make(door=HttpDoor, **changes):
         raw = {"token": TOKEN, "username": "codes_bot", "base_url": server.url, **changes}
         settings = registry.clean_settings("telegram_bot", raw, LOOPBACK)
-        return registry.build("telegram_bot", settings, http=door(LOOPBACK), memory=memory)
+        return registry.build("telegram_bot", settings, http=door(LOOPBACK), store=store)
 
     return make
 

@@ -25,11 +25,11 @@ SETTINGS = {
 
 
 @pytest.fixture
-def build(server, memory):
+def build(server, store):
     def make(**changes):
         raw = {**SETTINGS, "base_url": server.url, **changes}
         settings = registry.clean_settings("whatsapp_cloud", raw, LOOPBACK)
-        return registry.build("whatsapp_cloud", settings, http=HastyDoor(LOOPBACK), memory=memory)
+        return registry.build("whatsapp_cloud", settings, http=HastyDoor(LOOPBACK), store=store)
 
     return make
 

@@ -16,7 +16,7 @@ from verification.models import ChannelType, Message, Provider
 from verification.panel.frame.display import ago, channel_icon
 from verification.panel.frame.scoping import own_projects
 from verification.services.gateways.accounts import is_known
-from verification.services.gateways.store import ProviderMemory
+from verification.services.gateways.store import ProviderStore
 
 INBOX = "inbox"  # the type of provider
 REFRESH_SECONDS = 5  # how often the page reloads itself, where asked to
@@ -71,7 +71,7 @@ def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]
     """
     kept: list[InboxMessage] = []
     for provider in providers:
-        found = read(ProviderMemory(provider.pk))
+        found = read(ProviderStore(provider.pk))
         if provider.is_system and not request.user.is_superuser:
             theirs = Message.objects.filter(pk__in=[each.id for each in found], project__in=own_projects(request.user))
             mine = set(theirs.values_list("pk", flat=True))

@@ -29,7 +29,7 @@ from verification.models.channels import DEFAULT_PRIORITY
 from verification.outside import Busy, outside
 from verification.random_ids import generate_hook_secret
 from verification.services.gateways.paces import Pace, paces_of
-from verification.services.gateways.store import ProviderMemory
+from verification.services.gateways.store import ProviderStore
 from verification.services.projects.ceilings import require_budget_below_ceiling
 
 log = logging.getLogger(__name__)
@@ -340,5 +340,5 @@ def _live_provider(row: Provider, ahead: timedelta, pace: Pace) -> LiveProvider 
 
 def adapter_of(row: Provider) -> Adapter:
     return registry.build(
-        row.type, {**row.settings, **stored_secrets(row)}, http=http_door(), memory=ProviderMemory(row.pk)
+        row.type, {**row.settings, **stored_secrets(row)}, http=http_door(), store=ProviderStore(row.pk)
     )

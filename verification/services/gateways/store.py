@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from redis import Redis
 
 
-class ProviderMemory:
-    """The :class:`providers.base.Memory` of one provider. Raises redis' errors when the store is away."""
+class ProviderStore:
+    """The :class:`providers.base.Store` of one provider. Raises redis' errors when the store is away."""
 
     def __init__(self, provider_id: int) -> None:
         self._prefix = f"watchword:provider:{provider_id}"

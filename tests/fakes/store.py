@@ -1,9 +1,9 @@
-"""A provider's memory in a dict. Lifetimes are recorded, not obeyed."""
+"""A provider's store in a dict. Lifetimes are recorded, not obeyed."""
 
 from __future__ import annotations
 
 
-class FakeMemory:
+class FakeStore:
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
         self.lists: dict[str, list[str]] = {}
@@ -24,8 +24,8 @@ class FakeMemory:
         return self.lists.get(name, [])
 
 
-class BrokenMemory(FakeMemory):
-    """A memory whose store is away."""
+class BrokenStore(FakeStore):
+    """A store that does not answer."""
 
     def push(self, name: str, value: str, *, keep: int, seconds: int) -> None:
         raise ConnectionError("redis://user:password@store:6379 is away")
