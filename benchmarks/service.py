@@ -24,7 +24,8 @@ import psycopg
 
 from benchmarks import processes
 from benchmarks.driver import LOOPBACK
-from config.processes.embedded import EmbeddedServers, claim_folder
+from config.processes.embedded import EmbeddedServers
+from config.processes.embedded.server import claim_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
