@@ -235,6 +235,12 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
     256 * 1024
 )  # bytes: the longest form of the panel takes less, the API's limits are narrower
 
+# Bytes of a provider's call. WhatsApp's reach 3 MB (batches of up to 1,000 reports), and SendGrid's 768 KB.
+HOOK_MAX_BYTES = 3 * 1024 * 1024
+
+# Calls of one project's providers in a second, for each web process: as many as it can send messages in that time.
+HOOKS_PER_SECOND = env.number("HOOKS_PER_SECOND", default=50, least=1)
+
 # --- API ---------------------------------------------------------------------------------------------------------
 
 # Read by drf-spectacular alone, which describes the endpoints. What serves them is verification/api/base.py.

@@ -8,6 +8,7 @@ time. Only then does it hand the request to Django, which runs in the threads as
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import sys
@@ -18,6 +19,7 @@ from django.conf import settings
 
 from config.wsgi import application as wsgi_application
 from verification.api import probes
+from verification.api.edge import longest_body
 from verification.outside import WebThreads
 
 SWITCH_SECONDS = 0.0005  # The most that a busy thread keeps the GIL. Python's 5 ms would delay every waiting request.
@@ -26,6 +28,11 @@ UNREADABLE_HEADER = "\N{REPLACEMENT CHARACTER}".encode().decode("latin-1")  # fo
 SERVER = ("server", "web")  # granian would else name itself and its version
 LIVE_HEADERS = [("content-type", "application/json"), ("cache-control", "no-store")]
 LIVE_ANSWER = json.dumps(probes.OK).encode()
+
+# Bodies longer than the panel's forms that a process holds at once: only providers send them, and each takes a few MB.
+# Others wait for their turn as far as their time allows. One that has to give up is sent again by its provider.
+LONG_BODIES = 4
+long_bodies = asyncio.Semaphore(LONG_BODIES)
 
 Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
@@ -49,8 +56,9 @@ class Server:
         if scope.path == probes.LIVE:  # here, as it would wait behind slow requests for one of the threads
             protocol.response_bytes(200, [*LIVE_HEADERS, SERVER], LIVE_ANSWER)
             return
-        body = await read_body(scope, protocol)
-        await asyncio.get_running_loop().run_in_executor(self.pool, self.answer, scope, protocol, body)
+        async with contextlib.AsyncExitStack() as place:
+            body = await read_body(scope, protocol, place)
+            await asyncio.get_running_loop().run_in_executor(self.pool, self.answer, scope, protocol, body)
 
     def answer(self, scope: Any, protocol: Any, body: io.RawIOBase | io.BytesIO) -> None:
         status, headers = 500, []
@@ -68,19 +76,23 @@ class Server:
         protocol.response_bytes(status, [*headers, SERVER], content)
 
 
-async def read_body(scope: Any, protocol: Any) -> io.RawIOBase | io.BytesIO:
-    """The body, or one byte more than is allowed of it. A longer one is told by its length and not read at all: who
-    looks at the length refuses it.
+async def read_body(scope: Any, protocol: Any, place: contextlib.AsyncExitStack) -> io.RawIOBase | io.BytesIO:
+    """Return the body, or one byte more than is allowed of it. ``place`` is held until the request is answered.
+
+    A body that is announced as longer is not read at all: whoever looks at the length refuses it.
     """
-    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    most = longest_body(scope.path)
     length = scope.headers.get("content-length", "0")
     is_chunked = "transfer-encoding" in scope.headers
     if not is_chunked and (not length.isdecimal() or not 0 < int(length) <= most):
         return io.BytesIO()
     body = bytearray()
+    usual = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     try:
         async with asyncio.timeout(settings.WEB_BODY_SECONDS):
             async for chunk in protocol:
+                if len(body) <= usual < len(body) + len(chunk) and most > usual:
+                    await place.enter_async_context(long_bodies)
                 body += chunk
                 if len(body) > most:
                     break

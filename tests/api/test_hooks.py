@@ -20,6 +20,8 @@ from verification.services.gateways.accounts import hook_secret_of, hook_url, st
 
 pytestmark = pytest.mark.django_db
 
+MIB_3 = 3 * 1024 * 1024  # bytes
+
 
 @pytest.fixture
 def provider(project):
@@ -176,16 +178,25 @@ def strangers(number):
 
 def test_a_call_full_of_unknown_ids_takes_three_statements_whatever_was_sent(provider, sent, django_assert_num_queries):
     """Two looks for all of them, and one at what is under way."""
-    with mock.patch.object(sql, "_execute", side_effect=sql._execute, autospec=True) as executed:
-        with django_assert_num_queries(1):  # Django counts only its own
-            receipts.act_on(provider, strangers(receipts.MAX_RECEIPTS))
-        calls = [call.args[0] for call in executed.call_args_list]
-    assert calls == ["find_reported", "find_reported"]
+    with django_assert_num_queries(1):  # Django counts only its own
+        assert looks_for(provider, strangers(receipts.LOOKED_UP_TOGETHER)) == 2
     assert status(sent) == "sent"
 
 
+def test_the_reports_of_a_longer_call_are_looked_up_500_at_a_time(provider, sent):
+    ours = Receipt(ReceiptStatus.SUCCESS, "id-1")
+    assert looks_for(provider, [*strangers(receipts.MAX_RECEIPTS - 1), ours]) == 4 + 4
+    assert status(sent) == "success"
+
+
+def looks_for(provider, reports):
+    with mock.patch.object(sql, "_execute", side_effect=sql._execute, autospec=True) as executed:
+        receipts.act_on(provider, reports)
+    return [call.args[0] for call in executed.call_args_list].count("find_reported")
+
+
 def test_more_reports_than_a_call_holds_are_refused(provider, sent):
-    with pytest.raises(HookUnreadable, match="at most 500"):
+    with pytest.raises(HookUnreadable, match="at most 2000"):
         receipts.act_on(provider, [*strangers(receipts.MAX_RECEIPTS), Receipt(ReceiptStatus.SUCCESS, "id-1")])
     assert status(sent) == "sent"
 
@@ -260,10 +271,15 @@ def test_garbage_is_a_400(client, provider):
     assert response.status_code == 400
 
 
-def test_a_body_over_64_kib_is_refused(client, provider):
+def test_a_body_over_3_mib_is_refused(client, provider):
     path = f"/hooks/{provider.uuid}/{hook_secret_of(provider)}"
-    response = client.post(path, "x" * 70_000, content_type="text/plain", headers={"x-signature": "right"})
+    response = client.post(path, "x" * (MIB_3 + 1), content_type="text/plain", headers={"x-signature": "right"})
     assert response.status_code == 413
+
+
+def test_a_report_as_long_as_vendors_send_is_taken(client, provider, sent):
+    assert report(client, provider, id="id-1", status="success", padding="x" * (MIB_3 - 1_000)).status_code == 200
+    assert status(sent) == "success"
 
 
 def test_an_opt_out_suppresses_the_recipient_on_that_channel(client, api, provider, sent):
@@ -296,7 +312,7 @@ def test_no_receipt_within_the_window_expires_the_message(sent):
     assert Callback.objects.get().message_id == sent.pk
 
 
-@pytest.mark.parametrize("size", [64 * 1024 + 1, 10 * 1024 * 1024])
+@pytest.mark.parametrize("size", [MIB_3 + 1, 10 * MIB_3])
 def test_a_report_that_is_announced_as_too_long_is_refused_though_nothing_of_it_was_read(client, provider, size):
     path = f"/hooks/{provider.uuid}/{hook_secret_of(provider)}"
     response = client.generic("POST", path, b"", content_type="application/json", CONTENT_LENGTH=str(size))

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from config.processes.rsgi import LONG_BODIES
 from tests.live import at_once
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
@@ -120,6 +121,19 @@ def test_a_body_is_too_large_however_large_it_is(service, shop, size, is_chunked
         with contextlib.suppress(ConnectionError):  # it may have heard enough
             line.socket.sendall(in_chunks(body, 64 * 1024) if is_chunked else body)
         assert_problem(line.read(), 413, "body_too_large")
+
+
+def test_long_reports_wait_for_their_turn_and_are_answered(service):
+    """More of them than a process holds at once, nearly all sent before the first of them is whole."""
+    head = "POST /hooks/0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4/x HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    most, rest = b" " * 300 * 1024, b" " * 1024
+    with contextlib.ExitStack() as lines:
+        opened = [lines.enter_context(Line(service)) for _ in range(2 * LONG_BODIES)]
+        for line in opened:
+            line.socket.sendall(f"{head}Content-Length: {len(most + rest)}\r\n\r\n".encode() + most)
+        for line in opened:
+            line.socket.sendall(rest)
+        assert [line.read()[0] for line in opened] == [404] * len(opened)
 
 
 def test_a_form_that_is_announced_as_too_large_is_refused_with_a_page(service):

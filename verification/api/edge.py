@@ -13,6 +13,7 @@ Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 UNREADABLE_CONTENT_TYPE = "application/unreadable"  # answered 415 where a body is read
+HOOKS = "/hooks/"  # where providers report
 READ_BYTES = 4096  # bytes of a chunked body that are read at a time
 
 
@@ -28,12 +29,18 @@ def edge(application: Application) -> Application:
         if content_type and not _is_readable(content_type):
             environ["CONTENT_TYPE"] = UNREADABLE_CONTENT_TYPE
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower() and not environ.get("CONTENT_LENGTH"):
-            body = _read(environ["wsgi.input"])
+            body = _read(environ["wsgi.input"], longest_body(environ.get("PATH_INFO", "")))
             environ["wsgi.input"] = io.BytesIO(body)
             environ["CONTENT_LENGTH"] = str(len(body))
         return application(environ, start_response)
 
     return wrapped
+
+
+def longest_body(path: str) -> int:
+    """Return how many bytes of a body are read at this path. The endpoints' own limits are narrower."""
+    most: int = settings.HOOK_MAX_BYTES if path.startswith(HOOKS) else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return most
 
 
 def _is_readable(content_type: str) -> bool:
@@ -45,9 +52,8 @@ def _is_readable(content_type: str) -> bool:
     return True
 
 
-def _read(stream: Any) -> bytes:
+def _read(stream: Any, most: int) -> bytes:
     """Return the body, or one byte more of it than is allowed, which is refused later."""
-    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     body = bytearray()
     while len(body) <= most and (chunk := stream.read(READ_BYTES)):
         body += chunk

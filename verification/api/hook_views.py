@@ -12,11 +12,10 @@ from providers.errors import HookForged, HookUnreadable
 from verification.api.base import ApiView
 from verification.api.parsing import BodyTooLarge, require_length
 from verification.client_address import client_address
+from verification.content_length import announced_length
 from verification.services.delivery import receipts
 
 log = logging.getLogger(__name__)
-
-MAX_HOOK_BYTES = 64 * 1024  # bytes of one call: vendors batch their receipts, and none known sends more
 
 
 class ProviderHookView(ApiView):
@@ -32,7 +31,7 @@ class ProviderHookView(ApiView):
     schema = None
 
     def head(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
-        receipts.find_provider(provider_uuid, secret)
+        receipts.find_provider(provider_uuid, secret, client_address=client_address(request))
         return HttpResponse()
 
     def get(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
@@ -42,11 +41,14 @@ class ProviderHookView(ApiView):
         return self._answer(request, provider_uuid, secret)
 
     def _answer(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
-        provider = receipts.find_provider(provider_uuid, secret)
-        require_length(request, MAX_HOOK_BYTES)
-        body = request.read(MAX_HOOK_BYTES + 1)
-        if len(body) > MAX_HOOK_BYTES:
-            raise BodyTooLarge(f"The body is larger than {MAX_HOOK_BYTES} bytes.")
+        provider = receipts.find_provider(
+            provider_uuid, secret, client_address=client_address(request), size=announced_length(request)
+        )
+        most = settings.HOOK_MAX_BYTES
+        require_length(request, most)
+        body = request.read(most + 1)
+        if len(body) > most:
+            raise BodyTooLarge(f"The body is larger than {most} bytes.")
         try:
             reply = receipts.take_in(provider, _hook_request(request, body))
         except HookForged:

@@ -102,7 +102,7 @@ def test_everything_comes_under_the_newest_key_and_can_be_read_without_the_old_o
     ring(NEW)
     stored.refresh_from_db()
     assert stored_secrets(stored)["headers"] == HEADERS
-    assert find_provider(str(stored.uuid), hook_secret_of(stored)) == stored
+    assert find_provider(str(stored.uuid), hook_secret_of(stored), client_address="") == stored
     assert code_of(TestLogin.objects.get()) == "424242"
     assert challenge_secret_of(Project.objects.get(pk=project.id)) == "of the vendor"
     assert live_webhook_secrets(project.row)[0][0].startswith("whsec_")

@@ -23,15 +23,16 @@ from verification.models.messages import (
 )
 from verification.outside import outside
 from verification.services.gateways.accounts import adapter_of, hook_secret_of
-from verification.services.protection import suppressions
+from verification.services.protection import hook_limits, suppressions
 from verification.services.sessions import bot_updates
 from verification.sql.rows import ReportedMessage
 
 log = logging.getLogger(__name__)
 
-# Receipts in one call. The 64 KiB of a call hold some 250 of any vendor's, so a call with more is forged or a mistake.
-# It is answered with an error, so that a vendor that sends such calls learns that they are not taken.
-MAX_RECEIPTS = 500
+# Receipts in one call. WhatsApp sends up to 1,000, and SendGrid's 768 KB hold fewer than 2,000. A call with more is
+# forged or a mistake. It is answered with an error, so that a vendor that sends such calls learns of it.
+MAX_RECEIPTS = 2_000
+LOOKED_UP_TOGETHER = 500  # receipts in one statement, which takes a few milliseconds
 # A receipt can arrive before we recorded the acceptance; it waits this long for that record.
 OVERTAKEN_SECONDS = 2.0
 LOOK_SECONDS = 0.05  # between two looks for that record
@@ -43,8 +44,24 @@ _USUAL_ERRORS = {
 }
 
 
-def find_provider(provider_uuid: str, secret: str) -> Provider:
-    """Return the provider of a hook's path. Raises ``not_found``: a wrong secret and an unknown id look alike."""
+def find_provider(provider_uuid: str, secret: str, *, client_address: str, size: int = 0) -> Provider:
+    """Return the provider of a hook's path, and count the call of ``size`` bytes.
+
+    Raises ``not_found``: a wrong secret and an unknown id look alike. Raises ``rate_limited`` for too many calls in a
+    second, of one project's providers or of unknown paths, before the database is asked.
+    """
+    path = (provider_uuid, secret)
+    hook_limits.require_room(path, client_address, size=size)
+    try:
+        provider = _find_provider(provider_uuid, secret)
+    except Refusal:
+        hook_limits.note_unknown(path, client_address)
+        raise
+    hook_limits.note_known(path, provider.project_id, size=size)
+    return provider
+
+
+def _find_provider(provider_uuid: str, secret: str) -> Provider:
     not_found = Refusal("not_found")
     try:
         provider = Provider.objects.get(uuid=uuid.UUID(provider_uuid))
@@ -98,11 +115,11 @@ def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
     """
     if len(receipts) > MAX_RECEIPTS:
         raise HookUnreadable(f"a call brings at most {MAX_RECEIPTS} receipts")
-    unknown = _record_known(provider, receipts)
+    unknown = _record_all_known(provider, receipts)
     if unknown:
         _wait_for_acceptances(provider)
         # Look again even if nothing was under way: the acceptance may have been recorded since the first look.
-        still_unknown = _record_known(provider, unknown)
+        still_unknown = _record_all_known(provider, unknown)
         if still_unknown:
             log.info("%s receipts of %s are for no message of ours.", len(still_unknown), provider.name)
 
@@ -122,10 +139,15 @@ def _wait_for_acceptances(provider: Provider) -> None:
             time.sleep(LOOK_SECONDS)
 
 
-def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Receipt]:
+def _record_all_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Receipt]:
     """Record the receipts that are for messages of ours, and return the others."""
-    if not receipts:
-        return []
+    unknown = []
+    for start in range(0, len(receipts), LOOKED_UP_TOGETHER):
+        unknown += _record_known(provider, receipts[start : start + LOOKED_UP_TOGETHER])
+    return unknown
+
+
+def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Receipt]:
     ids = [_identity(receipt) for receipt in receipts]
     ours = [receipt.message_id for receipt in receipts]
     found = sql.call_many(

@@ -78,6 +78,12 @@ RULES = {
     "requests_per_second": Rule(
         "Too many requests in a second", "The project's limit of requests in a second was reached.", is_limit=True
     ),
+    "hooks_per_second": Rule(
+        "Too many reports in a second",
+        "Its providers called more often in a second than a web process takes from one project. Most of them call again"
+        " later; the operator can raise HOOKS_PER_SECOND.",
+        is_limit=True,
+    ),
     **{rule.value: Rule(str(rule.label), info.meaning) for rule, info in GUARD_RULES.items()},
 }
 
