@@ -14,6 +14,13 @@ from verification.panel.frame.paging import LOOKED_THROUGH, MAX_COUNT
 ROWS = 4 * LOOKED_THROUGH  # of each table, most of them the first project's
 NUMBER = "+49151123000001"
 TABLES = ("verification_message", "verification_session", "verification_recipient", "verification_callback")
+LIST_LENGTH = 50
+READ = """
+SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM (
+  SELECT indexrelid FROM pg_index WHERE indrelid = 'verification_message'::regclass
+  UNION ALL SELECT 'verification_message'::regclass
+) AS read (oid)
+"""
 FILL = """
 INSERT INTO verification_recipient (project_id, address, language, verified_channel, reached_channel, created_at)
 SELECT CASE WHEN mod(n, 10) = 0 THEN %(second)s ELSE %(first)s END,
@@ -29,8 +36,9 @@ FROM verification_recipient;
 
 INSERT INTO verification_message (id, project_id, recipient_id, session_id, channel, language, status, is_test,
   is_counted, callback_url, claims, lost_leases, created_at, due_at, expires_at, finished_at)
-SELECT id, project_id, id, '01' || lpad(id::text, 24, '0'), 'sms', 'en', 'success', false, true, '', 1, 0, created_at,
-  created_at, created_at + interval '3 minutes', created_at
+SELECT id, project_id, id, '01' || lpad(id::text, 24, '0'), 'sms', 'en',
+  CASE WHEN project_id = %(first)s AND mod(id, 3) = 0 THEN 'failed' ELSE 'success' END, false, true, '', 1, 0,
+  created_at, created_at, created_at + interval '3 minutes', created_at
 FROM verification_recipient;
 
 INSERT INTO verification_callback (message_id, project_id, url, tries, created_at, delivered_at)
@@ -42,10 +50,11 @@ ANALYZE verification_recipient, verification_session, verification_message, veri
 
 @pytest.fixture(scope="module")
 def filled(around_all_tests):
-    """The ids of two projects with much traffic, and people who see one, both, or everything."""
+    """The ids of two projects with much traffic, and people who see one, both, or everything. One lost messages."""
     first, second = factories.project("First").row, factories.project("Second").row
     User.objects.create_superuser("root")
-    for name, projects in (("owner", [first]), ("of both", [first, second])):
+    seen = {"owner": [first], "of the second": [second], "of both": [first, second]}
+    for name, projects in seen.items():
         user = User.objects.create_user(name, is_staff=True)
         Membership.objects.bulk_create(Membership(user=user, project=project) for project in projects)
     with connection.cursor() as cursor:
@@ -67,6 +76,16 @@ def plans_of(statements):
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN {statement}")
             yield statement, "\n".join(line for (line,) in cursor.fetchall())
+
+
+def rows_read_by(statement):
+    """How many entries of the messages' table and of its indexes the statement reads."""
+    with connection.cursor() as cursor:
+        cursor.execute(READ)
+        (before,) = cursor.fetchone()
+        cursor.execute(statement)
+        cursor.execute(READ)
+        return cursor.fetchone()[0] - before
 
 
 @pytest.mark.parametrize("who", ["root", "owner", "of both"])
@@ -109,6 +128,33 @@ def test_a_filter_says_how_far_back_it_looked(filled):
     assert f"the newest {LOOKED_THROUGH:,} messages" in response.content.decode()
     assert "Filters look through" not in opened("owner", "message", {})[0].content.decode()
     assert "Filters look through" not in opened("owner", "message", {"status": "lost"})[0].content.decode()
+
+
+@pytest.mark.parametrize(
+    ("who", "query"),
+    [
+        ("of the second", {"status": "lost"}),
+        ("of the second", {"status": "failed"}),
+        ("of the second", {"status": "expired", "channel__exact": "sms"}),
+        ("root", {"status": "lost", "project": 2}),
+        ("root", {"status": "expired"}),
+        ("of both", {"status": "expired", "since": "week"}),
+    ],
+)
+def test_where_nothing_was_lost_nothing_is_read(filled, who, query):
+    query = {name: filled[1] if name == "project" else value for name, value in query.items()}
+    _, statements = opened(who, "message", query)
+    assert sum(map(rows_read_by, statements)) < LIST_LENGTH
+
+
+def test_the_lost_messages_of_several_projects_are_counted_and_shown_newest_first(filled):
+    response, _ = opened("of both", "message", {"status": "lost"})
+    shown = [message.created_at for message in response.context["cl"].result_list]
+    assert (len(shown), shown) == (LIST_LENGTH, sorted(shown, reverse=True))
+    assert f"more than {MAX_COUNT:,} messages" in response.content.decode()
+    assert "Filters look through" not in response.content.decode()
+    together = {"status": "lost", "since": "day", "channel__exact": "sms"}
+    assert f"the newest {MAX_COUNT:,} of these" in opened("of both", "message", together)[0].content.decode()
 
 
 def test_a_count_that_stops_says_so(filled):

@@ -33,7 +33,13 @@ class ShortCount(Paginator):  # type: ignore[type-arg]  # not generic at run tim
     @cached_property
     def _counted(self) -> int:
         rows = self.object_list
-        return rows[: MAX_COUNT + 1].count() if isinstance(rows, QuerySet) else len(rows)
+        if not isinstance(rows, QuerySet):
+            return len(rows)
+        order = rows.query.order_by[
+            :1
+        ]  # what the index holds; with nothing else asked for, the index is all that is read
+        column = [name.removeprefix("-") for name in order if isinstance(name, str) and "__" not in name]
+        return rows.order_by(*order).values(*(column or ["pk"]))[: MAX_COUNT + 1].count()
 
 
 class ShortList(ChangeList):
@@ -73,7 +79,14 @@ class NewestList(ShortList):
         used = [spec for spec in self.filter_specs if spec.used_parameters]
         scopes = [spec for spec in used if getattr(spec, "is_scope", False)]
         others = [spec.used_parameters for spec in used if spec not in scopes]
-        if self.query or not others or any(self.model_admin.has_index_for(each) for each in others):
+        if self.query or not others:
+            return rows
+        if any(self.model_admin.has_index_for(each) for each in others):
+            rest = [spec for spec in used if not any(getattr(spec, name, False) for name in ("is_scope", "is_newest"))]
+            if len(rest) > 1 and any(getattr(spec, "is_cut", False) for spec in rest):
+                self.looks_back = (
+                    f"Filters look through the newest {MAX_COUNT:,} of these {self.opts.verbose_name_plural}."
+                )
             return rows
         newest = self.model_admin.get_ordering(request)[0]
         name = newest.removeprefix("-")

@@ -175,3 +175,10 @@ class ProjectFilter(SimpleListFilter):
         if not value:
             return queryset
         return queryset.filter(**{self.path: int(value)}) if value.isascii() and value.isdigit() else queryset.none()
+
+
+def chosen_project_ids(request: HttpRequest) -> list[int]:
+    """Return the ids of the projects whose rows a list shows: the chosen one if it is the user's, else all."""
+    own = own_project_ids(request)
+    chosen = request.GET.get(ProjectFilter.parameter_name)
+    return [pk for pk in own if chosen.isdecimal() and pk == int(chosen)] if chosen else own

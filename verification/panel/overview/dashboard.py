@@ -173,7 +173,8 @@ def _count(projects: Any) -> dict[str, Any]:
         .annotate(times=Sum("refused"))
         .order_by("-times")
     )
-    lost = Message.objects.filter(project__in=projects, created_at__gte=now - day, status__in=figures.LOST)
+    ids = list(projects.values_list("pk", flat=True))
+    lost = figures.newest_lost(Message.objects.filter(created_at__gte=now - day), ids, figures.LOST, FAILURES_READ)
     return {
         "sessions": counted.sessions,
         "verified": counted.verified,

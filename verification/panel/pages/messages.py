@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
@@ -13,7 +14,8 @@ from django.utils.html import format_html
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, text_of, time_of
-from verification.panel.frame.scoping import ProjectFilter, ScopedInline
+from verification.panel.frame.paging import MAX_COUNT
+from verification.panel.frame.scoping import ProjectFilter, ScopedInline, chosen_project_ids
 from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.panel.pages.inbox import inbox_view
 from verification.panel.pages.recipients import may_see_addresses
@@ -38,19 +40,23 @@ class StatusFilter(admin.SimpleListFilter):
     title = "status"
     parameter_name = "status"
 
+    @property
+    def is_cut(self) -> bool:
+        """Return whether the filter lets through the newest messages alone: of those that were lost, a page's count."""
+        return self.value() in (*figures.LOST, "lost")
+
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         together = [("lost", "Failed or expired"), ("waiting", "Waiting for over a minute")]
         return [*((value, str(text)) for value, text in MessageStatus.choices), *together]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
-        match self.value():
-            case "lost":
-                return queryset.filter(status__in=figures.LOST)
-            case "waiting":
-                return waiting_messages(queryset)
-            case value if value in MessageStatus.values:
-                return queryset.filter(status=value)
-        return queryset
+        value = self.value()
+        if value == "waiting":
+            return waiting_messages(queryset)
+        statuses: tuple[str, ...] = figures.LOST if value == "lost" else (value or "",)
+        if self.is_cut and not request.GET.get(SEARCH_VAR):
+            return figures.newest_lost(queryset, chosen_project_ids(request), statuses, MAX_COUNT + 1)
+        return queryset.filter(status__in=statuses) if self.is_cut or value in MessageStatus.values else queryset
 
 
 def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> Any:

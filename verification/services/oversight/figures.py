@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from verification.models import Message, MessageStatus, Session
@@ -69,3 +70,11 @@ def total(figures: Iterable[Figures]) -> Figures:
         whole.verified += one.verified
         whole.messages.update(one.messages)
     return whole
+
+
+def newest_lost(
+    messages: QuerySet[Message], projects: Iterable[int], statuses: Iterable[str], number: int
+) -> QuerySet[Message]:
+    """Narrow ``messages`` to the newest ``number`` of these projects that failed or expired, by the function's ids."""
+    found = RawSQL("SELECT newest_lost(%s::bigint[], %s::text[], %s)", (list(projects), list(statuses), number))
+    return messages.filter(pk__in=found)
