@@ -169,9 +169,9 @@ def test_issuekey_adds_a_key_and_revokekey_ends_it(project):
     assert ApiKey.objects.get(pk=made["key"]).expires_at is not None
 
     assert run_json("revokekey", str(made["key"])) == {"key": made["key"]}
-    from tests.factories import forget
+    from verification import memory
 
-    forget()
+    memory.forget_all()
     with pytest.raises(Refusal):
         authenticate(made["secret_key"])
     with pytest.raises(CommandError, match="or it was revoked before"):

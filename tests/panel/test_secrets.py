@@ -172,9 +172,9 @@ def test_revoking_asks_first_and_then_holds(panel):
     client.post(page_of("apikey_revoke", key), {"confirmed": "yes"})
     key.refresh_from_db()
     assert key.revoked_at
-    from tests.factories import forget
+    from verification import memory
 
-    forget()
+    memory.forget_all()
     with pytest.raises(Refusal):
         authenticate(text)
 

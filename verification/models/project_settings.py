@@ -45,11 +45,11 @@ class RetentionMode(models.TextChoices):
 class Basics(SettingGroup):
     title = "Basics"
 
-    name = models.CharField(max_length=100, help_text="Messages carry it.")
+    name = models.CharField(max_length=100, help_text="The name that messages and the panel show.")
     is_enabled = models.BooleanField(
-        "enabled", default=True, help_text="A disabled project's keys answer 401 and nothing of it is sent."
+        "enabled", default=True, help_text="The keys of a disabled project answer 401, and it sends nothing."
     )
-    site_url = models.URLField("site", blank=True, help_text="Where a channel without a link of its own points.")
+    site_url = models.URLField("site", blank=True, help_text="The link of a channel that has none of its own.")
 
     class Meta:
         abstract = True
@@ -84,8 +84,8 @@ class CodesAndTexts(SettingGroup):
     languages = ListField(
         LanguageField(max_length=LANGUAGE_MAX_LENGTH),
         most=MAX_LANGUAGES,
-        help_text="Languages offered to Accept-Language, such as en or pt-BR. Empty means every language there is a"
-        " text in.",
+        help_text="Languages that a caller's Accept-Language may choose, such as en or pt-BR. Empty means every"
+        " language with a text.",
     )
     code_in_subject = models.BooleanField(
         "code in the subject",
@@ -96,8 +96,8 @@ class CodesAndTexts(SettingGroup):
         "domain for filling in",
         max_length=HOST_MAX_LENGTH,
         blank=True,
-        help_text="Such as shop.example. SMS then end with @shop.example #123456, which browsers and iOS fill in by"
-        " themselves.",
+        help_text="Such as shop.example. SMS then end with @shop.example #123456, and browsers and iOS fill in the code"
+        " by themselves.",
     )
     android_hash = AndroidHashField(
         "Android app hash",
@@ -200,13 +200,13 @@ class Alerts(SettingGroup):
         models.EmailField(),
         verbose_name="mail alerts to",
         most=MAX_ALERT_EMAILS,
-        help_text="Who is mailed of blocks, spent budgets and the like. Empty means the project's members.",
+        help_text="Who gets a mail about findings, spent budgets and the like. Empty means the project's members.",
     )
     alert_url = models.URLField(
         "call with alerts",
         max_length=URL_MAX_LENGTH,
         blank=True,
-        help_text="Called with each alert, signed as callbacks are. https only.",
+        help_text="An https address that is called with each alert, signed like a callback.",
     )
 
     class Meta:
@@ -219,13 +219,13 @@ class Retention(SettingGroup):
     retention_days = models.PositiveIntegerField(
         default=30,
         validators=[MinValueValidator(1)],
-        help_text="Days after which sessions, messages and recipients of whom nothing is left go.",
+        help_text="Days after which old sessions and messages are removed, and recipients with none left.",
     )
     retention_mode = models.CharField(
         max_length=6,
         choices=RetentionMode.choices,
         default=RetentionMode.REMOVE,
-        help_text="What becomes of them then.",
+        help_text="Remove old rows, or keep them with a hash in place of the address.",
     )
 
     class Meta:

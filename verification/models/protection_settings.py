@@ -45,26 +45,29 @@ class TrafficGuard(SettingGroup):
     guard_prefix_numbers = limit_field(
         "numbers of one prefix",
         10,
-        "Unverified numbers, all alike but for their last 4 digits, that get a code within the window.",
+        "Unverified numbers that differ only in their last 4 digits and get a code within the window.",
     )
     guard_prefix_minutes = figure_field(
         "minutes for a prefix", 10, "The window of the numbers of one prefix.", most=24 * 60
     )
     guard_country_sends = limit_field(
-        "sends to a country", 30, "SMS and calls to a country from which on its conversion is judged."
+        "sends to a country", 30, "The least number of SMS and calls to a country for its conversion to be judged."
     )
     guard_country_percent = figure_field("percent verified", 20, "The share of them that must be verified.", most=100)
     guard_country_minutes = figure_field(
         "minutes for a country", 60, "The window of a country's conversion.", most=24 * 60
     )
     guard_block_minutes = figure_field(
-        "first block, minutes", 30, "How long the first block lasts; each repeat doubles it.", most=7 * 24 * 60
+        "first finding, minutes",
+        30,
+        "How long the first finding refuses its subject; each repeat doubles it.",
+        most=7 * 24 * 60,
     )
     guard_block_max_minutes = figure_field(
-        "longest block, minutes", 720, "How long a block lasts at most.", most=7 * 24 * 60
+        "longest finding, minutes", 720, "The longest that a finding refuses its subject.", most=7 * 24 * 60
     )
     guard_quiet_hours = figure_field(
-        "quiet hours", 24, "So long after a block's end the next one is a first one.", most=30 * 24
+        "quiet hours", 24, "Hours without a finding after which the next one counts as the first again.", most=30 * 24
     )
 
     class Meta:
@@ -79,7 +82,7 @@ class Guessing(SettingGroup):
         "wrong codes", 200, "Wrong codes in the project that make all its callers suspicious."
     )
     guess_wrong_percent = figure_field(
-        "percent wrong", 60, "The share of all checks that they must exceed for it.", most=100
+        "percent wrong", 60, "The share of all checks that must be wrong, too, for that.", most=100
     )
     guess_network_recipients = limit_field(
         "recipients of one network",
@@ -92,16 +95,22 @@ class Guessing(SettingGroup):
     guess_assumed = limit_field(
         "wrong codes of an attack",
         30,
-        "Wrong codes of all client networks in 5 minutes, unsettled and unexplained, that are taken for an attack.",
+        "Unsettled wrong codes of all client networks in 5 minutes, beyond which an attack is assumed.",
     )
     guess_heavy = figure_field(
-        "wrong codes of a heavy attack", 500, "So many of them are a heavy attack.", most=1_000_000
+        "wrong codes of a heavy attack",
+        500,
+        "Unsettled wrong codes in 5 minutes beyond which it is a heavy attack.",
+        most=1_000_000,
     )
     guess_subnet_day = figure_field(
         "wrong codes of a subnet", 50, "Unsettled wrong codes that a subnet may enter in a day.", most=1_000_000
     )
     guess_subnet_tries = figure_field(
-        "the same under attack", 3, "The same under attack; under a heavy one it is a single one.", most=1_000
+        "wrong codes of a subnet under attack",
+        3,
+        "The same during an attack; during a heavy one it is one.",
+        most=1_000,
     )
 
     class Meta:

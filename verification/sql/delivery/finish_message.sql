@@ -10,8 +10,8 @@
 --
 -- The message's row is locked before all else, and the function waits for nothing that a holder of its recipient's lock
 -- may hold.
--- (If the attempt were inserted first, two workers would share the row's lock. A session that wants to delete the row
--- would queue behind both, and each would wait behind it for its own update.)
+-- (If the attempt were inserted first, two workers would share the row's lock. A transaction that wants to delete the
+-- row would queue behind both. Each worker's own update would then wait behind that transaction.)
 -- The row is changed by one UPDATE at most. PostgreSQL checks all foreign keys anew of a row that the same transaction
 -- has changed before, and would wait for the recipient.
 -- Returns whether the status changed.

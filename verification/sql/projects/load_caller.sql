@@ -1,6 +1,6 @@
--- A project as the services need it: its row, its live channels in order with their enabled providers (the project's
--- own before the system's), its order of fall-back, its live test logins, the live entries of its lists and of the
--- platform's, and what the operator has stopped or put a ceiling on.
+-- A project as the services need it: its row, its order of fall-back, its live test logins, and the live entries of its
+-- lists and of the platform's. Its live channels come in order, with their enabled providers, the project's own before
+-- the system's. The operator's kill switches and ceilings are included.
 CREATE OR REPLACE FUNCTION describe_project(p_project verification_project)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT to_jsonb(p_project) || jsonb_build_object(

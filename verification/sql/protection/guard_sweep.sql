@@ -1,6 +1,6 @@
 -- The workers' sweep, every few seconds and apart from any request: it looks for countries whose codes hardly anybody
--- verifies, and for guessing. Such a rule needs sends whose sessions are over, so a few seconds more lose nothing, and
--- no request has to read an hour of rows. One worker at a time sweeps; the others return at once.
+-- verifies, and for guessing. The rule on countries needs sends whose sessions are over, so a few seconds more lose
+-- nothing. No request has to read an hour of rows. One worker at a time sweeps; the others return at once.
 CREATE OR REPLACE FUNCTION guard_sweep() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_lock constant bigint := 7294002;  -- an advisory lock of our own
@@ -68,7 +68,7 @@ $$;
 -- The rules on guessing, each judged from the wrong codes of the window:
 --   wrong_codes   many in the project, and many more than right ones
 --   network       many recipients from one client network; from twice as many on, it is kept from checking
---   strangers     more in all than right codes explain; judge_stranger refuses already, and here the owner hears of it
+--   strangers     more in all than right codes explain; judge_stranger refuses already, and this tells the owner.
 --   same_guess    one value tried on many sessions, a way around the tries of each (inverted guessing); a single network
 --                 that does so has no honest reason and is kept from checking
 -- The network is empty for callers who share an address: loopback, private addresses, and the customer's own servers.

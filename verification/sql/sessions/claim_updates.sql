@@ -1,5 +1,5 @@
--- Claim up to p_limit updates of bots that are due. A worker has at most p_per_project under way for one project's bots,
--- or for the system's, so a bot whose messenger does not answer holds up no other project's. p_busy names the project of
+-- Claim up to p_limit updates of bots that are due. A worker handles at most p_per_project at once for the bots of one
+-- project, or for the system's. So a bot whose messenger does not answer delays no other project's bots. p_busy names the project of
 -- each update that the worker handles now, 0 for the system's. The project with the least under way comes first. The
 -- updates of one chat are taken in their order, one at a time. `due_at` moves to the end of the lease.
 CREATE OR REPLACE FUNCTION claim_updates(

@@ -1,22 +1,23 @@
 -- Return the recipient's open session, or open one, and queue its message: one round trip, one transaction.
 --
--- The recipient's row is locked first; each later statement of this VOLATILE function then sees what the lock's last
--- holder committed (under READ COMMITTED every statement has a fresh snapshot), so parallel calls for one recipient
--- give one session and one message.
+-- The recipient's row is locked first. Each later statement of this VOLATILE function then sees what the lock's last
+-- holder committed, because under READ COMMITTED every statement has a fresh snapshot. So parallel calls for one
+-- recipient give one session and one message.
 --
 -- p_forgotten  as in lock_recipient
 -- p_type      the channel asked for, or null to choose
 -- p_channels  what the project can send over to this kind of recipient, in the order of preference
 -- p_messengers  the messengers among the project's channels, as in active_messengers
 -- p_budgets   {"sms": messages a day} where the owner set one
--- p_test_login  the revision of the test login that the code is of, or null; its session ends with it
--- p_challenge  the digest of the answer by which the caller passed a challenge, which is used up here; null if none
+-- p_test_login  the revision of the test login that the code belongs to, or null; the session ends with that revision.
+-- p_challenge  the digest of the answer by which the caller passed a challenge, or null; the answer is used up here.
 -- p_waits     the project's order of fall-back, as in queue_message
--- p_guard     the traffic guard's case, as in guard_refuses
+-- p_guard     the traffic guard's terms, as in guard_refuses
 --
 -- Outcome: 'opened' (also for a session returned as it stands), 'challenge_used', 'too_many_attempts',
--- 'session_sends', 'too_many_sends', 'suppressed', 'guarded', 'over_budget', or 'renew': the open session is due for a send and its
--- project draws a new code for each, which the caller makes for the session's id and sends by send_code.
+-- 'session_sends', 'too_many_sends', 'suppressed', 'guarded', 'over_budget', or 'renew'.
+-- 'renew': the open session is due for a send, and its project draws a new code for each. The caller draws it for the
+-- session's id and calls send_code.
 CREATE OR REPLACE FUNCTION open_session(
     p_project bigint, p_address text, p_forgotten text, p_session text, p_code_digest bytea, p_code_encrypted bytea,
     p_code_length integer, p_code_digits boolean, p_code_letters boolean, p_attempts_max integer,

@@ -1,7 +1,7 @@
 -- Spend one attempt of a session and compare: one round trip, committed before the answer, whatever the answer is.
 --
--- The recipient's lock makes parallel checks take turns, so exactly `attempts_max` comparisons are ever made and of
--- any number of right codes one gets the token. p_code_digest is null for a code that cannot be right.
+-- The recipient's lock makes parallel checks take turns. So at most `attempts_max` comparisons are ever made, and of any
+-- number of right codes only one gets the token. p_code_digest is null for a code that cannot be right.
 -- p_wrong_limits is {in 15 minutes, in a day}; p_network and p_guess are kept with a wrong code, for the guard. p_subnet
 -- and p_stranger_limits are as in judge_stranger, by which a caller who seems to guess is refused and spends nothing.
 --
