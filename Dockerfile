@@ -10,4 +10,4 @@ EXPOSE 8000
 # Of a web process; workers are asked by `manage.py health --worker`, see compose.yaml.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
-CMD ["granian", "--interface", "rsgi", "--loop", "uvloop", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", "--http", "1", "--http1-header-read-timeout", "10000", "--backpressure", "8192", "--log-config", "config/granian.json", "config.processes.rsgi:application"]
+CMD ["python", "-m", "config.processes.webserver", "--host", "0.0.0.0", "--port", "8000", "--workers", "4"]

@@ -38,7 +38,7 @@ GRANIAN = (
     *("--workers", str(WEB_PROCESSES), "--http", "1", "--no-ws"),
     *("--backlog", "1024", "--log-level", "warning"),
 )
-OURS = ("--interface", "rsgi", "--loop", "uvloop", "config.processes.rsgi:application")
+OURS = ("--workers", str(WEB_PROCESSES))
 BARE = (
     *("--interface", "wsgi", "--loop", "asyncio", "--blocking-threads", str(BLOCKING_THREADS)),
     "benchmarks.bare.wsgi:application",
@@ -103,7 +103,7 @@ class Service:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def start_web(self) -> None:
-        self._start("web", "-m", "granian", *GRANIAN, "--port", str(self.port), *OURS)
+        self._start("web", "-m", "config.processes.webserver", "--port", str(self.port), *OURS)
         wait_until_listening(self.port)
 
     def start_bare(self) -> None:

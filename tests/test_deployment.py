@@ -183,7 +183,7 @@ def test_the_first_request_finds_everything_loaded():
     paths = [
         path for folder in ("providers/adapters", "verification/api") for path in (ROOT / folder).glob("[a-z]*.py")
     ]
-    script = "import sys, config.processes.rsgi; print(*sys.modules)"
+    script = "import sys, config.wsgi; print(*sys.modules)"
     done = run("-c", script)
     ours = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
     assert ours - set(done.stdout.split()) == set()

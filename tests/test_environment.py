@@ -89,7 +89,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         ),
         (["manage.py", "migrate"], {}, "The database is away: connection failed:"),
         (["manage.py", "stats"], {}, "The database is away: connection failed:"),
-        (["-c", "import config.processes.rsgi"], {"SECRET_KEY": ""}, "SECRET_KEY is not set."),
+        (["-c", "import config.wsgi"], {"SECRET_KEY": ""}, "SECRET_KEY is not set."),
     ],
 )
 def test_every_process_says_it_in_one_line(program, values, said):

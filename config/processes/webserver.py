@@ -1,56 +1,133 @@
-"""The web server as a process of its own: granian with our settings, which ends with whoever started it.
+"""The web server: it listens, forks the web processes, starts those anew that die, and stops them all.
 
-Where its processes are forked they share what is loaded before, which saves them a second and most of their memory.
+The processes share what is loaded before they are forked, which saves each a second and most of its memory. They share
+the listening socket, too, so a connection waits for whichever process is free.
 """
 
+from __future__ import annotations
+
 import argparse
+import gc
 import importlib
-import json
+import logging
 import multiprocessing
 import os
 import resource
 import signal
-from pathlib import Path
-
-from django.conf import settings
-from granian import Granian
-from granian.constants import HTTPModes, Interfaces, Loops
-from granian.http import HTTP1Settings
-from granian.log import LogLevels
+import socket
+import sys
+import time
+from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from types import FrameType
 
 from config.processes import lifeline
 
-APPLICATION = "config.processes.rsgi"
-JSON_LOG = Path(__file__).parents[2] / "config" / "granian.json"  # the server's own lines in the form of ours
+log = logging.getLogger(__name__)
+
+APPLICATION = "config.wsgi"
 BACKLOG = 1024  # connections that wait to be accepted
-CONNECTIONS = 8192  # that a process holds at once. One that is idle or slow costs little more than its socket.
-HEADER_MILLISECONDS = 10_000  # for a client's headers, and for its pause between two requests
-KILL_SECONDS = 8  # from SIGTERM to SIGKILL: less than the supervisor waits
+KILL_SECONDS = 8.0  # from SIGTERM to SIGKILL: less than the supervisor waits
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+RESPAWN_SECONDS = 1.0  # least time between two starts of one process, so that one that cannot start takes no whole core
 
 
-def serve(*, host: str, port: int, workers: int) -> None:
-    if multiprocessing.get_start_method() == "fork":
-        importlib.import_module(APPLICATION)  # opens no connection
-    _allow_sockets()
-    # A fork inherits the server's handlers, which would swallow a SIGTERM that comes while it still loads.
-    os.register_at_fork(after_in_child=_default_signals)
-    Granian(
-        f"{APPLICATION}:application",
-        address=host,
-        port=port,
-        interface=Interfaces.RSGI,
-        workers=workers,
-        loop=Loops.uvloop,
-        http=HTTPModes.http1,
-        http1_settings=HTTP1Settings(header_read_timeout=HEADER_MILLISECONDS),
-        websockets=False,
-        backlog=BACKLOG,
-        backpressure=CONNECTIONS,
-        log_level=LogLevels.warning,
-        log_dictconfig=json.loads(JSON_LOG.read_text()) if settings.LOG_FORMAT == "json" else None,
-        respawn_failed_workers=True,
-        workers_kill_timeout=KILL_SECONDS,
-    ).serve()
+class Stopped(Exception):
+    """Somebody asked the server to end."""
+
+
+class WebServer:
+    def __init__(self, listener: socket.socket, *, workers: int) -> None:
+        # Not as Python chooses: only a fork shares what is loaded. macOS' own libraries break in one.
+        self._is_forking = sys.platform == "linux"
+        self._context: BaseContext = multiprocessing.get_context("fork" if self._is_forking else "spawn")
+        self._listener = listener
+        self._processes: list[BaseProcess] = []
+        self._workers = workers
+
+    def load(self) -> None:
+        """Load what the processes are going to share; it opens no connection.
+
+        Frozen, it is out of the collector's sight, which would otherwise write to each object and so copy its page.
+        """
+        if self._is_forking:
+            importlib.import_module(APPLICATION)
+            importlib.import_module("config.processes.webprocess")
+            gc.collect()
+            gc.freeze()
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT."""
+        for number in SIGNALS:
+            signal.signal(number, _stop)
+        try:
+            self._processes = [self._start() for _ in range(self._workers)]
+            while True:
+                self._replace_dead()
+        except Stopped:
+            pass
+        finally:
+            self._end()
+
+    def _start(self) -> BaseProcess:
+        process = self._context.Process(  # type: ignore[attr-defined]  # typeshed knows it of each context only
+            target=_serve, args=(self._listener, os.getpid())
+        )
+        process.start()
+        assert isinstance(process, BaseProcess)
+        return process
+
+    def _replace_dead(self) -> None:
+        wait([process.sentinel for process in self._processes])
+        for number, process in enumerate(self._processes):
+            if not process.is_alive():
+                log.error("A web process ended (exit code %s); another takes its place.", process.exitcode)
+                time.sleep(RESPAWN_SECONDS)
+                self._processes[number] = self._start()
+
+    def _end(self) -> None:
+        """Send SIGTERM, wait, send SIGKILL. A second signal to us ends the wait."""
+        for number in SIGNALS:
+            signal.signal(number, lambda *_: self._kill())
+        self._listener.close()
+        for process in self._processes:
+            process.terminate()
+        deadline = time.monotonic() + KILL_SECONDS
+        for process in self._processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+        self._kill()
+
+    def _kill(self) -> None:
+        for process in self._processes:
+            process.kill()
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise Stopped
+
+
+def _serve(listener: socket.socket, parent: int) -> None:
+    """Run one web process."""
+    # A fork inherits the server's handlers, which would raise in the middle of whatever is done.
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    application = importlib.import_module(APPLICATION).application
+    from config.processes.webprocess import WebProcess  # reads the settings, which the application chooses
+
+    WebProcess(application).run(listener, parent=parent)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Two servers can hold one port, so that a new one starts before the old one ends."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listener.bind((host, port))
+    listener.listen(BACKLOG)
+    listener.setblocking(False)
+    return listener
 
 
 def _allow_sockets() -> None:
@@ -59,16 +136,18 @@ def _allow_sockets() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _default_signals() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL)
+def serve(*, host: str, port: int, workers: int) -> None:
+    listener = listen(host, port)
+    _allow_sockets()
+    server = WebServer(listener, workers=workers)
+    server.load()
+    server.run()
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--host", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--workers", type=int, required=True)
+    parser = argparse.ArgumentParser(prog="python -m config.processes.webserver", description="Serve API and panel.")
+    parser.add_argument("--host", default="127.0.0.1", help="default 127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000, help="default 8000")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="web processes; default one a core")
     lifeline.hold()
     serve(**vars(parser.parse_args()))

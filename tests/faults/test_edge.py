@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from config.processes.rsgi import LONG_BODIES
+from config.processes.webprocess import LONG_BODIES
 from tests.live import at_once
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import traceback
 
 from django.conf import settings
@@ -22,6 +23,11 @@ DATABASE_RETRY_SECONDS = (
     1  # seconds that callers are told to wait while the database is away: a brief fault is over by then
 )
 
+UNREADABLE = {
+    "parse_error": "The request cannot be read.",
+    "method_not_allowed": "No endpoint serves this method.",
+}
+
 
 def handle(error: Exception, request: HttpRequest) -> HttpResponse:
     """Answer what a view raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
@@ -36,6 +42,16 @@ def problem(error: Exception, request: HttpRequest) -> HttpResponse:
     if refusal.status < 500:  # to_refusal has logged the others, with their cause
         refusal_log.note(request, code=refusal.problem_code, status=refusal.status)
     return rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=getattr(request, "id", ""))
+
+
+def problem_of_nobody(code: str) -> HttpResponse:
+    """Answer what could not be read as a request: nothing is known of it, not even its id."""
+    response = rendering.problem_response(
+        Refusal(code, UNREADABLE[code]), base_url=settings.BASE_URL, request_id=secrets.token_hex(16)
+    )
+    if code == "method_not_allowed":
+        response["Allow"] = "GET, POST"
+    return response
 
 
 def to_refusal(error: Exception, request: HttpRequest) -> Refusal:

@@ -1,0 +1,233 @@
+"""A client's connection to a web process, on a real socket: what is taken as a request, and what is not."""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import threading
+
+import pytest
+import uvloop
+
+from config.processes import connection, webprocess
+from config.processes.webprocess import WebProcess
+from config.processes.webserver import listen
+
+SECONDS = 20  # none of which passes unless something is wrong
+HOST = b"Host: testserver\r\n"
+GET = b"GET /a?b=c HTTP/1.1\r\n" + HOST + b"\r\n"
+
+
+def tell(environ, start_response):
+    """Answer with the request as the application sees it."""
+    try:
+        body = environ["wsgi.input"].read().decode("latin-1")
+    except TimeoutError:
+        body = "did not arrive"
+    start_response("200 OK", [("content-type", "application/json")])
+    seen = {name: value for name, value in environ.items() if isinstance(value, str)}
+    return [json.dumps({**seen, "body": body}).encode()]
+
+
+@pytest.fixture(scope="module")
+def port():
+    """A web process in a thread of this one. Its time for bodies is short."""
+    listener = listen("127.0.0.1", 0)
+    process = WebProcess(tell)
+    process.body_seconds = 0.5
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+    def run():
+        with runner:
+            runner.run(process.serve(listener, parent=os.getppid()))
+
+    number = listener.getsockname()[1]
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield number
+    process.stop()
+    thread.join(SECONDS)
+
+
+@pytest.fixture
+def client(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as made:
+        yield made
+
+
+def read_all(client):
+    """Everything until the server hangs up."""
+    data = b""
+    with contextlib.suppress(ConnectionError):
+        while part := client.recv(65536):
+            data += part
+    return data
+
+
+def read_one(file):
+    """Status, headers and body of the next answer."""
+    status = int(file.readline().split()[1])
+    headers = {}
+    while (line := file.readline().strip()) != b"":
+        name, _, value = line.decode().partition(": ")
+        headers[name] = value
+    body = file.read(int(headers.get("content-length", 0)))
+    return status, headers, body
+
+
+def ask(client, data):
+    client.sendall(data)
+    status, _, body = read_one(client.makefile("rb"))
+    assert status == 200
+    return json.loads(body)
+
+
+def post(*headers, body=b""):
+    return b"POST / HTTP/1.1\r\n" + HOST + b"".join(header + b"\r\n" for header in headers) + b"\r\n" + body
+
+
+def test_a_request_is_told_as_pep_3333_wants_it(client, port):
+    seen = ask(client, b"POST /%C3%B6?x=%20 HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nX-Y: 1\r\nx-y: 2\r\n\r\nab")
+    assert (seen["REQUEST_METHOD"], seen["PATH_INFO"], seen["QUERY_STRING"]) == ("POST", "/\xc3\xb6", "x=%20")
+    assert (seen["REMOTE_ADDR"], seen["SERVER_PORT"], seen["body"]) == ("127.0.0.1", str(port), "ab")
+    assert (seen["HTTP_X_Y"], seen["CONTENT_LENGTH"]) == ("1,2", "2")
+
+
+def test_a_proxys_form_of_the_target_is_read(client):
+    seen = ask(client, b"GET http://shop.example/a?b HTTP/1.1\r\nHost: other.example\r\n\r\n")
+    assert (seen["PATH_INFO"], seen["QUERY_STRING"], seen["HTTP_HOST"]) == ("/a", "b", "shop.example")
+
+
+def test_what_follows_a_chunked_body_adds_no_header(client):
+    trailer = b"x-api-key: stolen\r\n"
+    seen = ask(client, post(b"Transfer-Encoding: chunked", b"Trailer: x", body=b"1\r\na\r\n0\r\n" + trailer + b"\r\n"))
+    assert (seen["body"], seen["CONTENT_LENGTH"]) == ("a", "1")
+    assert "HTTP_X_API_KEY" not in seen
+
+
+def test_a_client_that_waits_to_be_asked_for_its_body_is_asked(client):
+    client.sendall(post(b"Content-Length: 2", b"Expect: 100-continue"))
+    file = client.makefile("rb")
+    assert file.readline().startswith(b"HTTP/1.1 100") and file.readline() == b"\r\n"
+    client.sendall(b"ab")
+    assert json.loads(read_one(file)[2])["body"] == "ab"
+
+
+def test_a_client_that_has_sent_all_still_gets_its_answer(client):
+    client.sendall(GET)
+    client.shutdown(socket.SHUT_WR)
+    assert read_all(client).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    ],
+)
+def test_the_connection_ends_where_the_client_says_so_or_speaks_otherwise(client, data):
+    client.sendall(data)
+    answer = read_all(client)
+    assert answer.startswith(b"HTTP/1.1 200") and b"connection: close\r\n" in answer
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        post(b"Content-Length: 1", b"Transfer-Encoding: chunked", body=b"0\r\n\r\n"),
+        post(b"Transfer-Encoding: chunked", b"Content-Length: 1", body=b"0\r\n\r\n"),
+        post(b"Content-Length: 1", b"Content-Length: 2", body=b"ab"),
+        post(b"Content-Length: +1", body=b"a"),
+        post(b"Content-Length: 1, 1", body=b"a"),
+        post(b"Content-Length : 1", body=b"a"),
+        post(b"Transfer-Encoding: xchunked", body=b"0\r\n\r\n"),
+        post(b"Transfer-Encoding: chunked, identity", body=b"0\r\n\r\n"),
+        post(b"Transfer-Encoding: chunked", body=b"1;\n\ra\r\n0\r\n\r\n"),
+        post(b"Transfer-Encoding: chunked", body=b"0x1\r\na\r\n0\r\n\r\n"),
+        post(b"X: a\nContent-Length: 1", body=b"a"),
+        post(b"X: a\r\n folded"),
+        post(b"X\x00: a"),
+        b"GET / HTTP/1.1\nHost: h\n\n",
+        b"GET ftp://h/ HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET h:1 HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET / HTTP/2.0\r\n" + HOST + b"\r\n",
+    ],
+)
+def test_what_two_servers_could_read_differently_is_refused(client, data):
+    client.sendall(data + GET)
+    answer = read_all(client)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b'"code":"parse_error"' in answer and answer.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"X: " + b"x" * connection.MAX_HEAD_BYTES,
+        b"\r\n".join(b"X: 1" for _ in range(connection.MAX_HEADERS + 1)),
+    ],
+)
+def test_a_head_out_of_all_measure_is_refused(client, head):
+    client.sendall(b"GET / HTTP/1.1\r\n" + HOST + head + b"\r\n\r\n")
+    assert read_all(client).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_client_cannot_pile_up_requests_without_end(client):
+    with contextlib.suppress(ConnectionError):
+        client.sendall(GET * 5_000)
+    assert read_all(client).count(b"HTTP/1.1 200") < 5_000
+
+
+def test_requests_ahead_of_their_answers_are_answered_in_order(client):
+    number = connection.MAX_WAITING
+    client.sendall(b"".join(b"GET /%d HTTP/1.1\r\n%s\r\n" % (place, HOST) for place in range(number)))
+    file = client.makefile("rb")
+    paths = [json.loads(read_one(file)[2])["PATH_INFO"] for _ in range(number)]
+    assert paths == [f"/{place}" for place in range(number)]
+
+
+def test_a_body_that_does_not_come_is_told_as_such(client):
+    client.sendall(post(b"Content-Length: 2", body=b"a"))
+    assert b"did not arrive" in read_all(client)
+
+
+def test_a_client_that_does_not_go_on_is_given_up(client, monkeypatch, port):
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.1)
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost:")
+        assert read_all(slow) == b""
+        client.sendall(GET)
+        assert read_all(client).count(b"HTTP/1.1 200") == 1  # and then nothing for too long
+
+
+def test_a_process_beyond_its_connections_takes_the_next_when_one_ends(port, monkeypatch):
+    monkeypatch.setattr(webprocess, "CONNECTIONS", 2)
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as third:
+        with contextlib.ExitStack() as stack:
+            for _ in range(2):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=SECONDS))
+        third.sendall(GET)
+        assert third.recv(12) == b"HTTP/1.1 200"
+
+
+def test_an_answer_without_a_body_has_none():
+    request = connection.Request(method=b"HEAD")
+    answer = webprocess.render(request, 200, [("Content-Length", "5")], b"")
+    assert b"content-length: 5\r\n" in answer and answer.endswith(b"\r\n\r\n")
+    assert b"content-length" not in webprocess.render(connection.Request(method=b"OPTIONS"), 204, [], b"")
+
+
+def test_whether_a_process_lives_is_answered_without_one_of_its_threads():
+    """They may all wait for the database, and a restart would not bring it back."""
+    process = WebProcess(tell)
+
+    class Answered:
+        def answer(self, data):
+            self.data = data
+
+    asker = Answered()
+    process.start(asker, connection.Request(method=b"GET", target=b"/livez"))
+    assert asker.data.startswith(b"HTTP/1.1 200 OK") and asker.data.endswith(b'{"status": "ok"}')
