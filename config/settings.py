@@ -265,10 +265,10 @@ SPECTACULAR_SETTINGS = {
     "SORT_OPERATION_PARAMETERS": False,
     "ENUM_SUFFIX": "",
     "ENUM_NAME_OVERRIDES": {
-        "Channel": "verification.api.reference.shapes.CHANNELS",
+        "Channel": "verification.models.ChannelType",
         "MessageStatus": "verification.api.reference.shapes.MESSAGE_STATUSES",
         "FinalStatus": "verification.api.reference.shapes.FINAL_STATUSES",
-        "ChallengeProvider": "verification.api.reference.shapes.CHALLENGE_PROVIDERS",
+        "ChallengeProvider": "verification.models.ChallengeProvider",
         "ErrorCode": "verification.api.reference.shapes.ERROR_CODES",
         "FieldErrorCode": "verification.api.reference.shapes.FIELD_ERRORS",
         "CodeLength": "verification.api.reference.shapes.CODE_LENGTHS",

@@ -27,6 +27,12 @@ class ProviderError(Exception):
         self.retry_after = retry_after
         self.is_suppressed = is_suppressed
 
+    @property
+    def sentence(self) -> str:
+        """The message as a sentence for a form or a problem document. Of a log line it is a part."""
+        text = str(self)
+        return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
 
 class NotConnected(ProviderError):
     """The request never left: refused connection, unknown host, failed TLS handshake. Safe to try again."""

@@ -6,15 +6,12 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any
 
-from django.conf import settings
-
-from providers.door.outbound import judge_url
-from providers.errors import AddressBlocked
 from verification import random_ids
 from verification.addresses import Address, AddressInvalid, parse_address
 from verification.codes import LENGTHS_IN_WORDS, code_pattern
-from verification.errors import FieldError, FieldsInvalid
+from verification.errors import FieldError, FieldsInvalid, Misuse
 from verification.models import ChannelType
+from verification.services.projects.settings import judge_called_url
 
 CODE_MAX_CHARACTERS = 32  # characters of a guess, more than any code has. A longer text is a mistake and no guess.
 URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has.
@@ -133,9 +130,9 @@ class Fields:
         if value is None:
             return None
         try:
-            judge_url(value, settings.OUTBOUND_ALLOWED_NETWORKS)
-        except AddressBlocked as error:
-            self._wrong(name, "invalid", f"{str(error)[0].upper()}{str(error)[1:].rstrip('.')}.")
+            judge_called_url(value)
+        except Misuse as error:
+            self._wrong(name, "invalid", str(error))
             return None
         return value
 

@@ -19,6 +19,8 @@ from verification.models.querysets import Providers
 
 DEFAULT_PRIORITY = 100
 DEFAULT_DAILY_BUDGET = 1_000  # SMS, or calls: enough for a first launch, and a bound on what an attack may cost
+# Seconds that a channel is waited for before the next is tried. Receipts take some seconds, and a session lasts 180.
+MIN_FALLBACK_WAIT_SECONDS, MAX_FALLBACK_WAIT_SECONDS = 5, 150
 MAX_PREFIXES = 200  # that a provider serves, or does not; each message is compared with them
 MAX_COUNTRIES = 300  # more than there are
 
@@ -190,7 +192,10 @@ class FallbackStep(models.Model):
         ordering = ("position", "id")
         constraints = (
             models.UniqueConstraint(name="fallback_step_once", fields=("project", "channel")),
-            models.CheckConstraint(name="fallback_wait", condition=Q(wait_seconds__gte=5, wait_seconds__lte=150)),
+            models.CheckConstraint(
+                name="fallback_wait",
+                condition=Q(wait_seconds__gte=MIN_FALLBACK_WAIT_SECONDS, wait_seconds__lte=MAX_FALLBACK_WAIT_SECONDS),
+            ),
         )
 
     def __str__(self) -> str:

@@ -35,6 +35,10 @@ class Providers(models.QuerySet[M]):
         """Return the enabled accounts that messages of these projects go out over."""
         return self.of(*projects).filter(is_enabled=True)
 
+    def working(self) -> Self:
+        """Return the enabled accounts that may do something now: the system's, and those of enabled projects."""
+        return self.filter(Q(project=None) | Q(project__is_enabled=True), is_enabled=True)
+
     def in_order(self) -> Self:
         """Sort as they are tried: a project's own before the system's, then by priority."""
         return self.order_by(F("project_id").asc(nulls_last=True), "priority", "id")

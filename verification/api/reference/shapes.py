@@ -14,16 +14,10 @@ from rest_framework import serializers
 from verification.api.fields import CHALLENGE_TOKEN_MAX_CHARACTERS, CODE_MAX_CHARACTERS, MAX_ID, URL_MAX_CHARACTERS
 from verification.codes import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK, code_pattern
 from verification.errors import CATALOGUE
+from verification.models import ChallengeProvider, ChannelType
 
 # --- values ------------------------------------------------------------------------------------------------------
 
-CHANNELS = [
-    ("sms", "a text message"),
-    ("email", "an e-mail"),
-    ("messenger_a", "Telegram"),
-    ("messenger_b", "WhatsApp"),
-    ("voice", "a call that speaks the code"),
-]
 MESSAGE_STATUSES = [
     ("queued", "accepted by us, not taken up yet"),
     ("sending", "being handed to a provider"),
@@ -33,12 +27,6 @@ MESSAGE_STATUSES = [
     ("expired", "final: its time ran out before it was sent, or before the receipt came; `error` says which"),
 ]
 FINAL_STATUSES = MESSAGE_STATUSES[3:]
-CHALLENGE_PROVIDERS = [
-    ("altcha", "ALTCHA, a proof of work without an outside service"),
-    ("turnstile", "Cloudflare Turnstile"),
-    ("hcaptcha", "hCaptcha"),
-    ("recaptcha", "Google reCAPTCHA"),
-]
 ERROR_CODES = [(code, words.title) for code, words in CATALOGUE.items()]
 FIELD_ERRORS = [
     ("required", "the field is missing"),
@@ -82,7 +70,7 @@ def session_id_field() -> serializers.Field[Any, Any, Any, Any]:
 
 
 def channel_field(help_text: str, **options: Any) -> serializers.ChoiceField:
-    return serializers.ChoiceField(CHANNELS, help_text=help_text, **options)
+    return serializers.ChoiceField(ChannelType.choices, help_text=help_text, **options)
 
 
 def expiry_field() -> serializers.DateTimeField:
@@ -202,7 +190,7 @@ class SessionSettingsChallenge(serializers.Serializer[Any]):
         "`enabled` is false.",
     )
     provider = serializers.ChoiceField(
-        CHALLENGE_PROVIDERS, required=False, help_text="The challenge provider; absent while `enabled` is false."
+        ChallengeProvider.choices, required=False, help_text="The challenge provider; absent while `enabled` is false."
     )
 
 
@@ -349,7 +337,7 @@ class Problem(serializers.Serializer[Any]):
         help_text="With `invalid_code`: how many tries remain.",
     )
     provider = serializers.ChoiceField(
-        CHALLENGE_PROVIDERS, required=False, help_text="With `challenge_required`: whose widget to show."
+        ChallengeProvider.choices, required=False, help_text="With `challenge_required`: whose widget to show."
     )
     api_key = serializers.CharField(
         required=False, help_text="With `challenge_required`: the site key for the widget, as in session/settings."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -119,9 +118,7 @@ def warnings_of(request: HttpRequest) -> list[Problem]:
 def _set_aside(request: HttpRequest, projects: Any) -> list[Problem]:
     """Return the providers that kept failing: the projects' own, and the system's, which members know by name only."""
     breakers = CircuitBreaker.objects.filter(
-        Q(provider__project__in=projects) | Q(provider__project=None),
-        open_until__isnull=False,
-        provider__is_enabled=True,
+        provider__in=Provider.objects.serving(projects), open_until__isnull=False
     ).select_related("provider__project")
     return [
         Problem(

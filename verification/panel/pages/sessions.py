@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from verification.models import Message, Session
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of
-from verification.panel.frame.reasons import SHORT, why_not_sent
+from verification.panel.frame.reasons import refusal_of, why_not_sent
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, own_project_ids
 from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.random_ids import is_session_id
@@ -152,8 +152,10 @@ class SessionAdmin(NewestFirstAdmin):
         """Say in few words why no code went out; the session's page has the sentences."""
         if session.channel or session.verified_at:
             return "–"
-        short = SHORT.get(session.refusal) or ("Bot not started" if session.awaited_channel else "Not asked to send")
-        return format_html('<span class="ww-nowrap" title="{}">{}</span>', why_not_sent(session), short)
+        refusal = refusal_of(session)
+        without_refusal = "Bot not started" if session.awaited_channel else "Not asked to send"
+        short = refusal.title if refusal else without_refusal
+        return format_html('<span title="{}">{}</span>', why_not_sent(session), short)
 
     @admin.display(description="Wrong codes")
     def tries(self, session: Session) -> str:

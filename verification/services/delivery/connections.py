@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from django.db.models import Q
-
 from providers import registry
 from providers.base import Adapter, Connection, Value
 from providers.errors import SettingsInvalid
@@ -69,11 +67,7 @@ def close_all() -> None:
 
 
 def _enabled() -> list[Provider]:
-    return list(
-        Provider.objects.filter(
-            Q(project=None) | Q(project__is_enabled=True), type__in=registry.connected_types(), is_enabled=True
-        )
-    )
+    return list(Provider.objects.working().filter(type__in=registry.connected_types()))
 
 
 def _adapter(row: Provider) -> Adapter | None:

@@ -254,7 +254,9 @@ def check_provider(provider: Provider) -> Health:
             return adapter.check()
     except Busy as busy:
         return Health(False, f"It was not asked. {busy.detail}")
-    except (ProviderError, SettingsInvalid) as error:
+    except ProviderError as error:
+        return Health(False, error.sentence)
+    except SettingsInvalid as error:
         return Health(False, f"{capfirst(str(error)).rstrip('.')}.")
     except registry.AdapterShowsCodes as error:
         return Health(False, str(error))

@@ -11,7 +11,6 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.utils.text import capfirst
 
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.door.outbound import judge_url
@@ -67,8 +66,8 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
         "challenge_mode": lambda: judge_challenge(project),
         "name": lambda: judge_name(project),
     }
-    if "alert_url" in changed:
-        judges["alert_url"] = lambda: judge_alert_url(project.alert_url)
+    if "alert_url" in changed and project.alert_url:
+        judges["alert_url"] = lambda: judge_called_url(project.alert_url)
     found = {}
     for name in CEILINGS.keys() & set(changed):
         judges[name] = partial(require_below_ceiling, name, getattr(project, name))
@@ -80,14 +79,12 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     return found
 
 
-def judge_alert_url(url: str) -> None:
-    """Raises :class:`Misuse` for an address that alerts cannot be posted to. An empty one is none."""
-    if not url:
-        return
+def judge_called_url(url: str) -> None:
+    """Raises :class:`Misuse` for an address that callbacks and alerts may not be posted to."""
     try:
         judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
     except AddressBlocked as error:
-        raise Misuse(f"{capfirst(str(error)).rstrip('.')}.") from None
+        raise Misuse(error.sentence) from None
 
 
 def seal_challenge_secret(project: Project, text: str) -> bytes | None:

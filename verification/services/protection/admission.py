@@ -12,17 +12,10 @@ from verification.errors import CATALOGUE, Decision, Refusal, refusal
 from verification.models import ListSubject
 from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
 from verification.services.protection.limits import network_of
+from verification.services.records.decisions import RULES, rule_of
 
 STOPPED = "Sending is stopped for now."
 STOPPED_RETRY_SECONDS = 60  # nobody knows when the operator ends the stop; a try a minute costs little
-RECIPIENT_LIMITS = (
-    "too_many_sends",
-    "session_sends",
-    "too_many_attempts",
-    "session_locked",
-    "channel_timeout",
-    "suppressed",
-)
 NOWHERE = "no country"  # the subject for satellite and other networks that belong to no country
 
 
@@ -63,14 +56,11 @@ def refusal_of(
     project: ProjectConfig, outcome: str, retry_after: int | None, *, to: str, channel: str | None
 ) -> Refusal:
     """Return the refusal of a send or a check by an SQL function, with the entry for the owner's decision log."""
-    decision = None
-    if outcome == "over_budget":
-        budget = project.budgets.get(channel or "")
-        decision = Decision(project.id, "daily_budget", channel or "", {"budget": budget})
-    elif outcome == "over_platform_limit":
-        decision = Decision(project.id, "platform_recipient_limit", mask(to), {"retry_after": retry_after})
-    elif outcome in RECIPIENT_LIMITS:
-        decision = Decision(project.id, outcome, mask(to), {"retry_after": retry_after} if retry_after else {})
+    decision, rule = None, rule_of(outcome)
+    if rule == "daily_budget":
+        decision = Decision(project.id, rule, channel or "", {"budget": project.budgets.get(channel or "")})
+    elif rule in RULES:
+        decision = Decision(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
     return refusal(outcome, retry_after, decision=decision)
 
 

@@ -37,13 +37,13 @@ class Rule:
 
 
 RULES = {
-    "country": Rule("Country not allowed", "The project lists the countries that it sends to; this is none of them."),
+    "country": Rule("Country not allowed", "The project lists the countries that it sends to, and not this one."),
     "number_type": Rule(
         "Type of number", "Numbers of this type get no messages: premium rate, pagers, VoIP unless allowed, and so on."
     ),
     "block_list": Rule("Block list", "An entry of the project's block list, or of the platform's, matched."),
-    "kill_switch": Rule("Switched off", "The operator has stopped this traffic for the time being."),
-    "daily_budget": Rule("Daily budget", "The channel's budget of the day is used up."),
+    "kill_switch": Rule("Switched off", "The operator stopped this traffic for the time being."),
+    "daily_budget": Rule("Daily budget", "The channel's budget of the day was used up."),
     "secret_key_network": Rule(
         "Secret key from elsewhere", "A valid secret key was used from outside the project's networks. Was it stolen?"
     ),
@@ -86,6 +86,14 @@ RULES = {
     ),
     **{rule.value: Rule(str(rule.label), info.meaning) for rule, info in GUARD_RULES.items()},
 }
+
+# Outcomes of the SQL functions that are known here by another name.
+_RULE_OF_OUTCOME = {"over_budget": "daily_budget", "over_platform_limit": "platform_recipient_limit"}
+
+
+def rule_of(outcome: str) -> str:
+    """Return the name of the rule behind an outcome of an SQL function. Most outcomes are named as their rule."""
+    return _RULE_OF_OUTCOME.get(outcome, outcome)
 
 
 class Tally(Memory):

@@ -9,9 +9,8 @@ from django.forms.models import BaseInlineFormSet
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from verification.models import ChannelType, FallbackStep
+from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.panel.frame.scoping import ScopedInline, Who
-
-WAIT_SECONDS = 5, 150  # as the database holds it
 
 
 class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -22,8 +21,8 @@ class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
     wait_seconds = forms.IntegerField(
         label="Wait, in seconds",
         help_text="How long a receipt is waited for before the code goes out over the next channel.",
-        min_value=WAIT_SECONDS[0],
-        max_value=WAIT_SECONDS[1],
+        min_value=MIN_FALLBACK_WAIT_SECONDS,
+        max_value=MAX_FALLBACK_WAIT_SECONDS,
         initial=30,
         widget=UnfoldAdminIntegerFieldWidget,
     )

@@ -7,20 +7,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from providers.door.outbound import MAX_URL_LENGTH, judge_url
-from providers.errors import AddressBlocked
+from providers.door.outbound import MAX_URL_LENGTH
 from verification.errors import Misuse
 from verification.models import Callback, Project
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin
 from verification.services.notices import callbacks
+from verification.services.projects.settings import judge_called_url
 
 
 class TestEventForm(forms.Form):
@@ -35,10 +34,9 @@ class TestEventForm(forms.Form):
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
         try:
-            judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
-        except AddressBlocked as error:
-            text = str(error).rstrip(".")
-            raise forms.ValidationError(f"{text[:1].upper()}{text[1:]}.") from None
+            judge_called_url(url)
+        except Misuse as error:
+            raise forms.ValidationError(str(error)) from None
         return url
 
 

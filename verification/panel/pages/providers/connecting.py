@@ -37,7 +37,9 @@ def _connect(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> Hea
         return Health(False, "This provider is no Telegram bot.")
     try:
         polling.set_webhook(provider)
-    except (Misuse, ProviderError) as error:
-        return Health(False, f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.")
+    except Misuse as error:
+        return Health(False, str(error))
+    except ProviderError as error:
+        return Health(False, error.sentence)
     page.log_change(request, provider, "Connected the bot")
     return check_provider(provider)
