@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import database, secrets
+from config import database, panel_look, secrets
 from config.environment import env
 from config.processes.embedded import EmbeddedServers
 
@@ -314,36 +314,4 @@ if SENTRY_DSN:
 
     sentry.start(SENTRY_DSN)
 
-UNFOLD = {
-    "SITE_TITLE": "Watchword",
-    "SITE_HEADER": "Watchword",
-    "SITE_URL": "",
-    "SITE_ICON": "verification.panel.frame.navigation.logo",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "verification.panel.frame.navigation.logo"}],
-    "STYLES": ["verification.panel.frame.navigation.styles"],
-    "SCRIPTS": [
-        "verification.panel.frame.navigation.copy_script",
-        "verification.panel.frame.navigation.country_script",
-        "verification.panel.frame.navigation.landmark_script",
-    ],
-    "SHOW_HISTORY": True,
-    "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "verification.panel.overview.dashboard.fill",
-    "ACCOUNT": {"navigation": "verification.panel.frame.navigation.account"},
-    "SIDEBAR": {"navigation": "verification.panel.frame.navigation.sidebar"},
-    "COLORS": {
-        "primary": {
-            "50": "oklch(96.2% .018 272.314)",
-            "100": "oklch(93% .034 272.788)",
-            "200": "oklch(87% .065 274.039)",
-            "300": "oklch(78.5% .115 274.713)",
-            "400": "oklch(67.3% .182 276.935)",
-            "500": "oklch(58.5% .233 277.117)",
-            "600": "oklch(51.1% .262 276.966)",
-            "700": "oklch(45.7% .24 277.023)",
-            "800": "oklch(39.8% .195 277.366)",
-            "900": "oklch(35.9% .144 278.697)",
-            "950": "oklch(25.7% .09 281.288)",
-        },
-    },
-}
+UNFOLD = panel_look.UNFOLD

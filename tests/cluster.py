@@ -19,7 +19,7 @@ MADE_OF = (
     "requirements/*.txt",
     "config/processes/embedded/*.py",
     "verification/migrations/*.py",
-    "verification/models/*.py",
+    "verification/models/**/*.py",
     "verification/sql/*.py",
     "verification/sql/*/*.sql",
 )

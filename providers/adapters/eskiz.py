@@ -134,9 +134,8 @@ class Adapter(base.Adapter):
         status = _STATUSES.get(word)
         if status is None:
             return base.HookReply()
-        is_bad = status in (ReceiptStatus.FAILED, ReceiptStatus.EXPIRED)
-        error = f"Eskiz: it was not delivered ({word})" if is_bad else ""
-        return base.HookReply((base.Receipt(status, identity, error=error, provider_status=word),))
+        receipt = hooks.receipt(status, vendor="Eskiz", identity=identity, word=word)
+        return base.HookReply((receipt,))
 
     def _ask(self, method: str, path: str, *, timeouts: Timeouts | None = None, **content: Any) -> HttpAnswer:
         """Ask with the token that all processes share. If Eskiz refuses it, ask once more with a new one."""

@@ -151,12 +151,14 @@ class Adapter(base.Adapter):
             return base.HookReply()
         status = _STATUSES[word]
         code = answers.number(fields.get("ErrorCode")) if status is ReceiptStatus.FAILED else None
-        receipt = base.Receipt(
+        receipt = hooks.receipt(
             status,
-            provider_message_id=identity,
-            message_id=hooks.our_id(hooks.form_fields(request.query).get("id")),
-            error=_failure(word, code) if status is ReceiptStatus.FAILED else "",
-            provider_status=word if code is None else f"{word} {code}",
+            vendor="Plivo",
+            identity=identity,
+            word=word,
+            code=code,
+            reasons=_REASONS,
+            reference=hooks.form_fields(request.query).get("id"),
             is_suppressed=code == OPTED_OUT,
         )
         return base.HookReply((receipt,))
@@ -199,12 +201,6 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
     _, outcome, words = found
     text = f"Plivo: {words} (HTTP {answer.status})"
     return ProviderError(text, outcome, provider_status=str(answer.status), retry_after=retry_after_seconds(answer))
-
-
-def _failure(word: str, code: int | None) -> str:
-    if code is None:
-        return f"Plivo: it was not delivered ({word})"
-    return f"Plivo: {_REASONS.get(code, 'it was not delivered')} (error {code})"
 
 
 def _signed_text(request: base.HookRequest) -> str:

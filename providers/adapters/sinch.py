@@ -150,13 +150,14 @@ class Adapter(base.Adapter):
         if word not in _STATUSES:
             return base.HookReply()
         status, code = _STATUSES[word], answers.number(report.get("code"))
-        is_bad = status in (ReceiptStatus.FAILED, ReceiptStatus.EXPIRED)
-        receipt = base.Receipt(
+        receipt = hooks.receipt(
             status,
-            provider_message_id=identity,
-            message_id=hooks.our_id(report.get("client_reference")),
-            error=_failure(word, code) if is_bad else "",
-            provider_status=word if not code else f"{word} {code}",
+            vendor="Sinch",
+            identity=identity,
+            word=word,
+            code=code,
+            reasons=_REASONS,
+            reference=report.get("client_reference"),
         )
         return base.HookReply((receipt,))
 
@@ -195,9 +196,3 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
     return ProviderError(
         text, outcome, provider_status=word or error.provider_status, retry_after=retry_after_seconds(answer)
     )
-
-
-def _failure(word: str, code: int | None) -> str:
-    if not code:
-        return f"Sinch: it was not delivered ({word})"
-    return f"Sinch: {_REASONS.get(code, 'it was not delivered')} ({word}, code {code})"

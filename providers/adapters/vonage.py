@@ -180,14 +180,15 @@ class Adapter(base.Adapter):
             return base.HookReply()
         status = _STATUSES[word]
         code = answers.number(fields.get("err-code"))
-        is_bad = status in (ReceiptStatus.FAILED, ReceiptStatus.EXPIRED)
-        receipt = base.Receipt(
+        receipt = hooks.receipt(
             status,
-            provider_message_id=identity,
-            message_id=hooks.our_id(fields.get("client-ref")),
-            error=_failure(word, code) if is_bad else "",
-            provider_status=word if not code else f"{word} {code}",
-            is_suppressed=is_bad and code in _SUPPRESSED,
+            vendor="Vonage",
+            identity=identity,
+            word=word,
+            code=code,
+            reasons=_REASONS,
+            reference=fields.get("client-ref"),
+            is_suppressed=status in hooks.NOT_DELIVERED and code in _SUPPRESSED,
         )
         return base.HookReply((receipt,))
 
@@ -232,12 +233,6 @@ def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:
     return ProviderError(
         text, outcome, provider_status=str(status), retry_after=retry_after, is_suppressed=is_suppressed
     )
-
-
-def _failure(word: str, code: int | None) -> str:
-    if not code:
-        return f"Vonage: it was not delivered ({word})"
-    return f"Vonage: {_REASONS.get(code, 'it was not delivered')} (error {code})"
 
 
 def _fields(request: base.HookRequest) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
-from providers.base import HookRequest, OutgoingMessage
+from providers.base import HookRequest, OutgoingMessage, Receipt, ReceiptStatus
 from providers.door import outbound
 from providers.errors import AddressBlocked, HookForged, HookUnreadable
 
@@ -18,6 +18,9 @@ FORM = "application/x-www-form-urlencoded"
 FRESH_SECONDS = 300  # the most that a signed moment may differ from now, either way; no vendor gives a number
 MAX_FIELDS = 200  # fields of one form; more are refused unread
 MAX_QUERY_FIELDS = 20  # fields of the query of our own address: ours are few, and an operator adds hardly any
+
+NOT_DELIVERED = (ReceiptStatus.FAILED, ReceiptStatus.EXPIRED)
+NO_REASONS: Mapping[int, str] = {}
 
 _OUR_ID = re.compile(r"[0-9]{1,18}")
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
@@ -35,6 +38,35 @@ def report_url(message: OutgoingMessage, allowed_networks: Sequence[str]) -> str
 def our_id(value: object) -> int | None:
     """Return our own number of a message, as we gave it to the vendor; None for anything else."""
     return int(value) if isinstance(value, str) and _OUR_ID.fullmatch(value) else None
+
+
+def receipt(
+    status: ReceiptStatus,
+    *,
+    vendor: str,
+    identity: str,
+    word: str,
+    code: int | None = None,
+    reasons: Mapping[int, str] = NO_REASONS,
+    reference: object = None,
+    is_suppressed: bool = False,
+) -> Receipt:
+    """Return the receipt of a vendor that reports a ``word`` and, of a failure, a number of the error.
+
+    ``reasons`` are our words for these numbers. ``reference`` carries our own number of the message. A number of 0 is
+    a vendor's way of writing that there is none.
+    """
+    failure = f"{vendor}: it was not delivered ({word})"
+    if code:
+        failure = f"{vendor}: {reasons.get(code, 'it was not delivered')} (error {code})"
+    return Receipt(
+        status,
+        provider_message_id=identity,
+        message_id=our_id(reference),
+        error=failure if status in NOT_DELIVERED else "",
+        provider_status=f"{word} {code}" if code else word,
+        is_suppressed=is_suppressed,
+    )
 
 
 def form_lists(text: bytes | str) -> dict[str, list[str]]:

@@ -353,7 +353,7 @@ def test_it_passes_over_what_changes_nothing(build, body):
         (411, "too many parts"),
         (412, "region"),
         (413, "balance"),
-        (418, "not delivered (aborted, code 418)"),
+        (418, "not delivered (error 418)"),
         (0, "not delivered (aborted)"),
         ("<b>", "not delivered (aborted)"),
     ],

@@ -28,8 +28,8 @@ from verification.models.messages import (
 from verification.models.oversight import Alert, Decision
 from verification.models.platform import ALL_SENDING, KillSwitch, Platform
 from verification.models.project_settings import RetentionMode
+from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider, GuardMode
 from verification.models.projects import Membership, Project
-from verification.models.protection_settings import ChallengeMode, ChallengeProvider, GuardMode
 from verification.models.recipients import NoAccount, Recipient, Subscription, Suppression
 from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.testlogins import TestLogin

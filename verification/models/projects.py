@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from verification.codes import SHORT_CODE, WRONG_CODES_THAT_LOCK
 from verification.models.project_settings import CODE_LENGTHS, ProjectSettings
-from verification.models.protection_settings import ChallengeMode, ChallengeProvider
+from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider
 
 # Controls, ends of lines, and marks that turn the direction of what follows.
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
 from verification.api.fields import MAX_ID
-from verification.api.reference import shapes as shapes
+from verification.api.reference import examples, shapes
 from verification.api.reference.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, SECRET_KEY, operation, response_header
 from verification.api.reference.tags import MANUAL, SESSION, VERIFY
 from verification.codes import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
 
-_SESSION_ID = "01K5V9QW3M7D8N4R2T6Y0ZB1CX"
-_EXPIRY = "2026-05-04T09:33:00.000Z"
-_TOKEN = "6f1c1c1e-8a54-4a9e-9b0f-3d5e0b9b7c11"  # noqa: S105  (an example)
-_PROJECT_ID = "0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4"
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
 _ENDED = ("session_not_found", "session_verified", "session_expired")
-_SMS = {
-    "name": "SMS",
-    "type": "sms",
-    "is_active": True,
-    "timeout": 60,
-    "image_url": f"{settings.BASE_URL}/static/verification/channels/sms.svg",
-    "link": "https://shop.example",
-}
-_VOICE = {
-    **_SMS,
-    "name": "Voice call",
-    "type": "voice",
-    "timeout": 0,
-    "image_url": f"{settings.BASE_URL}/static/verification/channels/voice.svg",
-}
 _SESSION_ID_QUERY = OpenApiParameter(
     "session_id",
     {"type": "string", "minLength": 26, "maxLength": 26, "pattern": shapes.ULID},
@@ -76,10 +56,10 @@ codes in 15 minutes gets on by passing a challenge; then only the day's count bi
     answer=shapes.SessionCreateResponse,
     answer_description="The session, new or still alive.",
     answer_example={
-        "session_id": _SESSION_ID,
-        "session_expired_at": _EXPIRY,
+        "session_id": examples.SESSION_ID,
+        "session_expired_at": examples.EXPIRY,
         "sent_to": "sms",
-        "channels": [_SMS, _VOICE],
+        "channels": [examples.SMS, examples.VOICE],
     },
     errors=(*_CHALLENGE, "recipient_not_allowed", "channel_not_available", "too_many_attempts", "too_many_sends"),
 )
@@ -99,13 +79,13 @@ Where the project asks for a challenge, every send needs the answer to a new one
 A session that is not open is refused. The first of these that holds is the answer: unknown `session_not_found`,
 verified `session_verified`, expired `session_expired`, locked by wrong codes `too_many_attempts`.""",
     request=shapes.SessionSendRequest,
-    request_examples={"By voice call": {"session_id": _SESSION_ID, "type": "voice"}},
+    request_examples={"By voice call": {"session_id": examples.SESSION_ID, "type": "voice"}},
     answer=shapes.SessionSendResponse,
     answer_description="The code is on its way.",
     answer_example={
-        "session_id": _SESSION_ID,
-        "session_expired_at": _EXPIRY,
-        "channel": {**_VOICE, "timeout": 60},
+        "session_id": examples.SESSION_ID,
+        "session_expired_at": examples.EXPIRY,
+        "channel": {**examples.VOICE, "timeout": 60},
     },
     errors=(
         *_ENDED,
@@ -131,7 +111,7 @@ verified one answers 409, an expired one 410.""",
     parameters=[_SESSION_ID_QUERY],
     answer=shapes.SessionChannel(many=True),
     answer_description="The channels; an empty list where none is set up.",
-    answer_example={**_SMS, "timeout": 17},
+    answer_example={**examples.SMS, "timeout": 17},
     errors=(*_ENDED, "validation_error"),
 )
 
@@ -153,10 +133,10 @@ check_code = operation(
 - A session whose code was never sent cannot be verified: every code is wrong.
 - A session that is not open answers as described at session/send.""",
     request=shapes.SessionCheckRequest,
-    request_examples={"A code": {"session_id": _SESSION_ID, "code": "493817"}},
+    request_examples={"A code": {"session_id": examples.SESSION_ID, "code": "493817"}},
     answer=shapes.SessionCheckResponse,
     answer_description="The code was right.",
-    answer_example={"verify_token": _TOKEN, "is_test": False},
+    answer_example={"verify_token": examples.TOKEN, "is_test": False},
     errors=(*_ENDED, "invalid_code", "too_many_attempts"),
 )
 
@@ -182,7 +162,7 @@ or session/send. Where a project asks only on suspicion this may change from one
         "code": {"length": 6, "digits": True, "letters": False},
         "challenge": {
             "enabled": True,
-            "api_key": f"{settings.BASE_URL}/session/challenge?project={_PROJECT_ID}",
+            "api_key": examples.PUZZLES_URL,
             "provider": "altcha",
         },
     },
@@ -208,19 +188,7 @@ origins that the project lists get an answer they may read.""",
     ],
     answer=shapes.Puzzle,
     answer_description="The puzzle.",
-    answer_example={
-        "parameters": {
-            "algorithm": "PBKDF2/SHA-256",
-            "cost": 5000,
-            "keyLength": 32,
-            "keyPrefix": "00",
-            "nonce": "0bf5a1c2d3e4f5061728394a5b6c24ee",
-            "salt": "e365b1c2d3e4f5061728394a5b6cafb3",
-            "expiresAt": 1795195466,
-            "data": {"project": _PROJECT_ID},
-        },
-        "signature": "4538fe14c9e0a1b2c3d4e5f60718293a4b5c6d7e8f9012345678901234567890",
-    },
+    answer_example=examples.PUZZLE,
     errors=("validation_error", "not_found"),
     key=None,
 )
@@ -237,7 +205,7 @@ A token works once, within 60 seconds, and only with a key of the project it was
 one succeeds. The body holds either `phone` or `email`. For a test login the answer carries the header
 `X-Test-Login: true`; refuse those in production if you do not use them.""",
     request=shapes.SessionVerifyRequest,
-    request_examples={"A token": {"verify_token": _TOKEN}},
+    request_examples={"A token": {"verify_token": examples.TOKEN}},
     parameters=[
         response_header(
             "X-Test-Login",

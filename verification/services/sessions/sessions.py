@@ -105,6 +105,11 @@ def create_session(
         raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
     if row.message_id is not None:
         wake.wake(row.message_id)
+    return _opened(project, address, row)
+
+
+def _opened(project: ProjectConfig, address: Address, row: Any) -> OpenedSession:
+    """Describe the session that ``open_session`` has opened or found."""
     return OpenedSession(
         session_id=row.session_id,
         expires_at=row.expires_at,

@@ -4,7 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from verification.models.fields import HOST_MAX_LENGTH, ChallengeHostField, ListField, figure_field, limit_field
-from verification.models.setting_group import SettingGroup
+from verification.models.project_settings.group import SettingGroup
 
 MAX_HOSTS = 100  # hosts and apps that a challenge's widget stands on
 

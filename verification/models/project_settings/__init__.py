@@ -24,8 +24,8 @@ from verification.models.fields import (
     OriginField,
     limit_field,
 )
-from verification.models.protection_settings import Challenges, Guessing, TrafficGuard
-from verification.models.setting_group import SettingGroup
+from verification.models.project_settings.group import SettingGroup
+from verification.models.project_settings.protection import Challenges, Guessing, TrafficGuard
 
 CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
 # Every process reads these lists again each second, and a request is compared with some of them.
