@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from providers.base import OutgoingMessage
 from verification import bindings
-from verification.addresses import country_of
 from verification.crypto import DecryptionFailed, decrypt
 from verification.services.gateways.accounts import LiveProvider
 from verification.services.texts.rendering import Style, render_message
 from verification.sql.rows import ClaimedMessage
 
 
-def compose(message: ClaimedMessage) -> OutgoingMessage:
+def compose(message: ClaimedMessage, *, country: str) -> OutgoingMessage:
     """Decrypt the code and render the text. Raises :class:`DecryptionFailed`, also for a code that is wiped."""
     code = _decrypt_code(message)
     rendered = render_message(
@@ -36,7 +35,7 @@ def compose(message: ClaimedMessage) -> OutgoingMessage:
         language=message.language,
         expires_in=math.ceil(message.lives_seconds),
         project=message.project["name"],
-        country=country_of(message.address),
+        country=country,
     )
 
 

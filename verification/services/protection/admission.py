@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verification.addresses import Address, NumberType, country_of, is_reachable, kind_of, mask
+from verification.addresses import Address, NumberType, is_reachable, kind_of, mask
 from verification.errors import CATALOGUE, Decision, Refusal, refusal
 from verification.models import ListSubject
 from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
@@ -64,15 +64,18 @@ def refusal_of(
     return refusal(outcome, retry_after, decision=decision)
 
 
-def why_not_to_send(project: ProjectConfig, channel: str, to: str) -> str:
-    """Return why a queued message must not be sent any more, as its ``error``; empty if it may be sent."""
+def why_not_to_send(project: ProjectConfig, channel: str, to: str, country: str) -> str:
+    """Return why a queued message must not be sent any more, as its ``error``; empty if it may be sent.
+
+    ``country`` is that of the number ``to``, as :func:`verification.addresses.country_of` tells it.
+    """
     if project.is_stopped:
         return STOPPED
     if channel not in project.active_channels:
         return "The channel is switched off."
     if project.lists.is_empty and not project.countries:
         return ""
-    address = Address(to, kind_of(to), country_of(to), NumberType.NONE)
+    address = Address(to, kind_of(to), country, NumberType.NONE)
     is_served = not address.is_phone or not project.countries or address.country in project.countries
     if is_served and not project.lists.blocked_by(address, ""):
         return ""
