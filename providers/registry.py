@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 MAX_TEXT_LENGTH = 20_000  # characters of one setting: more than any key file has
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _CONTROL_BUT_LINES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_BOOLEANS = {
+BOOLEANS = {  # the writings of true and false in settings, whatever their case
     "true": True,
     "1": True,
     "on": True,
@@ -188,8 +188,8 @@ def _number(raw: object) -> int:
 def _boolean(raw: object) -> bool:
     if isinstance(raw, bool):
         return raw
-    if isinstance(raw, str) and raw.lower() in _BOOLEANS:
-        return _BOOLEANS[raw.lower()]
+    if isinstance(raw, str) and raw.lower() in BOOLEANS:
+        return BOOLEANS[raw.lower()]
     raise ValueError("true or false is expected")
 
 

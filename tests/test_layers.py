@@ -22,6 +22,7 @@ GROUND = {
     "pseudonyms",
     "random_ids",
     "timestamps",
+    "whole_numbers",
 }
 MODELS = GROUND | {"models"}
 SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside", "wake"}

@@ -10,12 +10,12 @@ import yaml
 from django.core.management import call_command
 from openapi_spec_validator import validate
 
-from verification.api.fields import MAX_ID
 from verification.api.reference.views import description
 from verification.api.urls import urlpatterns
 from verification.errors import CATALOGUE
 from verification.models import ChannelType, KeyKind, MessageStatus
 from verification.models.messages import FINAL
+from verification.whole_numbers import MAX_ID
 
 OPERATIONS = {
     ("post", "/session/create", "ApiKey"),

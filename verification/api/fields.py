@@ -12,11 +12,11 @@ from verification.codes import LENGTHS_IN_WORDS, code_pattern
 from verification.errors import FieldError, FieldsInvalid, Misuse
 from verification.models import ChannelType
 from verification.services.projects.settings import judge_called_url
+from verification.whole_numbers import MAX_ID
 
 CODE_MAX_CHARACTERS = 32  # characters of a guess, more than any code has. A longer text is a mistake and no guess.
 URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has.
 CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # characters of a challenge's answer; the longest of a vendor has a few thousand
-MAX_ID = 2**53 - 1  # JSON's largest exact whole number
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _MANUAL_CODE = re.compile(code_pattern("0-9"))

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from verification.api.authentication import HEADER
 from verification.api.base import SecretKeyView
-from verification.api.fields import MAX_ID, Fields
+from verification.api.fields import Fields
 from verification.api.parsing import read_body
 from verification.api.reference import operations
 from verification.api.rendering import json_response
@@ -16,6 +16,7 @@ from verification.crypto import seal_for_key
 from verification.errors import Refusal
 from verification.services.manual import messages
 from verification.services.manual.idempotency import answer_once
+from verification.whole_numbers import whole_number
 
 REPLAYED_HEADER = "Idempotency-Replayed"
 
@@ -93,6 +94,7 @@ class ManualChannelsView(SecretKeyView):
 
 def _read_id(text: str) -> int:
     """Return the id in the path. Raises ``message_not_found`` for a text that cannot be one."""
-    if not (text.isascii() and text.isdigit()) or len(text) > 16 or int(text) > MAX_ID:
+    message_id = whole_number(text)
+    if message_id is None:
         raise Refusal("message_not_found")
-    return int(text)
+    return message_id

@@ -26,10 +26,12 @@ from providers.door import outbound
 from providers.errors import ProviderError, SettingsInvalid
 from verification.addresses import AddressInvalid
 from verification.errors import FieldsInvalid, Misuse, Refusal
+from verification.whole_numbers import whole_number
 
 EXPLAINED = (Misuse, SettingsInvalid, ProviderError, AddressInvalid, Refusal, DatabaseError, InterfaceError)
 MAX_SECONDS = 100 * 365 * 24 * 3600  # a hundred years: what is to last longer gets no end
 MAX_THREADS = 1_000  # of one process, each with a database connection
+DEFAULT_THREADS = 8  # of one worker: its messages wait for providers most of the time
 INTERRUPTED = 130  # what shells report for Ctrl-C
 OWN_NETWORKS = ". Name a network of your own in OUTBOUND_ALLOWED_NETWORKS"
 NOT_MIGRATED = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
@@ -105,13 +107,30 @@ def require_text(arguments: Sequence[str]) -> None:
             raise CommandError(f"Argument {position} is not UTF-8.")
 
 
+def add_project(parser: CommandParser, **options: Any) -> None:
+    """Add the argument that names a project, which ``find_project`` reads."""
+    parser.add_argument("project", metavar="PROJECT", help="The project's id or name.", **options)
+
+
+def add_threads(parser: CommandParser) -> None:
+    """Add the option for the threads of a worker."""
+    parser.add_argument(
+        "--threads",
+        type=whole(least=1, most=MAX_THREADS),
+        default=DEFAULT_THREADS,
+        metavar="N",
+        help=f"Messages delivered at the same time. Default: {DEFAULT_THREADS}.",
+    )
+
+
 def whole(*, least: int, most: int) -> Callable[[str], int]:
     """Reads an argument that is a whole number within these bounds, for ``type=``."""
 
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit()) or not least <= int(text[:20]) <= most:
+        number = whole_number(text, most=most)
+        if number is None or number < least:
             raise argparse.ArgumentTypeError(f"a whole number from {least} to {most} is expected")
-        return int(text)
+        return number
 
     return read
 

@@ -40,3 +40,10 @@ def test_a_provider_and_a_list_refuse_the_same_prefixes(project, prefix):
     with pytest.raises(Misuse, match="does not begin a phone number"):
         add_entry(project=project.row, kind="block", subject="prefix", value=prefix)
     assert not ListEntry.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", ["9" * 5_000, "-1", "1.5", ""])
+def test_a_limit_that_is_no_whole_number_says_so(project, text):
+    with pytest.raises(Misuse, match="write a whole number"):
+        set_project(project=project.row, values={"sends_per_day": text})

@@ -11,10 +11,11 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from verification.api.fields import CHALLENGE_TOKEN_MAX_CHARACTERS, CODE_MAX_CHARACTERS, MAX_ID, URL_MAX_CHARACTERS
+from verification.api.fields import CHALLENGE_TOKEN_MAX_CHARACTERS, CODE_MAX_CHARACTERS, URL_MAX_CHARACTERS
 from verification.codes import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK, code_pattern
 from verification.errors import CATALOGUE
 from verification.models import ChallengeProvider, ChannelType
+from verification.whole_numbers import MAX_ID
 
 # --- values ------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from providers import registry
 from providers.base import Setting, SettingKind
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand, read_value, whole
+from verification.management.base import WatchwordCommand, add_project, read_value, whole
 from verification.models import ChannelType
 from verification.models.channels import DEFAULT_DAILY_BUDGET, DEFAULT_PRIORITY
 from verification.services.gateways.accounts import add_provider, hook_url, reports_back
@@ -22,7 +22,7 @@ class Command(WatchwordCommand):
     help = "Connect an account that messages of a channel go out over. Makes the channel if the project lacks it."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", nargs="?", help="The project's id or name.")
+        add_project(parser, nargs="?")
         parser.add_argument(
             "--system",
             action="store_true",

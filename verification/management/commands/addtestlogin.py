@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from verification.management.base import MAX_SECONDS, WatchwordCommand, whole
+from verification.management.base import MAX_SECONDS, WatchwordCommand, add_project, whole
 from verification.services.projects.projects import find_project
 from verification.services.projects.test_logins import CODE_FORM, add_test_login, clean_test_code
 
@@ -22,7 +22,7 @@ class Command(WatchwordCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        add_project(parser)
         parser.add_argument("to", metavar="TO", help="A phone number with its country code, or an e-mail address.")
         parser.add_argument("code", metavar="CODE", help=CODE_FORM)
         parser.add_argument(

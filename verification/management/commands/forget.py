@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand, aligned
+from verification.management.base import WatchwordCommand, add_project, aligned
 from verification.services.projects.projects import find_project
 from verification.services.upkeep.forgetting import export, forget
 
@@ -26,7 +26,7 @@ class Command(WatchwordCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        add_project(parser)
         parser.add_argument("recipient", metavar="RECIPIENT", help="The phone number or e-mail address.")
         parser.add_argument("--export", metavar="FILE", help="Write what is known there first, as JSON; - prints it.")
         parser.add_argument("--keep", action="store_true", help="Only export; erase nothing.")

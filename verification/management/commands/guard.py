@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand, table
+from verification.management.base import WatchwordCommand, add_project, table
 from verification.services.projects.projects import find_project
 from verification.services.protection.guard import conversion, findings
 
@@ -19,7 +19,7 @@ class Command(WatchwordCommand):
     epilog = "examples:\n  manage.py guard Shop\n  manage.py guard Shop --lift +49151123"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        add_project(parser)
         parser.add_argument(
             "--lift",
             metavar="SUBJECT",

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.management.base import MAX_SECONDS, WatchwordCommand, aligned, whole
+from verification.management.base import MAX_SECONDS, WatchwordCommand, add_project, aligned, whole
 from verification.models import KeyKind
 from verification.services.projects.keys import issue_key
 from verification.services.projects.projects import find_project
@@ -21,7 +21,7 @@ class Command(WatchwordCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        add_project(parser)
         parser.add_argument("--kind", required=True, choices=KeyKind.values)
         parser.add_argument(
             "--expires-in",

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from verification.addresses import parse_address
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand, aligned
+from verification.management.base import WatchwordCommand, add_project, aligned
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.models.messages import FINAL
 from verification.services.delivery import dispatch
@@ -40,7 +40,7 @@ class Command(WatchwordCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        add_project(parser)
         parser.add_argument("to", metavar="TO", help="A phone number with its country code, or an e-mail address.")
         parser.add_argument("--channel", required=True, help="A channel of the project.")
 

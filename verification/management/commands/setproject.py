@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from django.db import models
 
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand, aligned, read_value
+from verification.management.base import WatchwordCommand, add_project, aligned, read_value
 from verification.models import Project
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
 from verification.services.projects.projects import find_project, set_project
@@ -19,7 +19,7 @@ class Command(WatchwordCommand):
     help = "Set a project's defaults and limits. Every process goes by them within a second."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="The project's id or name.")
+        add_project(parser)
         parser.add_argument("values", metavar="NAME=VALUE", nargs="+", help="One or more of the names below.")
         parser.epilog = (
             f"names, each with the kind of its value:\n\n{names_by_group()}\n\n"

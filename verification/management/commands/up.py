@@ -21,8 +21,7 @@ from django.db import connections
 from config.processes.embedded import EmbeddedUnavailable
 from config.processes.supervisor import SIGNALS, TICK_SECONDS, Child, Claim, Supervisor
 from verification.errors import Misuse
-from verification.management.base import MAX_THREADS, WatchwordCommand, aligned, whole
-from verification.management.commands.worker import DEFAULT_THREADS
+from verification.management.base import WatchwordCommand, add_threads, aligned, whole
 
 MAX_DEFAULT_WORKERS = 4
 MAX_WORKERS = 256  # processes; more than any machine has use for
@@ -60,13 +59,7 @@ class Command(WatchwordCommand):
             metavar="N",
             help=f"Web server processes. Default: one a core, at most {MAX_DEFAULT_WORKERS}; here {workers}.",
         )
-        parser.add_argument(
-            "--threads",
-            type=whole(least=1, most=MAX_THREADS),
-            default=DEFAULT_THREADS,
-            metavar="N",
-            help=f"Messages delivered at the same time. Default: {DEFAULT_THREADS}.",
-        )
+        add_threads(parser)
 
     def handle(self, *, host: str, port: int, workers: int, threads: int, **_: Any) -> None:
         for number in SIGNALS:

@@ -8,9 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from config.processes import lifeline
-from verification.management.base import MAX_THREADS, WatchwordCommand, whole
-
-DEFAULT_THREADS = 8
+from verification.management.base import WatchwordCommand, add_threads
 
 
 class Command(WatchwordCommand):
@@ -23,14 +21,7 @@ class Command(WatchwordCommand):
     requires_system_checks = ["watchword"]  # the others load all pages, of which a worker shows none
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--threads",
-            type=whole(least=1, most=MAX_THREADS),
-            default=DEFAULT_THREADS,
-            metavar="N",
-            help=f"Messages delivered at the same time. Default: {DEFAULT_THREADS}.",
-        )
-
+        add_threads(parser)
         parser.add_argument(
             "--connections",
             action="store_true",

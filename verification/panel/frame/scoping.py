@@ -20,6 +20,7 @@ from unfold.admin import TabularInline
 from verification.models import Project
 from verification.models.fields import ListField
 from verification.panel.frame.fields import LinesField
+from verification.whole_numbers import whole_number
 
 
 class Who(Enum):
@@ -174,11 +175,12 @@ class ProjectFilter(SimpleListFilter):
         value = self.value()
         if not value:
             return queryset
-        return queryset.filter(**{self.path: int(value)}) if value.isascii() and value.isdigit() else queryset.none()
+        project_id = whole_number(value)
+        return queryset.none() if project_id is None else queryset.filter(**{self.path: project_id})
 
 
 def chosen_project_ids(request: HttpRequest) -> list[int]:
     """Return the ids of the projects whose rows a list shows: the chosen one if it is the user's, else all."""
     own = own_project_ids(request)
     chosen = request.GET.get(ProjectFilter.parameter_name)
-    return [pk for pk in own if chosen.isdecimal() and pk == int(chosen)] if chosen else own
+    return [pk for pk in own if pk == whole_number(chosen)] if chosen else own

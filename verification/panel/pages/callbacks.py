@@ -17,6 +17,7 @@ from verification.panel.frame.display import time_of, when
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline
 from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin
 from verification.services.notices.callbacks import send_again
+from verification.whole_numbers import whole_number
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -81,8 +82,8 @@ class CallbackAdmin(NewestFirstAdmin):
     delivered_when = time_of("delivered_at", "Delivered")
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
-        term = term.removeprefix("msg_")
-        return rows.filter(pk=int(term)) if term.isascii() and term.isdigit() and len(term) <= 16 else rows.none()
+        message_id = whole_number(term.removeprefix("msg_"))
+        return rows.none() if message_id is None else rows.filter(pk=message_id)
 
     @admin.display(description="Message", ordering="message")
     def number(self, callback: Callback) -> str:

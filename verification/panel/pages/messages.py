@@ -22,6 +22,7 @@ from verification.panel.pages.recipients import may_see_addresses
 from verification.random_ids import is_session_id
 from verification.services.oversight import figures
 from verification.services.oversight.delivery_state import waiting_messages
+from verification.whole_numbers import whole_number
 
 OUTCOME_VARIANTS = {
     "accepted": "success",
@@ -170,8 +171,8 @@ class MessageAdmin(NewestFirstAdmin):
         return used.get("status") in (*figures.LOST, "lost", "waiting")
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
-        if term.isascii() and term.isdigit() and len(term) <= 16:
-            return rows.filter(pk=int(term))
+        if (message_id := whole_number(term)) is not None:
+            return rows.filter(pk=message_id)
         if is_session_id(term.upper()):
             return rows.filter(session_id=term.upper())
         return rows.filter(recipient_id__in=self.recipients(request, term))

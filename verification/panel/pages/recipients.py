@@ -78,9 +78,7 @@ class RecipientAdmin(NewestFirstAdmin):
 
         It holds the whole address, so the audit log notes who took it.
         """
-        recipient: Recipient = self.find(request, object_id)
-        if not may_see_addresses(request.user, recipient):
-            raise PermissionDenied
+        recipient = self.find_shown(request, object_id)
         if request.method != "POST":
             return self.ask(
                 request,
@@ -121,6 +119,13 @@ class RecipientAdmin(NewestFirstAdmin):
         self.message_user(request, f"The recipient {mask(recipient.address)} is forgotten.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:verification_recipient_changelist"))
 
+    def find_shown(self, request: HttpRequest, object_id: str) -> Recipient:
+        """Return a recipient whose address the user may see. Raises ``PermissionDenied`` for any other."""
+        recipient: Recipient = self.find(request, object_id)
+        if not may_see_addresses(request.user, recipient):
+            raise PermissionDenied
+        return recipient
+
     def get_inlines(self, request: HttpRequest, obj: Recipient | None) -> Any:
         return self.inlines if obj and obj.subscriptions.exists() else ()
 
@@ -133,9 +138,7 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @action(description="Show the address", icon="visibility", permissions=["address"], url_path="address")
     def show_address(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        recipient: Recipient = self.find(request, object_id)
-        if not may_see_addresses(request.user, recipient):
-            raise PermissionDenied
+        recipient = self.find_shown(request, object_id)
         if request.method != "POST":
             return self.ask(
                 request,

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 
 from verification.errors import Misuse
 from verification.models import Platform
+from verification.whole_numbers import whole_number
 
 CEILINGS = {  # the ceiling over each setting of a project
     "sends_per_day": "max_sends_per_day",
@@ -30,9 +31,10 @@ def set_platform(values: Mapping[str, str]) -> Platform:
     for name, text in values.items():
         if name not in PLATFORM_SETTABLE:
             raise Misuse(f"There is no ceiling {name!r}. Ceilings: {', '.join(PLATFORM_SETTABLE)}.")
-        if not (text.isascii() and text.isdigit()):
+        number = whole_number(text)
+        if number is None:
             raise Misuse(f"{name}: write a whole number.")
-        setattr(row, name, int(text))
+        setattr(row, name, number)
     try:
         row.full_clean()
     except ValidationError as error:

@@ -24,6 +24,7 @@ from verification.models.fields import clean_country
 from verification.services.projects.lists import add_entry
 from verification.services.projects.projects import find_project
 from verification.services.records import audit
+from verification.whole_numbers import whole_number
 
 SWITCHES = (ALL_SENDING, *ChannelType.values)
 EXAMPLES = (*SWITCHES, "country:KP", "project:Shop", "provider:12")
@@ -118,7 +119,8 @@ def _record(reason: str, row: Project | Provider, project: Project | None) -> No
 
 
 def _provider(text: str) -> Provider:
-    found = Provider.objects.filter(pk=int(text)).first() if text.isascii() and text.isdigit() else None
+    provider_id = whole_number(text)
+    found = None if provider_id is None else Provider.objects.filter(pk=provider_id).first()
     if found is None:
         raise Misuse(f"There is no provider {text!r}; give its id.")
     return found

@@ -14,6 +14,7 @@ from verification.models import KeyKind, Membership, Project
 from verification.services.projects.keys import issue_key
 from verification.services.projects.settings import require_sound, set_settings
 from verification.services.projects.webhook_secrets import issue_webhook_secret
+from verification.whole_numbers import whole_number
 
 SHOWN_IDS = 5  # projects of one name whose ids a refusal lists
 
@@ -66,8 +67,8 @@ def set_project(*, project: Project, values: Mapping[str, str]) -> None:
 def find_project(id_or_name: str) -> Project:
     """Return the project with this id or name. Raises :class:`Misuse`."""
     match = models.Q(name=id_or_name)
-    if id_or_name.isascii() and id_or_name.isdigit():
-        match |= models.Q(pk=int(id_or_name))
+    if (project_id := whole_number(id_or_name)) is not None:
+        match |= models.Q(pk=project_id)
     found = list(Project.objects.filter(match, deleted_at=None).order_by("pk")[:SHOWN_IDS])
     if len(found) == 1:
         return found[0]

@@ -15,6 +15,7 @@ from django.db import models
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
+from providers.registry import BOOLEANS
 from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
@@ -22,9 +23,9 @@ from verification.models import ChallengeMode, ChallengeProvider, Project
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
 from verification.services.texts.own import judge_name
+from verification.whole_numbers import whole_number
 
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
-_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _RULES = {  # by the name of the database's constraint
     "project_code_alphabet": "code_digits, code_letters: a code has digits, letters or both.",
 }
@@ -123,9 +124,9 @@ def _read(name: str, text: str) -> Any:
         if text not in choices and not (field.blank and text == ""):
             raise Misuse(f"{name}: write one of {', '.join(choices)}.")
     if isinstance(field, models.BooleanField):
-        if text.lower() not in _TRUE + _FALSE:
+        if text.lower() not in BOOLEANS:
             raise Misuse(f"{name}: write true or false.")
-        return text.lower() in _TRUE
+        return BOOLEANS[text.lower()]
     if isinstance(field, ArrayField):
         return [item.strip() for item in text.split(",") if item.strip()]
     if isinstance(field, models.FloatField):
@@ -133,7 +134,8 @@ def _read(name: str, text: str) -> Any:
             raise Misuse(f"{name}: write a number such as 0.5.")
         return float(text)
     if isinstance(field, models.IntegerField):
-        if not (text.isascii() and text.isdigit()):
+        number = whole_number(text)
+        if number is None:
             raise Misuse(f"{name}: write a whole number.")
-        return int(text)
+        return number
     return text

@@ -47,6 +47,7 @@ from verification.services.gateways.accounts import (
     store_settings,
     stored_secrets,
 )
+from verification.whole_numbers import whole_number
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
@@ -167,10 +168,8 @@ class ProviderAdmin(ScopedAdmin):
         return {"project": project, "channel": channel, "type": provider_type}
 
     def _chosen_project(self, request: HttpRequest) -> Project | None:
-        text = request.GET.get("project", "")
-        if not (text.isascii() and text.isdigit() and len(text) < 19):
-            return None
-        return own_projects(request.user).filter(pk=int(text)).first()
+        project_id = whole_number(request.GET.get("project", ""))
+        return None if project_id is None else own_projects(request.user).filter(pk=project_id).first()
 
     def _choose(self, request: HttpRequest) -> HttpResponse:
         kinds: list[dict[str, Any]] = [
