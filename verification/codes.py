@@ -9,6 +9,7 @@ LENGTHS_IN_WORDS = f"{SHORT_CODE} or {LONG_CODE}"
 WRONG_CODES_THAT_LOCK = {SHORT_CODE: 3, LONG_CODE: 5}
 # The project's limits of wrong codes are divided by these, and rounded up; wrong_codes_wait does the same in SQL.
 WRONG_CODES_DIVISORS = {SHORT_CODE: 2, LONG_CODE: 1}
+MAX_GUESS_CHARACTERS = 32  # more than any code has; a longer text is a mistake and no guess
 DIGITS = string.digits
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # without I, L and O, which are read as 1 and 0
 DIGITS_BESIDE_LETTERS = "23456789"  # without 0 and 1, for the same reason

@@ -1,4 +1,4 @@
-"""File locks that the kernel keeps, and files that are written whole or not at all."""
+"""File locks that the kernel keeps, and files for their owner alone."""
 
 from __future__ import annotations
 

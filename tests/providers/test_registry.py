@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from providers import registry
+from providers import base, registry
 from providers.door.http import HttpDoor
 from providers.errors import SettingsInvalid
 from providers.registry import AdapterShowsCodes, UnknownAdapter
+from verification.models import ChannelType
 
 PROBE = """
 from providers import base
@@ -209,3 +210,7 @@ def test_it_builds_an_adapter_with_later_settings_at_their_default(probe, store)
 
 def test_a_built_adapter_does_not_show_its_settings(probe, store):
     assert "hush" not in repr(registry.build(probe, {"key": "hush"}, http=HttpDoor(), store=store))
+
+
+def test_adapters_and_the_interface_know_the_same_channels():
+    assert set(base.CHANNELS) == set(ChannelType.values)

@@ -8,13 +8,12 @@ from typing import Any
 
 from verification import random_ids
 from verification.addresses import Address, AddressInvalid, parse_address
-from verification.codes import LENGTHS_IN_WORDS, code_pattern
+from verification.codes import LENGTHS_IN_WORDS, MAX_GUESS_CHARACTERS, code_pattern
 from verification.errors import FieldError, FieldsInvalid, Misuse
 from verification.models import ChannelType
 from verification.services.projects.settings import judge_called_url
 from verification.whole_numbers import MAX_ID
 
-CODE_MAX_CHARACTERS = 32  # characters of a guess, more than any code has. A longer text is a mistake and no guess.
 URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has.
 CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # characters of a challenge's answer; the longest of a vendor has a few thousand
 
@@ -116,7 +115,7 @@ class Fields:
         return value
 
     def guess(self, name: str) -> str | None:
-        return self.text(name, max_length=CODE_MAX_CHARACTERS)
+        return self.text(name, max_length=MAX_GUESS_CHARACTERS)
 
     def manual_code(self, name: str) -> str | None:
         value = self.text(name, required=False)

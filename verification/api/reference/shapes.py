@@ -11,8 +11,15 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from verification.api.fields import CHALLENGE_TOKEN_MAX_CHARACTERS, CODE_MAX_CHARACTERS, URL_MAX_CHARACTERS
-from verification.codes import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK, code_pattern
+from verification.api.fields import CHALLENGE_TOKEN_MAX_CHARACTERS, URL_MAX_CHARACTERS
+from verification.codes import (
+    LENGTHS_IN_WORDS,
+    LONG_CODE,
+    MAX_GUESS_CHARACTERS,
+    SHORT_CODE,
+    WRONG_CODES_THAT_LOCK,
+    code_pattern,
+)
 from verification.errors import CATALOGUE
 from verification.models import ChallengeProvider, ChannelType
 from verification.whole_numbers import MAX_ID
@@ -157,9 +164,9 @@ class SessionCheckRequest(serializers.Serializer[Any]):
     session_id = session_id_field()
     code = serializers.CharField(
         min_length=1,
-        max_length=CODE_MAX_CHARACTERS,
+        max_length=MAX_GUESS_CHARACTERS,
         help_text="What the user typed, as a string. Spaces around it and lower case do not matter. Every string of 1 "
-        f"to {CODE_MAX_CHARACTERS} characters spends a try; an empty, longer or non-string one spends none.",
+        f"to {MAX_GUESS_CHARACTERS} characters spends a try; an empty, longer or non-string one spends none.",
     )
 
 

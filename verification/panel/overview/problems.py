@@ -7,13 +7,12 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.text import capfirst
 
 from verification.client_address import unread_from
-from verification.models import Channel, ChannelType, CircuitBreaker, DailySpend, KillSwitch, Provider
+from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
 from verification.panel.frame.display import ago
-from verification.services.projects.ceilings import lower_budget, platform
+from verification.services.projects.ceilings import lower_budget, platform, spent_today
 from verification.services.records import workers
 
 SHOWN = 6  # more lines would push the figures off the screen
@@ -48,8 +47,7 @@ class Budget:
 def budgets_of(projects: Any) -> list[Budget]:
     """The fullest first. The operator's ceiling is a budget too, where an owner has set none or a larger one."""
     ceiling = platform().max_daily_budget
-    spends = DailySpend.objects.filter(project__in=projects, day=timezone.now().date())
-    spent = {(spend.project_id, spend.channel): spend.messages for spend in spends}
+    spent = spent_today(projects)
     channels = Channel.objects.filter(project__in=projects, is_active=True)
     found = []
     for channel in channels.select_related("project"):

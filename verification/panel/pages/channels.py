@@ -8,16 +8,15 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.html import format_html
 
 from verification.errors import Misuse
-from verification.models import Channel, DailySpend, Provider
+from verification.models import Channel, Provider
 from verification.panel.frame.display import channel_icon, label
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import ShortList
 from verification.panel.frame.scoping import ProjectFilter, Who
-from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling
+from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -41,8 +40,7 @@ class ChannelList(ShortList):
         projects = {row.project_id for row in shown}
         ordered = list(Provider.objects.serving(projects).in_order())
         ceiling = platform().max_daily_budget
-        spends = DailySpend.objects.filter(project__in=projects, day=timezone.now().date())
-        spent = {(spend.project_id, spend.channel): spend.messages for spend in spends}
+        spent = spent_today(projects)
         for row in shown:
             row.budget_that_holds = lower_budget(row.effective_budget, ceiling)
             row.provider_names = [  # of the system's no more is shown than the API tells

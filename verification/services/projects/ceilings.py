@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils import timezone
 
 from verification.errors import Misuse
-from verification.models import Platform
+from verification.models import DailySpend, Platform
 from verification.whole_numbers import whole_number
 
 CEILINGS = {  # the ceiling over each setting of a project
@@ -41,6 +43,12 @@ def set_platform(values: Mapping[str, str]) -> Platform:
         raise Misuse("; ".join(f"{name}: {texts[0]}" for name, texts in error.message_dict.items())) from None
     row.save()
     return row
+
+
+def spent_today(projects: Any) -> dict[tuple[int, str], int]:
+    """Return the messages that the budgets of these projects count today (UTC), by project and channel."""
+    spends = DailySpend.objects.filter(project__in=projects, day=timezone.now().date())
+    return {(spend.project_id, spend.channel): spend.messages for spend in spends}
 
 
 def bounded(limit: int, ceiling: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from verification import random_ids, sql
 from verification.addresses import AddressKind, kind_of
+from verification.codes import MAX_GUESS_CHARACTERS
 from verification.crypto import code_digest, guess_digest, stored_digest
 from verification.errors import Refusal, refusal
 from verification.services.projects.snapshot import ProjectConfig
@@ -16,7 +17,7 @@ from verification.services.protection.guard import judge
 
 VERIFY_TOKEN_SECONDS = 60  # life of a verify token: time for the customer's server to redeem it
 
-_CODE = re.compile(r"[0-9A-Za-z]{1,32}")
+_CODE = re.compile(rf"[0-9A-Za-z]{{1,{MAX_GUESS_CHARACTERS}}}")
 
 
 @dataclass(frozen=True, slots=True)
