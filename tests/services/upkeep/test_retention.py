@@ -217,6 +217,18 @@ def test_nothing_is_lost_or_forgotten_over_many_batches(api, outbox, project, mo
     assert list(Session.objects.values_list("pk", flat=True)) == [live]
 
 
+def test_rows_of_one_moment_all_go_over_many_batches(api, outbox, project, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for number in range(5):
+        a_finished_history(api, outbox, f"+491511234567{number}")
+    moment = timezone.now()
+    Message.objects.update(created_at=moment)
+    Session.objects.update(created_at=moment)
+    clock.forward(31 * clock.DAY)
+    assert purge()["messages"] == 10
+    assert not Session.objects.exists()
+
+
 def test_a_recipient_who_came_back_meanwhile_is_kept(api, outbox, project, monkeypatch):
     """Between the look at the empty recipients and their end, one of them opens a session."""
     a_finished_history(api, outbox, "+4915112345671")

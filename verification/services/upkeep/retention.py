@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -67,6 +67,7 @@ PLATFORM_ENTRIES = timedelta(days=30)  # list entries of the platform, after the
 PANEL_LOG_KEPT = timedelta(days=30)  # it feeds the last steps on the overview; the record is the audit log
 BATCH = 1_000  # rows of one transaction
 PERIOD = timedelta(hours=6)  # from one run's start to the next: four a day, so that none has much to do
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)  # before any row
 RUN = "purge"  # name of its row in Upkeep
 
 
@@ -175,8 +176,8 @@ def _purge_project(project: Project, before: datetime) -> dict[str, int]:
     if project.retention_mode == RetentionMode.HASH:
         counts["hashed"] = _hash_old_rows(project, before)
     else:
-        counts["messages"] = _delete(old_messages(before).filter(project=project), project)
-        counts["sessions"] = _delete(old_sessions(before).filter(project=project), project)
+        counts["messages"] = _purge_oldest("purge_messages", project, before, first=0)
+        counts["sessions"] = _purge_oldest("purge_sessions", project, before - SESSION_AND_TOKEN, first="")
     return {
         **counts,
         "recipients": _delete(_empty_recipients(before).filter(project=project), project),
@@ -208,6 +209,18 @@ def _delete(rows: QuerySet[Any], project: Project | None = None) -> int:
             keys = list(rows.filter(pk__in=keys).values_list("pk", flat=True))
             rows.model._default_manager.filter(pk__in=keys).delete()
         total += len(keys)
+    return total
+
+
+def _purge_oldest(function: str, project: Project, before: datetime, *, first: int | str) -> int:
+    """Delete a project's rows in batches from the oldest on, and return their number. ``first`` is before any id."""
+    total, looked_at, after, after_id = 0, BATCH, LONG_AGO, first
+    while looked_at == BATCH:
+        with transaction.atomic():
+            sql.take_removal_turn(project.pk)
+            batch = sql.call(function, project=project.pk, before=before, after=after, after_id=after_id, limit=BATCH)
+        total += batch.deleted
+        looked_at, after, after_id = batch.looked_at, batch.last_at, batch.last_id
     return total
 
 
