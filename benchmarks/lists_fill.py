@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -120,7 +120,7 @@ def fill(rows: int, say: Callable[[str], None]) -> None:
         "others_every": OTHERS_EVERY,
     }
     began_at = time.monotonic()
-    with connection.cursor() as cursor, without_indexes(cursor):
+    with connection.cursor() as cursor, without_indexes(cursor, TABLES):
         for first in range(1, rows + 1, STEP):
             for statement in TRAFFIC:
                 cursor.execute(statement, {**terms, "first": first, "last": min(rows, first + STEP - 1)})
@@ -136,13 +136,13 @@ def names_of_projects() -> list[str]:
 
 
 @contextmanager
-def without_indexes(cursor: Any) -> Iterator[None]:
+def without_indexes(cursor: Any, tables: Sequence[str]) -> Iterator[None]:
     """Take off what costs most while rows are written: triggers, foreign keys, and indexes that hold no constraint."""
     cursor.execute(
         "SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid) FROM pg_index AS i"
         " WHERE i.indrelid = ANY (%s::regclass[])"
         " AND NOT EXISTS (SELECT 1 FROM pg_constraint AS c WHERE c.conindid = i.indexrelid)",
-        [list(TABLES)],
+        [list(tables)],
     )
     indexes = cursor.fetchall()
     cursor.execute("SET session_replication_role = replica")

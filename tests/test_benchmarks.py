@@ -5,11 +5,13 @@ from itertools import islice
 
 import pytest
 
+from benchmarks import fill
 from benchmarks.bare import views
 from benchmarks.driver import percentile, take_message
 from benchmarks.scripts import recipients
 from verification.addresses import NumberType, parse_address
-from verification.models import Message, VerifyToken
+from verification.models import Message, Session, VerifyToken
+from verification.services.upkeep.retention import purge
 
 
 @pytest.fixture
@@ -53,3 +55,12 @@ def test_percentiles_are_values_that_were_seen():
     assert percentile(range(100), 0.5) == 50
     assert percentile(range(100), 0.99) == 99
     assert percentile([7.0], 0.99) == 7.0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_filled_database_is_one_that_the_purge_can_empty_to_its_last_day():
+    fill.fill(300, lambda line: None, projects=4)
+    assert (Session.objects.count(), Message.objects.count()) == (300, 300 + 300 // fill.MANUAL_EVERY)
+    assert "verification_message" in fill.sizes()
+    purge(days=1)
+    assert 10 <= Session.objects.count() <= 12  # 300 in 30 days are ten a day
