@@ -34,7 +34,7 @@ RECIPIENTS = """
     INSERT INTO verification_recipient
       (id, project_id, address, language, verified_channel, verified_at, reached_channel, created_at)
     SELECT n, CASE WHEN mod(n, 2) = 0 THEN %(big)s ELSE %(first_other)s + mod(n / 2, %(others)s) END,
-      CASE WHEN mod(n, 20) = 3 THEN 'user' || n || '@example.com' ELSE '+491511' || lpad(n::text, 8, '0') END,
+      CASE WHEN mod(n, 20) = 3 THEN 'user' || n || '@example.com' ELSE '+49151' || lpad(n::text, 8, '0') END,
       'en', 'sms', now() - interval '1 day', 'sms', now() - %(days)s * interval '1 day'
     FROM generate_series(%(first)s, %(last)s) AS n
 """
@@ -141,7 +141,7 @@ def fill(rows: int, say: Callable[[str], None], *, projects: int = PROJECTS) -> 
     began_at = time.monotonic()
     with connection.cursor() as cursor, without_indexes(cursor, TABLES):
         cursor.execute(RECIPIENTS, {**terms, "first": 1, "last": recipients})
-        cursor.execute("ANALYZE verification_recipient")
+        cursor.execute("SELECT setval(pg_get_serial_sequence('verification_recipient', 'id'), %s)", [recipients])
         for first in range(1, rows + 1, STEP):
             last = min(rows, first + STEP - 1)
             for statement in TRAFFIC:

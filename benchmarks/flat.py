@@ -10,6 +10,7 @@ on an empty database of the same server. Half of the full one's recipients have 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import secrets
@@ -33,6 +34,7 @@ BATCH = 20  # requests that one process answers before it is the other's turn
 GOAL_RATIO = 1.3
 GOAL_DELETED = 1_000  # verifications a second, with all that hangs on them
 GOAL_CORE = 0.2
+STRIDE = 7_919  # a prime: neighbours in turn are no neighbours in the table
 EMPTY = "flat_empty"
 EMPTY_PROJECT = "Filled 0"  # named as the full database's first project
 
@@ -60,6 +62,7 @@ class Caller:
         self.api_key = keys.issue_key(project=self.project, kind="api", expires_in=86_400).text
         self.secret_key = keys.issue_key(project=self.project, kind="secret", expires_in=86_400).text
         self.strangers = recipients()
+        self.places = itertools.count(secrets.randbelow(10**9), STRIDE)
         self.known = Recipient.objects.filter(project=self.project).count() and Recipient.objects.latest("id").pk
         self.old_message = (
             Message.objects.filter(project=self.project, session=None).values_list("pk", flat=True).first()
@@ -81,7 +84,8 @@ class Caller:
 
         if not self.known or secrets.randbelow(2):
             return next(self.strangers)
-        number = 2 * (1 + secrets.randbelow(self.known // 2 - 1))  # the first project has the even ones
+        # The first project has the even ones. A stride lets none come twice within a minute.
+        number = 2 * (1 + next(self.places) % (self.known // 2 - 1))
         return Recipient.objects.values_list("address", flat=True).get(pk=number)
 
     def prepare(self, endpoint: str) -> Callable[[], Any]:
