@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from providers.base import BotStarted, Receipt, ReceiptStatus
 from tests import factories
+from tests.api.calls import Api
 from verification import random_ids, sql
 from verification.models import BotChat, DeliveryAttempt, Message, MessageStatus, Provider, Recipient, Session
 from verification.services.delivery import receipts, sweep
@@ -143,6 +144,21 @@ def test_what_is_reported_is_found_by_its_id(made):
     receipts.act_on(provider, strangers)
     assert rows_read("verification_deliveryattempt") - before[0] < BACKLOG
     assert rows_read() - before[1] < 3 * BACKLOG  # to see what is under way, such a small table is read whole
+
+
+@pytest.mark.parametrize(("to", "channel"), [("+4915112345678", "sms"), ("ada@example.com", "email")])
+def test_the_sends_to_a_recipient_are_counted_without_all_others_of_the_day(made, client, to, channel):
+    project = factories.project(name="Counting", channels=("sms", "email"))
+    other = factories.project(name="Other", channels=("sms", "email"))
+    Api(client, project.api_key, project.secret_key).create(to)
+    Api(client, other.api_key, other.secret_key).create(to)  # the platform's limit counts over all projects
+    made(BACKLOG)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE verification_message")
+        cursor.execute("DISCARD PLANS")
+    before = rows_read()
+    assert Api(client, project.api_key, project.secret_key).manual_send(to, channel).status_code == 200
+    assert rows_read() - before < BACKLOG
 
 
 def test_what_expired_is_found_without_what_waits(made):

@@ -40,10 +40,15 @@ BEGIN
 
         v_sharers := lock_mailbox(p_project, p_recipient);
         v_moments := ARRAY(
-            SELECT created_at FROM verification_message
-            WHERE recipient_id = ANY (v_sharers) AND is_counted
-              AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now)
-            ORDER BY created_at DESC
+            SELECT sent.created_at FROM unnest(v_sharers) AS sharer (id)
+            CROSS JOIN LATERAL (  -- of several at once, no index has the newest first but that of all recipients
+                SELECT created_at FROM verification_message
+                WHERE recipient_id = sharer.id AND is_counted
+                  AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now)
+                ORDER BY created_at DESC
+                LIMIT greatest(p_limits[1], p_limits[2], p_limits[3])
+            ) AS sent
+            ORDER BY sent.created_at DESC
             LIMIT greatest(p_limits[1], p_limits[2], p_limits[3])
         );
         retry_after := greatest(

@@ -16,17 +16,22 @@ BEGIN
         WHERE own.id = p_recipient
     );
     IF cardinality(v_recipients) = 1 OR NOT EXISTS (
-        SELECT FROM verification_message
-        WHERE recipient_id = ANY (v_recipients) AND recipient_id <> p_recipient
-          AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now) AND is_counted AND channel = 'sms'
+        SELECT FROM unnest(v_recipients) AS other (id)
+        JOIN verification_message AS message ON message.recipient_id = other.id
+        WHERE other.id <> p_recipient AND is_counted AND channel = 'sms'
+          AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now)
     ) THEN
         RETURN 0;
     END IF;
     v_moments := ARRAY(
-        SELECT created_at FROM verification_message
-        WHERE recipient_id = ANY (v_recipients)
-          AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now) AND is_counted AND channel = 'sms'
-        ORDER BY created_at DESC LIMIT v_limit
+        SELECT sent.created_at FROM unnest(v_recipients) AS recipient (id)
+        CROSS JOIN LATERAL (
+            SELECT created_at FROM verification_message
+            WHERE recipient_id = recipient.id AND is_counted AND channel = 'sms'
+              AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now)
+            ORDER BY created_at DESC LIMIT v_limit
+        ) AS sent
+        ORDER BY sent.created_at DESC LIMIT v_limit
     );
     RETURN seconds_until_below(v_moments, v_limit, interval '1 day', p_now);
 END
