@@ -281,6 +281,21 @@ def test_a_text_is_added_and_shown_as_it_arrives(panel):
         "{code}.com",
         "{code} \u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444",
         "{code} me@evil.com",
+        "{code} evil\u3002com",  # as Chinese ends a sentence
+        "\u6253\u5f00evil\uff61com/login",
+        "{code} evil\uff0ecom",
+        "{code} evil\u2024com",
+        "{code} evil\ufe52com",
+        "{code} evil.\u24d2\u24de\u24dc",
+        "{code} evil\u200b.com",
+        "{code} evil.\ufe0fcom",
+        "{code} 192\u30020\u30022\u30027",
+        "{code} https:\u2044\u2044evil",
+        "{code} https:\u2215\u2215evil",
+        "{code} https\uff1a\uff0f\uff0fevil",
+        "{code} https:\u29f5\u29f5evil",
+        "{code} tel\uff1a+4915112345678",
+        "{code} shop.example\uff0f@evil.com",
         "{code}" + "x" * 400,
         "{code} \u202eeurt si sihT",
         "{code}\x1b[2J",
@@ -294,7 +309,14 @@ def test_a_text_that_cannot_arrive_as_meant_is_refused(panel, text):
 
 
 @pytest.mark.parametrize(
-    "text", ["{code}: https://shop.example/x.html.", "{code}, shop.example/app.html", "{code}. For 3.5 min, z.B. now."]
+    "text",
+    [
+        "{code}: https://shop.example/x.html.",
+        "{code}, shop.example/app.html",
+        "{code} shop\u3002example/app",
+        "{code}. For 3.5 min, z.B. now\u2026 done, 24/7 or 1\u20442.",
+        "\u9a8c\u8bc1\u7801{code}\u3002{minutes}\u5206\u949f\u5185\u6709\u6548\u3002App\u3002\u8bf7\u52ff",
+    ],
 )
 def test_a_text_may_lead_to_the_projects_site(panel, text):
     panel.project.site_url = "https://shop.example/"

@@ -32,8 +32,16 @@ _WITH_SCHEME = re.compile(
 )
 # Phones make links of bare names too. There is no list of top-level domains here: any two letters after a dot count.
 _WITHOUT_SCHEME = re.compile(
-    r"(?:\S*@)?((?:[\w-]+[.\uff0e])+(?:xn--[\w-]+|[^\W\d_]{2,})|\d{1,3}(?:\.\d{1,3}){3})(?![\w-])(?::\d+)?(?:[/?#\\@]\S*)?"
+    r"(?:\S*@)?((?:[\w-]+\.)+(?:xn--[\w-]+|[^\W\d_]{2,})|\d{1,3}(?:\.\d{1,3}){3})(?![\w-])(?::\d+)?(?:[/?#\\@]\S*)?"
 )
+# Browsers read the ideographic full stop as a dot. Next to a Chinese or Japanese character it ends a sentence.
+_HAN_AND_KANA = "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_IDEOGRAPHIC_DOT = re.compile(rf"(?<![\s{_HAN_AND_KANA}])\u3002(?=[^\W{_HAN_AND_KANA}])")
+# Characters that look like a slash or a backslash, and that NFKC leaves as they are.
+_LIKE_SLASHES = str.maketrans(
+    {"\u2044": "/", "\u2215": "/", "\u29f8": "/", "\u2216": "\\", "\u29f5": "\\", "\u29f9": "\\"}
+)
+_VARIATION_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
 _WRITE = "Put a space after the dot if none is meant, or set the project's site to where it leads."
 _ENDS_A_SENTENCE = ".,;:!?…)]}>\"'»”’"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
@@ -122,11 +130,18 @@ def _style(project: Project) -> Style:
 
 def _foreign_links(project: Project, text: str) -> list[str]:
     """List what phones and browsers would make links of, where they may lead away from the project's own hosts."""
+    text = _without_look_alikes(text)
     own = {host for host in (_host_of(project.site_url), project.web_otp_domain) if host}
     links = [(link, _host_of(link)) for link in map(_trimmed, _WITH_SCHEME.findall(text))]
     bare = _WITHOUT_SCHEME.finditer(_WITH_SCHEME.sub(" ", text))
     links += [(_trimmed(found.group()), found.group(1).lower()) for found in bare]
     return [link for link, host in links if host not in own or "@" in link or "\\" in link]
+
+
+def _without_look_alikes(text: str) -> str:
+    """Return the text as browsers read addresses: invisible characters gone, look-alikes replaced by plain ones."""
+    seen = "".join(each for each in text if unicodedata.category(each) != "Cf" and each not in _VARIATION_SELECTORS)
+    return _IDEOGRAPHIC_DOT.sub(".", unicodedata.normalize("NFKC", seen).translate(_LIKE_SLASHES))
 
 
 def _trimmed(link: str) -> str:
