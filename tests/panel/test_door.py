@@ -1,7 +1,10 @@
 """The panel's door: who comes in, for how long, and who must confirm with the password again."""
 
 import base64
+import re
 import time
+from datetime import timedelta
+from html import unescape
 
 import psycopg
 import pytest
@@ -335,6 +338,22 @@ def test_an_idle_session_ends_after_half_an_hour_and_a_click_renews_it(client, u
     client.force_login(user)
     cookie = client.get(reverse(INDEX)).cookies["session"]
     assert (cookie["max-age"], cookie["httponly"], cookie["samesite"]) == (1800, True, "Lax")
+
+
+def test_a_page_that_reloads_itself_renews_nothing(client, user):
+    client.force_login(user)
+    end = timezone.now() + timedelta(minutes=10)
+    BrowserSession.objects.update(expire_date=end)
+    inbox = reverse("admin:verification_inbox")
+    page = client.get(inbox, {"live": ""})
+    assert "session" in page.cookies  # the click that begins it counts
+    BrowserSession.objects.update(expire_date=end)
+    [reload] = re.findall('http-equiv="refresh" content="[0-9]+; url=([^"]+)"', page.content.decode())
+    for _ in range(2):
+        page = client.get(inbox + unescape(reload))
+        assert f'url={reload}"' in page.content.decode()
+        assert "session" not in page.cookies
+    assert BrowserSession.objects.get().expire_date == end
 
 
 def test_a_busy_session_ends_after_twelve_hours(client, user):

@@ -11,12 +11,12 @@ from django.urls import reverse
 
 from verification.client_address import client_ip
 from verification.content_length import announced_length
-from verification.panel.door import failures
+from verification.panel.door import failures, session
 from verification.services.records import audit
 
 
 class PanelMiddleware:
-    """Names the user and their address to the audit log, and shows failures as pages."""
+    """Renews the session, names the user and their address to the audit log, and shows failures as pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -24,6 +24,7 @@ class PanelMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(reverse("admin:index")):
             return self.get_response(request)
+        session.renew(request)
         with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
             response = self._answer(request)
         failures.show(request, response)

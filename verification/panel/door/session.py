@@ -14,6 +14,7 @@ from verification.services.users import second_factor
 
 MAX_SECONDS = 12 * 3600  # a session's life from the login, even a busy one's; SESSION_COOKIE_AGE ends an idle one
 FRESH_SECONDS = 600  # how long after a login, or an answer to "Is it you?", a change asks nothing
+BY_ITSELF = "by_itself"  # in the address by which a page reloads itself, so that nobody's absence looks like a click
 STARTED, CONFIRMED, FACTOR = "started_at", "confirmed_at", "second_factor"
 
 
@@ -30,6 +31,12 @@ def is_let_in(request: HttpRequest) -> bool:
         user.factor_id = second_factor.factor_of(user)  # read once in a request
     given = request.session.get(FACTOR)
     return bool(given == user.factor_id and (given is not None or not settings.IS_SECOND_FACTOR_REQUIRED))
+
+
+def renew(request: HttpRequest) -> None:
+    """Have the session saved with its full time, unless a page asked by itself."""
+    if BY_ITSELF not in request.GET:
+        request.session.modified = True
 
 
 def is_fresh(request: HttpRequest) -> bool:

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 
 from providers.adapters.inbox import InboxMessage, read
 from verification.models import ChannelType, Message, Provider
+from verification.panel.door.session import BY_ITSELF
 from verification.panel.frame.display import ago, channel_icon
 from verification.panel.frame.scoping import own_projects
 from verification.services.gateways.accounts import is_known
@@ -48,6 +49,7 @@ def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         has_provider=bool(providers),
         is_run=is_known(INBOX),
         refresh=REFRESH_SECONDS if "live" in request.GET else None,
+        by_itself=BY_ITSELF,
     )
     response = TemplateResponse(request, "admin/verification/inbox.html", context)
     response["Cache-Control"] = "no-store"  # the page is full of codes
