@@ -7,25 +7,21 @@ function whose signature changes gets a new name, so that old and new code can r
 from __future__ import annotations
 
 import re
-import select
-import weakref
-from collections.abc import Callable
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, TypeVar
 
-import orjson
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb as json
-from psycopg.types.json import set_json_loads
+
+from verification.sql.calls import Calls
 
 __all__ = ["call", "call_many", "drop_dead_connection", "json", "now", "reason", "take_removal_turn", "text"]
 
 Row = TypeVar("Row")
 
+KEPT_AS = "watchword_calls"  # the attribute of a connection of psycopg
 REMOVAL_LOCK = 7_294_004  # the first half of an advisory lock of our own; the second is a project's id
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -35,15 +31,16 @@ def call(function: str, **arguments: Any) -> Any:
 
     Inside ``transaction.atomic`` it joins that transaction. Raises Django's database errors.
     """
-    return _execute(function, arguments).fetchone()
+    rows = _execute(function, arguments)
+    return rows[0] if rows else None
 
 
-def call_many(row_type: Callable[..., Row], function: str, /, **arguments: Any) -> list[Row]:
+def call_many(row_type: type[Row], function: str, /, **arguments: Any) -> list[Row]:
     """Call a function that returns any number of rows; each comes as a ``row_type``, a type of ``sql/rows.py``.
 
     Raises :class:`TypeError` where the type and the function's columns differ.
     """
-    return [row_type(**row._asdict()) for row in _execute(function, arguments)]
+    return _execute(function, arguments, row_type)
 
 
 def take_removal_turn(project_id: int) -> None:
@@ -66,35 +63,22 @@ def text(value: str, max_length: int) -> str:
     return _UNSTORABLE.sub("\ufffd", value[:max_length])
 
 
-def _execute(function: str, arguments: dict[str, Any]) -> psycopg.Cursor[Any]:
+def _execute(function: str, arguments: dict[str, Any], row_type: type | None = None) -> list[Any]:
     connection = drop_dead_connection()
     connection.ensure_connection()
     with connection.wrap_database_errors:
-        return _cursor(connection.connection).execute(_statement(function, tuple(arguments)), tuple(arguments.values()))
+        return _calls(connection.connection).call(function, arguments, row_type)
 
 
-_cursors: weakref.WeakKeyDictionary[psycopg.Connection[Any], psycopg.Cursor[Any]] = weakref.WeakKeyDictionary()
-
-
-def _cursor(raw: psycopg.Connection[Any]) -> psycopg.Cursor[Any]:
-    """The connection's cursor for our calls: bound and prepared on the server, unlike Django's, and with JSON read."""
-    cursor = _cursors.get(raw)
-    if cursor is None:
-        cursor = psycopg.Cursor(raw, row_factory=namedtuple_row)
-        set_json_loads(orjson.loads, cursor)
-        _cursors[raw] = cursor
-    return cursor
-
-
-@lru_cache(maxsize=64)
-def _statement(function: str, names: tuple[str, ...]) -> str:
-    # The names are written in our own calls; what comes from outside are the values.
-    return f"SELECT * FROM {function}({', '.join(f'p_{name} => %s' for name in names)})"  # noqa: S608
+def _calls(raw: psycopg.Connection[Any]) -> Calls:
+    """Return the calls over this connection. They are kept on it, as they end with it."""
+    kept = vars(raw)
+    calls: Calls = kept.get(KEPT_AS) or kept.setdefault(KEPT_AS, Calls(raw))
+    return calls
 
 
 def drop_dead_connection() -> BaseDatabaseWrapper:
-    """Notice, without a round trip, that the server has hung up: then its farewell waits on the socket. Returns the
-    thread's connection.
+    """Close the thread's connection if the server has hung up, without a round trip. Return Django's wrapper of it.
 
     Otherwise the first request of every thread after a restart of PostgreSQL would fail.
     """
@@ -103,9 +87,7 @@ def drop_dead_connection() -> BaseDatabaseWrapper:
     if held is None or connection.in_atomic_block:
         return connection
     try:
-        poller = select.poll()
-        poller.register(held.pgconn.socket, select.POLLIN)
-        is_dead = held.closed or bool(poller.poll(0))
+        is_dead = _calls(held).is_dead()
     except (OSError, ValueError, psycopg.Error):
         is_dead = True
     if is_dead:
