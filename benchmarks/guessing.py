@@ -10,11 +10,13 @@ import heapq
 import os
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from psycopg.types.json import Jsonb
 
 SECONDS = 3600
 MOBILE_SUBNETS = 20  # of carriers, which many share
@@ -50,7 +52,9 @@ class Result:
 class World:
     """One simulated hour. ``cursor`` is in a transaction that skips foreign keys and is rolled back afterwards."""
 
-    def __init__(self, cursor: Any, *, project: int, limits: list[int], shop: Shop, networks: int, seed: int) -> None:
+    def __init__(
+        self, cursor: Any, *, project: int, limits: Mapping[str, int], shop: Shop, networks: int, seed: int
+    ) -> None:
         self.cursor, self.project, self.limits = cursor, project, limits
         self.shop, self.networks = shop, networks
         self.chance = random.Random(seed)  # noqa: S311  (a simulation)
@@ -149,7 +153,7 @@ class World:
     def _wait(self, at: float, subnet: str) -> int:
         self.cursor.execute(
             "SELECT retry_after FROM judge_stranger(%s, %s, %s, %s)",
-            [self.project, subnet, self.limits, self._moment(at)],
+            [self.project, subnet, Jsonb(self.limits), self._moment(at)],
         )
         return self.cursor.fetchone()[0] or 0
 
@@ -162,9 +166,18 @@ class World:
 
     def _settle(self, at: float, subnet: str, recipient: int) -> None:
         self.cursor.execute(
-            "INSERT INTO verification_verifytoken (digest, project_id, session_id, subnet, created_at, expires_at)"
-            " VALUES (%s, %s, %s, %s, %s, %s)",
-            [uuid.uuid4().bytes, self.project, f"s{recipient}", subnet, self._moment(at), self._moment(at + 60)],
+            "INSERT INTO verification_verifytoken"
+            " (digest, project_id, session_id, recipient_id, subnet, created_at, expires_at)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s)",
+            [
+                uuid.uuid4().bytes,
+                self.project,
+                f"s{recipient}",
+                recipient,
+                subnet,
+                self._moment(at),
+                self._moment(at + 60),
+            ],
         )
         self.cursor.execute(
             "UPDATE verification_wrongcode SET is_settled = true"
@@ -177,7 +190,9 @@ def simulate(project: Any, shop: Shop, networks: int, *, seed: int = 1) -> Resul
     """An hour of the shop, attacked from so many networks. Leaves no row behind."""
     from django.db import connection, transaction
 
-    limits = [project.guess_assumed, project.guess_heavy, project.guess_subnet_day, project.guess_subnet_tries]
+    from verification.services.projects.terms import STRANGERS
+
+    limits = {term: getattr(project, setting) for term, setting in STRANGERS.items()}
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL session_replication_role = replica")  # sessions and recipients are not made up

@@ -7,7 +7,7 @@ SHORT_CODE, LONG_CODE = 4, 6  # characters; the interface knows no other lengths
 LENGTHS_IN_WORDS = f"{SHORT_CODE} or {LONG_CODE}"
 # Wrong codes that lock a session, by the length of its code: a short one is guessed a hundred times as easily.
 WRONG_CODES_THAT_LOCK = {SHORT_CODE: 3, LONG_CODE: 5}
-# The project's limits of wrong codes are divided by these, and rounded up; wrong_codes_wait does the same in SQL.
+# The project's limits of wrong codes are divided by these, and rounded up, by the SQL functions too.
 WRONG_CODES_DIVISORS = {SHORT_CODE: 2, LONG_CODE: 1}
 MAX_GUESS_CHARACTERS = 32  # more than any code has; a longer text is a mistake and no guess
 DIGITS = string.digits

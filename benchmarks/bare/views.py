@@ -19,7 +19,19 @@ from verification.crypto import code_digest, stored_digest
 PROJECT = int(os.environ.get("BENCHMARK_PROJECT", "0"))
 CODE = "123456"
 SEALED_CODE = bytes(39)  # as long as a sealed code is
-WRONG_LIMITS = [10, 20]
+TERMS = sql.json(
+    {
+        "language": "en",
+        "draws_new_code": False,
+        "sends": {"windows": [{"seconds": 86_400, "limit": 20}], "seconds": 86_400, "rows": 20},
+        "wrong_codes": {"windows": [{"seconds": 86_400, "limit": 20}], "seconds": 86_400, "rows": 20},
+        "strangers": {"assumed": 0},
+        "budgets": {},
+        "waits": {},
+        "messengers": {},
+        "platform_sms_a_day": 0,
+    }
+)
 
 
 def create(request: HttpRequest) -> HttpResponse:
@@ -40,19 +52,13 @@ def create(request: HttpRequest) -> HttpResponse:
         link_payload="",
         lives_seconds=180,
         language=None,
-        default_language="en",
         test_login=None,
         challenge=None,
         send=True,
         type=fields["type"],
         channels=["sms"],
-        messengers=sql.json({}),
         message=random_ids.generate_message_id(),
-        draws_new_code=False,
-        send_limits=[5, 10, 20],
-        wrong_limits=WRONG_LIMITS,
-        budgets=sql.json({}),
-        waits=sql.json({}),
+        terms=TERMS,
         guard=None,
     )
     return _answer({"session_id": row.session_id, "session_expired_at": str(row.expires_at), "sent_to": row.sent_to})
@@ -68,8 +74,7 @@ def check(request: HttpRequest) -> HttpResponse:
         code_digest=code_digest(fields["code"], session_id=fields["session_id"]),
         token_digest=stored_digest(token, kind="verify token"),
         token_seconds=60,
-        wrong_limits=WRONG_LIMITS,
-        stranger_limits=[0, 1, 1, 1],
+        terms=TERMS,
         network="",
         subnet="",
         guess=None,

@@ -12,6 +12,7 @@ def service(tmp_path_factory):
     live = LiveService(tmp_path_factory.mktemp("live"))
     try:
         yield live.start()
+        assert live.json("checkintegrity") == {"violations": {}}  # after all that raced there
     finally:
         live.stop()
 

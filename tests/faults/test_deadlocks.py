@@ -24,6 +24,7 @@ from verification.services.protection.guard import findings
 from verification.services.sessions import check as verify_tokens
 from verification.services.sessions import sessions
 from verification.services.upkeep import forgetting, retention
+from verification.services.upkeep.integrity import violations
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -214,3 +215,4 @@ def test_nothing_that_is_done_at_once_ends_in_a_deadlock(shops):
     assert [result for result in results if result] == []
     assert all(done[act] for act in ("open", "send", "deliver", "forget", "report", "sweep", "purge", "close_down"))
     assert Project.objects.count() < len(lasting) + CLOSING
+    assert violations() == {}

@@ -16,8 +16,9 @@ class GuardedSend(models.Model):
     nothing counts in no limit.
     """
 
-    message = models.OneToOneField(Message, primary_key=True, on_delete=models.CASCADE, related_name="guarded_send")
-    # These two have no constraint: the message's own foreign keys hold them already.
+    message = models.OneToOneField(
+        Message, primary_key=True, on_delete=models.CASCADE, related_name="guarded_send", db_constraint=False
+    )
     project = models.ForeignKey(Project, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False)
     recipient = models.ForeignKey(
         "verification.Recipient", on_delete=models.DO_NOTHING, db_index=False, db_constraint=False
@@ -36,6 +37,11 @@ class GuardedSend(models.Model):
                 condition=Q(verified_at__isnull=True),
             ),
             models.Index(name="guarded_send_of_project", fields=("project", "created_at")),
+            models.Index(  # for session/verify
+                name="guarded_send_of_recipient",
+                fields=("recipient",),
+                condition=Q(verified_at__isnull=True),
+            ),
         )
 
     def __str__(self) -> str:

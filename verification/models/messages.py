@@ -36,9 +36,13 @@ class Message(models.Model):
 
     id = models.BigIntegerField(primary_key=True)
     # Each foreign key is in an index of the class below, or needs none: every update of a row writes all indexes.
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
     recipient = models.ForeignKey(
-        "verification.Recipient", on_delete=models.CASCADE, related_name="messages", db_index=False
+        "verification.Recipient",
+        on_delete=models.CASCADE,
+        related_name="messages",
+        db_index=False,
+        db_constraint=False,
     )
     session = models.ForeignKey(
         "verification.Session",
@@ -47,6 +51,7 @@ class Message(models.Model):
         on_delete=models.CASCADE,
         related_name="messages",
         db_index=False,
+        db_constraint=False,
     )
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
@@ -69,6 +74,7 @@ class Message(models.Model):
         on_delete=models.SET_NULL,
         related_name="messages",
         db_index=False,
+        db_constraint=False,
     )
     provider_message_id = models.CharField(max_length=PROVIDER_MESSAGE_ID_MAX_LENGTH, null=True, blank=True)
     claims = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")
@@ -86,19 +92,6 @@ class Message(models.Model):
 
     class Meta:
         ordering = ("-created_at",)
-        constraints = (
-            models.CheckConstraint(name="message_status", condition=Q(status__in=MessageStatus.values)),
-            models.CheckConstraint(
-                name="message_finished_when_final",
-                condition=Q(status__in=FINAL, finished_at__isnull=False)
-                | Q(~Q(status__in=FINAL), finished_at__isnull=True),
-            ),
-            models.CheckConstraint(
-                name="message_code_wiped_when_sent",
-                condition=Q(code_encrypted=None) | Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
-            ),
-            models.CheckConstraint(name="message_expires_later", condition=Q(expires_at__gt=F("created_at"))),
-        )
         indexes = (
             models.Index(name="message_of_session", fields=("session",), condition=Q(session__isnull=False)),
             models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
@@ -140,6 +133,16 @@ class Message(models.Model):
             ),
         )
 
+    rules = {
+        "message_status": Q(status__in=MessageStatus.values),
+        "message_finished_when_final": Q(status__in=FINAL, finished_at__isnull=False)
+        | Q(~Q(status__in=FINAL), finished_at__isnull=True),
+        "message_code_wiped_when_sent": Q(code_encrypted=None)
+        | Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
+        "message_expires_later": Q(expires_at__gt=F("created_at")),
+        "message_of_its_recipients_project": Q(project=F("recipient__project")),
+    }
+
     def __str__(self) -> str:
         return f"Message {self.pk}"
 
@@ -147,7 +150,7 @@ class Message(models.Model):
 class DeliveryAttempt(models.Model):
     """One call to one provider for one message."""
 
-    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="attempts")
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="attempts", db_constraint=False)
     provider = models.ForeignKey(
         "verification.Provider", null=True, on_delete=models.SET_NULL, related_name="attempts", db_index=False
     )

@@ -11,7 +11,7 @@ from verification.models.fields import LANGUAGE_MAX_LENGTH
 class Mailbox(models.Func):
     """The mailbox behind an e-mail address, as far as addresses tell: without a tag, and at Gmail without dots.
 
-    Null for what is no e-mail address.
+    Null for what is no e-mail address. ``mailbox_of`` writes it; this is the rule that the rows are held against.
     """
 
     template = (
@@ -27,13 +27,16 @@ class Recipient(models.Model):
     """A phone number or e-mail address as one project knows it."""
 
     project = models.ForeignKey(
-        "verification.Project", on_delete=models.CASCADE, related_name="recipients", db_index=False
+        "verification.Project",
+        on_delete=models.CASCADE,
+        related_name="recipients",
+        db_index=False,
+        db_constraint=False,
     )
     address = models.CharField(max_length=254, help_text="Canonical: E.164, or the lower-cased e-mail address.")
-    mailbox = models.GeneratedField(
-        expression=Mailbox("address"),
-        output_field=models.CharField(max_length=254, null=True),
-        db_persist=True,
+    mailbox = models.CharField(
+        max_length=254,
+        null=True,
         help_text="Whose limits of sends it shares; null for a phone number.",
     )
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH, blank=True)
@@ -53,10 +56,12 @@ class Recipient(models.Model):
             models.Index(name="recipient_mailbox", fields=("project", "mailbox"), condition=Q(mailbox__isnull=False)),
             models.Index(name="recipient_forgotten", fields=("forgotten_at",), condition=Q(forgotten_at__isnull=False)),
         )
-        constraints = (
-            models.UniqueConstraint(name="recipient_once", fields=("project", "address")),
-            models.CheckConstraint(name="recipient_address", condition=~Q(address="")),
-        )
+        constraints = (models.UniqueConstraint(name="recipient_once", fields=("project", "address")),)
+
+    rules = {
+        "recipient_address": ~Q(address=""),
+        "recipient_mailbox": Q(mailbox=Mailbox("address")) | Q(mailbox=None) & ~Q(address__contains="@"),
+    }
 
     def __str__(self) -> str:
         return f"Recipient {self.pk}"

@@ -17,8 +17,10 @@ class Session(models.Model):
     """
 
     id = models.CharField(primary_key=True, max_length=ULID_LENGTH)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
-    recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, related_name="sessions")
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    recipient = models.ForeignKey(
+        "verification.Recipient", on_delete=models.CASCADE, related_name="sessions", db_constraint=False
+    )
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
     code_digest = models.BinaryField(max_length=32, null=True)
     code_encrypted = models.BinaryField(null=True)
@@ -64,17 +66,18 @@ class Session(models.Model):
             # Unique, so that PostgreSQL knows without statistics that it leads to one row; and without `is_open`, so
             # that no other index of open sessions looks as good.
             models.UniqueConstraint(name="session_of_link", fields=("link_payload",), condition=~Q(link_payload="")),
-            models.CheckConstraint(name="session_attempts", condition=Q(attempts__lte=F("attempts_max"))),
-            models.CheckConstraint(name="session_expires_later", condition=Q(expires_at__gt=F("created_at"))),
-            models.CheckConstraint(
-                name="session_code_wiped_when_verified",
-                condition=Q(verified_at=None) | Q(code_digest=None, code_encrypted=None),
-            ),
         )
         indexes = (
             models.Index(name="session_of_project", fields=("project", "-created_at")),
             models.Index(name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_digest__isnull=False)),
         )
+
+    rules = {
+        "session_attempts": Q(attempts__lte=F("attempts_max")),
+        "session_expires_later": Q(expires_at__gt=F("created_at")),
+        "session_code_wiped_when_verified": Q(verified_at=None) | Q(code_digest=None, code_encrypted=None),
+        "session_of_its_recipients_project": Q(project=F("recipient__project")),
+    }
 
     def __str__(self) -> str:
         return self.id
@@ -87,7 +90,7 @@ class WrongCode(models.Model):
     empty where they tell nobody apart. ``guess`` is a keyed HMAC of what was entered. All go with the row.
     """
 
-    # The session's own foreign key holds the project; rows from before there was this column have none.
+    # Rows from before there was this column have none.
     project = models.ForeignKey(
         "verification.Project", null=True, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False
     )
@@ -97,8 +100,12 @@ class WrongCode(models.Model):
     is_settled = models.BooleanField(
         default=False, db_default=False, help_text="Whether the recipient's right code came from the same subnet since."
     )
-    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="wrong_codes", db_index=False)
-    recipient = models.ForeignKey("verification.Recipient", on_delete=models.CASCADE, db_index=False)
+    session = models.ForeignKey(
+        Session, on_delete=models.CASCADE, related_name="wrong_codes", db_index=False, db_constraint=False
+    )
+    recipient = models.ForeignKey(
+        "verification.Recipient", on_delete=models.CASCADE, db_index=False, db_constraint=False
+    )
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -126,7 +133,7 @@ class UsedChallenge(models.Model):
     """The answer to a challenge, used up: by its digest, for longer than any provider lets an answer live."""
 
     digest = models.BinaryField(primary_key=True, max_length=32)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
     expires_at = models.DateTimeField()
 
     class Meta:
@@ -143,23 +150,30 @@ class VerifyToken(models.Model):
     """
 
     digest = models.BinaryField(primary_key=True, max_length=32)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
-    session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="verify_token")
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="verify_token", db_constraint=False)
+    # As the session has them, so that the token alone tells what it proves.
+    recipient = models.ForeignKey(
+        "verification.Recipient", null=True, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False
+    )
+    test_login = models.UUIDField(null=True)
     subnet = models.CharField(max_length=43, default="", db_default="")
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = (
-            models.CheckConstraint(name="verify_token_expires_later", condition=Q(expires_at__gt=F("created_at"))),
-        )
         indexes = (
             models.Index(
                 name="verify_token_of_subnet", fields=("project", "subnet", "created_at"), condition=~Q(subnet="")
             ),
             models.Index(name="verify_token_of_strangers", fields=("project", "created_at"), condition=~Q(subnet="")),
         )
+
+    rules = {
+        "verify_token_expires_later": Q(expires_at__gt=F("created_at")),
+        "verify_token_of_its_sessions_recipient": Q(recipient=F("session__recipient")),
+    }
 
     def __str__(self) -> str:
         return f"token of {self.session_id}"

@@ -68,13 +68,11 @@ def send_message(
         forgotten=pseudonyms.forgotten(project.id, address.text),
         channel=channel.type,
         messengers=sql.json(_messenger(channel, provider_id)),
-        language=project.language,
         code_encrypted=encrypt(code, binding=bindings.message_code(message_id)),
         callback_url=callback_url,
         lives_seconds=MANUAL_SECONDS,
         is_test=is_test,
-        limits=project.send_limits_for(address.text),
-        budget=channel.daily_budget,
+        terms=project.terms_for(address.text),
         guard=judge.guard_terms(project, address.text, address.country, is_manual=True),
     )
     if row.outcome == "channel_not_active":

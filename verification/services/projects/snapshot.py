@@ -16,9 +16,10 @@ from django.templatetags.static import static
 
 from providers import registry
 from verification import sql
-from verification.addresses import AddressKind
+from verification.addresses import AddressKind, kind_of
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
-from verification.services.projects.ceilings import NO_CEILINGS, bounded, lower_budget
+from verification.services.projects import terms
+from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded, lower_budget
 from verification.services.projects.lists import Lists
 
 log = logging.getLogger(__name__)
@@ -142,22 +143,19 @@ class ProjectConfig:
         self.code_letters: bool = row["code_letters"]
         self.new_code_on_send: bool = row["new_code_on_send"]
         self.allow_voip: bool = row["allow_voip"]
-        self.send_limits: list[int] = [
-            row["sends_per_10_minutes"],
-            row["sends_per_hour"],
-            bounded(row["sends_per_day"], platform["max_sends_per_day"]),
-        ]
+        ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
+        settings_below = {setting: bounded(row[setting], ceiling) for setting, ceiling in ceilings.items()}
+        self.wrong_limits: dict[str, int] = {window.setting: row[window.setting] for window in terms.WRONG_CODES}
+        self.send_limits: dict[str, int] = {
+            window.setting: settings_below.get(window.setting, row[window.setting]) for window in terms.SENDS
+        }
         # Safe lists are the owner's, the ceiling is not.
-        self._safe_send_limits = [0, 0, platform["max_sends_per_day"]]
-        self.wrong_limits: list[int] = [row["wrong_codes_per_15_minutes"], row["wrong_codes_per_day"]]
-        self.stranger_limits: list[int] = [
-            row["guess_assumed"],
-            row["guess_heavy"],
-            row["guess_subnet_day"],
-            row["guess_subnet_tries"],
-        ]
-        self.creates_per_address = bounded(row["creates_per_address"], platform["max_creates_per_address"])
-        self.requests_per_second = bounded(row["requests_per_second"], platform["max_requests_per_second"])
+        self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in terms.SENDS}
+        self._strangers = {term: row[setting] for term, setting in terms.STRANGERS.items()}
+        self._platform_sms_a_day = platform["sms_per_recipient_a_day"]
+        self._terms: dict[tuple[AddressKind, bool], Any] = {}
+        self.creates_per_address = settings_below["creates_per_address"]
+        self.requests_per_second = settings_below["requests_per_second"]
         self.server_addresses = frozenset(row["server_addresses"])
         self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
         self.countries = frozenset(row["countries"])
@@ -195,9 +193,35 @@ class ProjectConfig:
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
         }
 
-    def send_limits_for(self, to: str) -> list[int]:
+    def send_limits_for(self, to: str) -> dict[str, int]:
         """Return the limits of sends; for recipients on a safe list only the operator's ceiling."""
         return self._safe_send_limits if self.lists.is_safe(to) else self.send_limits
+
+    def terms_for(self, to: str) -> Any:
+        """Return the terms for this recipient, as the SQL functions take them: serialised once for its kind."""
+        key = kind_of(to), self.lists.is_safe(to)
+        if key not in self._terms:
+            self._terms[key] = terms.serialised(
+                {
+                    "language": self.language,
+                    "draws_new_code": self.new_code_on_send,
+                    "sends": terms.limits_of(terms.SENDS, self.send_limits_for(to)),
+                    "wrong_codes": terms.wrong_code_limits(self.wrong_limits),
+                    "strangers": self._strangers,
+                    "budgets": self.budgets,
+                    "waits": self.fallback,
+                    "messengers": self.messengers_for(key[0]),
+                    "platform_sms_a_day": self._platform_sms_a_day,
+                }
+            )
+        return self._terms[key]
+
+    @cached_property
+    def terms_of_check(self) -> Any:
+        """The terms for checking a code, which are the same for every recipient."""
+        return terms.serialised(
+            {"wrong_codes": terms.wrong_code_limits(self.wrong_limits), "strangers": self._strangers}
+        )
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:
         """The channels for this kind of recipient in the project's order."""

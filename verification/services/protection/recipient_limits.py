@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,11 +11,12 @@ from django.utils import timezone
 
 from verification.codes import WRONG_CODES_DIVISORS
 from verification.models import ChannelType, Message, Recipient, WrongCode
+from verification.services.projects import terms
 from verification.services.projects.snapshot import load_project
 
-DAY = timedelta(days=1)
-SEND_WINDOWS = (("10 minutes", timedelta(minutes=10)), ("an hour", timedelta(hours=1)), ("a day", DAY))
-WRONG_WINDOWS = (("15 minutes", timedelta(minutes=15)), ("a day", DAY))
+LONGEST_OF_SENDS, LONGEST_OF_WRONG_CODES = (
+    timedelta(seconds=max(window.seconds for window in windows)) for windows in (terms.SENDS, terms.WRONG_CODES)
+)
 BLOCK = timedelta(seconds=60)  # the time between two codes of sessions over one channel, as in common_windows.sql
 
 
@@ -39,12 +40,13 @@ def standings(recipient: Recipient) -> list[Standing]:
     if project is None:
         return []
     divisor = WRONG_CODES_DIVISORS[project.code_length]
-    wrong_limits = [-(-limit // divisor) for limit in project.wrong_limits]
-    sends = _latest_sends(recipient, max(project.send_limits_for(recipient.address)))
-    wrong = _latest_wrong_codes(recipient, max(wrong_limits))
+    wrong_limits = {setting: -(-limit // divisor) for setting, limit in project.wrong_limits.items()}
+    send_limits = project.send_limits_for(recipient.address)
+    sends = _latest_sends(recipient, max(send_limits.values()))
+    wrong = _latest_wrong_codes(recipient, max(wrong_limits.values()))
     return [
-        *_standings("codes sent", sends, project.send_limits_for(recipient.address), SEND_WINDOWS),
-        *_standings("wrong codes", wrong, wrong_limits, WRONG_WINDOWS),
+        *_standings("codes sent", sends, send_limits, terms.SENDS),
+        *_standings("wrong codes", wrong, wrong_limits, terms.WRONG_CODES),
     ]
 
 
@@ -66,25 +68,27 @@ def _latest_sends(recipient: Recipient, number: int) -> list[datetime]:
     if recipient.mailbox:
         of_mailbox = Recipient.objects.filter(project=recipient.project_id, mailbox=recipient.mailbox)
         sharers = list(of_mailbox.values_list("pk", flat=True))
-    rows = Message.objects.filter(recipient__in=sharers, is_counted=True, created_at__gt=timezone.now() - DAY)
+    since = timezone.now() - LONGEST_OF_SENDS
+    rows = Message.objects.filter(recipient__in=sharers, is_counted=True, created_at__gt=since)
     return list(rows.order_by("-created_at").values_list("created_at", flat=True)[:number])
 
 
 def _latest_wrong_codes(recipient: Recipient, number: int) -> list[datetime]:
-    since = max(filter(None, (timezone.now() - DAY, recipient.verified_at)))
+    since = max(filter(None, (timezone.now() - LONGEST_OF_WRONG_CODES, recipient.verified_at)))
     rows = WrongCode.objects.filter(recipient=recipient, created_at__gt=since)
     return list(rows.order_by("-created_at").values_list("created_at", flat=True)[:number])
 
 
 def _standings(
-    what: str, moments: Sequence[datetime], limits: Sequence[int], windows: Sequence[tuple[str, timedelta]]
+    what: str, moments: Sequence[datetime], limits: Mapping[str, int], windows: Sequence[terms.Window]
 ) -> list[Standing]:
     now = timezone.now()
     found = []
-    for limit, (window, span) in zip(limits, windows, strict=True):
+    for window in windows:
+        limit, span = limits[window.setting], timedelta(seconds=window.seconds)
         if not limit:
             continue
         used = sum(moment > now - span for moment in moments[:limit])
         free_at = moments[limit - 1] + span if used >= limit else None
-        found.append(Standing(what, used, limit, window, free_at))
+        found.append(Standing(what, used, limit, window.name, free_at))
     return found

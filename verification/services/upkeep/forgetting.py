@@ -137,7 +137,7 @@ def _erase(recipient: Recipient) -> dict[str, int]:
     if not (kept_messages or kept_sessions or recipient.suppressions.exists()):
         recipient.delete()
         return counts
-    recipient.address = pseudonyms.forgotten(recipient.project_id, recipient.address)
+    recipient.address, recipient.mailbox = pseudonyms.forgotten(recipient.project_id, recipient.address), None
     recipient.language = recipient.verified_channel = recipient.reached_channel = ""
     recipient.forgotten_at = now
     recipient.save()

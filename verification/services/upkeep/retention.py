@@ -48,18 +48,20 @@ from verification.models import (
     WrongCode,
 )
 from verification.services.manual.idempotency import KEPT
+from verification.services.projects.terms import LONGEST_DAYS
 from verification.services.records import workers
 from verification.services.sessions.check import VERIFY_TOKEN_SECONDS
 from verification.services.sessions.sessions import SESSION_SECONDS
 
 log = logging.getLogger(__name__)
 
-MIN_DAYS = 1  # least days of retention: the API answers 409 and 410 for a day, and a day's limits are counted from rows
+# Least days of retention: limits are counted from rows, and the API answers 409 and 410 for a day.
+MIN_DAYS = LONGEST_DAYS
 # How long audit entries are kept: a year, and time to look back at it. The database refuses to lose the last 90 days.
 AUDIT_KEPT = timedelta(days=400)
 # A session's retention starts when its code and its token have both expired.
 SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
-FORGOTTEN_FOR = timedelta(days=1)  # how long the day's limits remember somebody who was erased
+FORGOTTEN_FOR = timedelta(days=LONGEST_DAYS)  # how long the limits remember somebody who was erased
 FORMS_SPENT = timedelta(days=1)  # digests of sent forms: longer than a login lasts, and with it any form
 UPDATES_KEPT = timedelta(days=2)  # updates of bots, by which repeated calls are known. Messengers repeat for a day.
 BOT_CHATS = timedelta(days=1)  # chats that lead to no session. A user who comes back starts the bot again.
@@ -92,7 +94,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
             log.error("The purge of %s failed: %s", name, sql.reason(error))
 
     for project in Project.objects.order_by("pk"):
-        before = now - timedelta(days=days or project.retention_days)
+        before = now - timedelta(days=max(days or project.retention_days, MIN_DAYS))
         do(f"project {project.pk}", partial(_purge_project, project, before))
     for kind, rows in _of_no_project(now).items():
         do(kind, partial(_counted, kind, rows))

@@ -33,6 +33,7 @@ RETURNS TABLE (
 )
 -- PostgreSQL would plan the statements below at every call, which takes longer than running them for a few ids.
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
 DECLARE
     v_late constant interval := '0.25 seconds';
     -- For statements that know the ids. Literals here would let PostgreSQL choose the index of all waiting messages.
@@ -42,6 +43,8 @@ DECLARE
     v_others bigint[];
     v_ids bigint[] := '{}';
     v_id bigint;
+    v_before verification_message;
+    v_session verification_session;
 BEGIN
     -- A claim need not wait for the disk. If a crash of the server loses it, the message is simply due again. The next
     -- commit that does wait, of any session, writes it to disk too.
@@ -105,10 +108,10 @@ BEGIN
             );
         END IF;
     END IF;
-    -- One message at a time, and each of its other rows by a LIMIT 1, which keeps PostgreSQL from reordering the joins.
-    -- For the whole array it would expect ten ids, and scan a table that had a few dozen rows when last analysed.
+    -- One message at a time, and each of its other rows by its key: for an array PostgreSQL would expect ten ids, and scan a
+    -- table that had a few dozen rows when last analysed.
     FOREACH v_id IN ARRAY v_ids LOOP
-        RETURN QUERY
+        SELECT * INTO v_before FROM verification_message AS m WHERE m.id = v_id;
         UPDATE verification_message AS m SET
             status = 'sending',
             claims = m.claims + 1,
@@ -116,45 +119,50 @@ BEGIN
             claimed_at = v_now,
             is_handed_over = false,
             due_at = v_now + make_interval(secs => p_lease_seconds)
-        FROM verification_message AS taken
-        CROSS JOIN LATERAL (
-            SELECT r.address FROM verification_recipient AS r WHERE r.id = taken.recipient_id LIMIT 1
-        ) AS recipient
-        CROSS JOIN LATERAL (
-            SELECT p.is_enabled, jsonb_build_object(
-                'name', p.name, 'code_in_subject', p.code_in_subject,
-                'web_otp_domain', p.web_otp_domain, 'android_hash', p.android_hash
-            ) AS style
-            FROM verification_project AS p WHERE p.id = taken.project_id LIMIT 1
-        ) AS project
-        LEFT JOIN LATERAL (
-            SELECT s.code_encrypted, session_state(s, v_now) <> 'open' AS is_closed
-            FROM verification_session AS s WHERE s.id = taken.session_id LIMIT 1
-        ) AS session ON true
-        WHERE m.id = v_id AND taken.id = v_id
-        RETURNING
-            m.id, m.project_id, project.style, m.channel::text, recipient.address::text, m.language::text,
-            m.claims::integer, m.lost_leases::integer, m.session_id::text, session.code_encrypted, m.code_encrypted,
-            m.pinned_provider_id,
-            extract(epoch FROM m.expires_at - v_now)::double precision,
-            m.expires_at <= v_now OR NOT project.is_enabled OR coalesce(session.is_closed, false),
-            ARRAY(
-                SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
-                WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'
-            ),
-            m.recipient_id,
-            (
-                SELECT coalesce(jsonb_object_agg(subscription.provider_id, subscription.account_id), '{}')
+        WHERE m.id = v_id;
+        SELECT r.address INTO address FROM verification_recipient AS r WHERE r.id = v_before.recipient_id;
+        SELECT NOT p.is_enabled, jsonb_build_object(
+            'name', p.name, 'code_in_subject', p.code_in_subject,
+            'web_otp_domain', p.web_otp_domain, 'android_hash', p.android_hash
+        ) INTO is_over, project
+        FROM verification_project AS p WHERE p.id = v_before.project_id;
+        session_code := NULL;
+        IF v_before.session_id IS NOT NULL THEN
+            SELECT * INTO v_session FROM verification_session AS s WHERE s.id = v_before.session_id;
+            is_over := is_over OR session_state(v_session, v_now) <> 'open';
+            session_code := v_session.code_encrypted;
+        END IF;
+        unknown_at := ARRAY(
+            SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
+            WHERE attempt.message_id = v_id AND attempt.outcome = 'unknown'
+        );
+        accounts := '{}';
+        no_account_at := '{}';
+        IF v_before.channel IN ('messenger_a', 'messenger_b') THEN
+            accounts := coalesce((
+                SELECT jsonb_object_agg(subscription.provider_id, subscription.account_id)
                 FROM verification_subscription AS subscription
-                WHERE m.channel LIKE 'messenger%' AND subscription.recipient_id = m.recipient_id AND subscription.is_active
-            ),
-            ARRAY(
+                WHERE subscription.recipient_id = v_before.recipient_id AND subscription.is_active
+            ), '{}');
+            no_account_at := ARRAY(
                 SELECT noted.provider_id FROM verification_noaccount AS noted
-                WHERE m.channel LIKE 'messenger%'
-                  AND noted.recipient_id = m.recipient_id
-                  AND noted.noted_at > v_now - interval '24 hours'
-            ),
-            taken.is_handed_over;
+                WHERE noted.recipient_id = v_before.recipient_id AND noted.noted_at > v_now - interval '24 hours'
+            );
+        END IF;
+        id := v_id;
+        project_id := v_before.project_id;
+        channel := v_before.channel;
+        language := v_before.language;
+        claims := v_before.claims + 1;
+        lost_leases := v_before.lost_leases + (v_before.claimed_at IS NOT NULL)::integer;
+        session_id := v_before.session_id;
+        manual_code := v_before.code_encrypted;
+        pinned_provider_id := v_before.pinned_provider_id;
+        lives_seconds := extract(epoch FROM v_before.expires_at - v_now);
+        is_over := coalesce(is_over, true) OR v_before.expires_at <= v_now;
+        recipient_id := v_before.recipient_id;
+        is_handed_over := v_before.is_handed_over;
+        RETURN NEXT;
     END LOOP;
 END
 $$;

@@ -9,11 +9,8 @@
 -- every limit and frees its channel. The day's budget gets it back only if it was taken from the budget.
 --
 -- The message's row is locked before all else, and the function waits for nothing that a holder of its recipient's lock
--- may hold.
--- (If the attempt were inserted first, two workers would share the row's lock. A transaction that wants to delete the
--- row would queue behind both. Each worker's own update would then wait behind that transaction.)
--- The row is changed by one UPDATE at most. PostgreSQL checks all foreign keys anew of a row that the same transaction
--- has changed before, and would wait for the recipient.
+-- may hold. Later statements see the attempts of whoever held the row until now. Nothing is recorded for a message that
+-- was erased.
 -- Returns whether the status changed.
 CREATE OR REPLACE FUNCTION finish_message(
     p_message bigint, p_claims integer, p_status text, p_error text, p_retry_seconds double precision,
@@ -23,10 +20,10 @@ CREATE OR REPLACE FUNCTION finish_message(
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_order constant text[] := '{queued,sending,sent,success,failed,expired}';
-    v_final constant boolean := p_status IN ('success', 'failed', 'expired');
-    v_was_counted boolean;
+    v_is_final boolean;
+    v_is_sent boolean;
+    v_is_counted boolean;
     v_message verification_message;
-    v_is_changed boolean := false;
 BEGIN
     IF p_status = 'sending' THEN
         UPDATE verification_message
@@ -35,64 +32,64 @@ BEGIN
         RETURN FOUND;
     END IF;
 
-    IF p_status IS NOT NULL THEN
-        -- By itself, so that the next statement sees the attempts of whoever held the row until now.
-        SELECT is_counted INTO v_was_counted FROM verification_message WHERE id = p_message FOR NO KEY UPDATE;
-        UPDATE verification_message AS m SET
-            status = p_status,
-            error = p_error,
-            claimed_at = NULL,
-            due_at = v_now + make_interval(secs => coalesce(p_retry_seconds, 0)),
-            sent_at = CASE WHEN p_status IN ('sent', 'success') THEN coalesce(m.sent_at, v_now) ELSE m.sent_at END,
-            finished_at = CASE WHEN v_final THEN v_now END,
-            provider_id = coalesce(p_provider, m.provider_id),
-            provider_message_id = coalesce(p_provider_message_id, m.provider_message_id),
-            code_encrypted = NULL,  -- from here on it is sent or final
-            is_counted = m.is_counted AND (
-                p_status IN ('sent', 'success') OR m.lost_leases > 0
-                OR coalesce(p_outcome IN ('accepted', 'unknown'), false) OR EXISTS (
-                    SELECT FROM verification_deliveryattempt AS attempt
-                    WHERE attempt.message_id = m.id AND attempt.outcome IN ('accepted', 'unknown')
-                )
-            ),
-            -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
-            fallback_at = CASE
-                WHEN p_status = 'success' THEN NULL
-                WHEN p_status = 'failed' AND m.fallback_at IS NOT NULL THEN v_now
-                ELSE m.fallback_at
-            END
-        WHERE m.id = p_message
-          AND m.finished_at IS NULL
-          AND (p_claims IS NULL OR p_claims = m.claims OR p_outcome = 'accepted')
-          AND array_position(v_order, m.status::text) < array_position(v_order, p_status)
-        RETURNING m.* INTO v_message;
-        v_is_changed := FOUND;
+    SELECT * INTO v_message FROM verification_message WHERE id = p_message FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
     END IF;
     IF p_outcome IS NOT NULL THEN
         INSERT INTO verification_deliveryattempt (
             message_id, provider_id, provider_name, outcome, provider_message_id, provider_status, error, latency_ms
-        )
-        SELECT id, p_provider, p_provider_name, p_outcome, p_provider_message_id, p_provider_status, p_attempt_error,
-               p_latency_ms
-        FROM verification_message WHERE id = p_message FOR KEY SHARE;  -- nothing is recorded for an erased message
+        ) VALUES (
+            p_message, p_provider, p_provider_name, p_outcome, p_provider_message_id, p_provider_status,
+            p_attempt_error, p_latency_ms
+        );
     END IF;
-    IF NOT v_is_changed THEN
+    IF p_status IS NULL
+        OR v_message.finished_at IS NOT NULL
+        OR NOT (p_claims IS NULL OR p_claims = v_message.claims OR coalesce(p_outcome = 'accepted', false))
+        OR array_position(v_order, v_message.status::text) >= array_position(v_order, p_status)
+    THEN
         RETURN false;
     END IF;
 
-    IF v_final AND v_message.callback_url <> '' THEN
+    v_is_final := p_status IN ('success', 'failed', 'expired');
+    v_is_sent := p_status IN ('sent', 'success');
+    v_is_counted := v_message.is_counted AND (v_is_sent OR v_message.lost_leases > 0 OR EXISTS (
+        SELECT FROM verification_deliveryattempt AS attempt
+        WHERE attempt.message_id = p_message AND attempt.outcome IN ('accepted', 'unknown')
+    ));
+    UPDATE verification_message SET
+        status = p_status,
+        error = p_error,
+        claimed_at = NULL,
+        due_at = v_now + make_interval(secs => coalesce(p_retry_seconds, 0)),
+        sent_at = CASE WHEN v_is_sent THEN coalesce(sent_at, v_now) ELSE sent_at END,
+        finished_at = CASE WHEN v_is_final THEN v_now END,
+        provider_id = coalesce(p_provider, provider_id),
+        provider_message_id = coalesce(p_provider_message_id, provider_message_id),
+        code_encrypted = NULL,  -- from here on it is sent or final
+        is_counted = v_is_counted,
+        -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
+        fallback_at = CASE
+            WHEN p_status = 'success' THEN NULL
+            WHEN p_status = 'failed' AND fallback_at IS NOT NULL THEN v_now
+            ELSE fallback_at
+        END
+    WHERE id = p_message;
+
+    IF v_is_final AND v_message.callback_url <> '' THEN
         INSERT INTO verification_callback (message_id, project_id, url, tries)
         VALUES (p_message, v_message.project_id, v_message.callback_url, 0);
     END IF;
-    IF p_status IN ('sent', 'success') THEN
+    IF v_is_sent THEN
         -- A hint only: if another session holds the recipient's lock, the next message records it.
         UPDATE verification_recipient SET reached_channel = v_message.channel
-        WHERE id IN (
+        WHERE id = (
             SELECT id FROM verification_recipient
             WHERE id = v_message.recipient_id AND reached_channel <> v_message.channel
             FOR NO KEY UPDATE SKIP LOCKED
         );
-    ELSIF v_was_counted AND NOT v_message.is_counted THEN
+    ELSIF v_message.is_counted AND NOT v_is_counted THEN
         DELETE FROM verification_guardedsend WHERE message_id = p_message;
         UPDATE verification_dailyspend SET messages = greatest(messages - 1, 0)
         WHERE project_id = v_message.project_id

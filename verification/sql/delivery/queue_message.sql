@@ -1,69 +1,79 @@
 -- Write one message if the limits allow it. The caller holds the recipient's lock.
 --
 -- The limits are counted from rows, and so exactly. First come the sends of the session, at most 5. Then come the sends to
--- the recipient and to those who share the mailbox, by p_limits = {10 minutes, hour, day}. The channel's budget of the day
--- is last, by one conditional update.
+-- the recipient and to those who share the mailbox, by the windows of the terms. The channel's budget of the day is last,
+-- by one conditional update. What was made in this transaction has no rows yet, and none are counted: p_is_new_recipient,
+-- p_is_new_session.
 -- A test login's messages are final at once, count in no limit and reach nobody.
 --
--- p_waits is the project's order of fall-back as {channel: seconds}. If it names any, the message notes when the next
--- channel is due. p_guard is what the traffic guard needs to know, as in guard_refuses.
+-- p_suppressed are the channels over which nothing goes to the recipient. p_guard is what the traffic guard needs to know,
+-- as in guard_refuses. Of p_terms (services/projects/terms.py) these are read:
+--   sends    {"windows": as in longest_wait, "seconds": the longest window, "rows": the highest limit}
+--   budgets  {"sms": messages a day} where the owner set one
+--   waits    the project's order of fall-back as {channel: seconds}. If it names any, the message of a session notes when
+--            the next channel is due.
+--   platform_sms_a_day  as in platform_wait
 --
 -- Outcome: 'queued', 'suppressed', 'session_sends', 'too_many_sends', 'over_platform_limit', 'guarded' or
 -- 'over_budget'.
 CREATE OR REPLACE FUNCTION queue_message(
-    p_message bigint, p_project bigint, p_recipient bigint, p_session text, p_channel text, p_language text,
-    p_expires_at timestamptz, p_code_encrypted bytea, p_callback_url text, p_provider bigint,
-    p_is_test boolean, p_limits integer[], p_budget integer, p_waits jsonb, p_guard jsonb, p_now timestamptz,
+    p_message bigint, p_project bigint, p_recipient bigint, p_address text, p_mailbox text, p_is_new_recipient boolean,
+    p_session text, p_is_new_session boolean, p_channel text, p_language text, p_expires_at timestamptz, p_code_encrypted bytea,
+    p_callback_url text, p_provider bigint, p_is_test boolean, p_suppressed text[], p_terms jsonb, p_guard jsonb,
+    p_now timestamptz,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_session_sends constant integer := 5;
     v_usual_wait constant integer := 30;  -- seconds, for a channel that the order of fall-back does not name
-    v_today constant date := (p_now AT TIME ZONE 'UTC')::date;
     v_is_guarded constant boolean := is_guarded(p_channel, p_guard) AND NOT p_is_test;
-    v_is_budgeted constant boolean := p_budget IS NOT NULL AND NOT p_is_test;
+    v_budget constant integer := CASE WHEN NOT p_is_test THEN p_terms -> 'budgets' ->> p_channel END;
+    v_sends jsonb;
     v_sharers bigint[];
     v_moments timestamptz[];
+    v_today date;
 BEGIN
     outcome := 'queued';
     IF NOT p_is_test THEN
-        IF p_channel = ANY (suppressed_channels(p_recipient)) THEN
+        IF p_channel = ANY (p_suppressed) THEN
             outcome := 'suppressed';
             RETURN;
         END IF;
-        IF p_session IS NOT NULL AND v_session_sends <= (
+        IF p_session IS NOT NULL AND NOT p_is_new_session AND v_session_sends <= (
             SELECT count(*) FROM verification_message WHERE session_id = p_session AND is_counted
         ) THEN
             outcome := 'session_sends';
             RETURN;
         END IF;
 
-        v_sharers := lock_mailbox(p_project, p_recipient);
-        v_moments := ARRAY(
-            SELECT sent.created_at FROM unnest(v_sharers) AS sharer (id)
-            CROSS JOIN LATERAL (  -- of several at once, no index has the newest first but that of all recipients
-                SELECT created_at FROM verification_message
-                WHERE recipient_id = sharer.id AND is_counted
-                  AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now)
-                ORDER BY created_at DESC
-                LIMIT greatest(p_limits[1], p_limits[2], p_limits[3])
-            ) AS sent
-            ORDER BY sent.created_at DESC
-            LIMIT greatest(p_limits[1], p_limits[2], p_limits[3])
-        );
-        retry_after := greatest(
-            seconds_until_below(v_moments, p_limits[1], interval '10 minutes', p_now),
-            seconds_until_below(v_moments, p_limits[2], interval '1 hour', p_now),
-            seconds_until_below(v_moments, p_limits[3], interval '1 day', p_now)
-        );
-        IF retry_after > 0 THEN
-            outcome := 'too_many_sends';
-            RETURN;
+        v_sharers := CASE WHEN p_mailbox IS NULL THEN ARRAY[p_recipient] ELSE lock_mailbox(p_project, p_mailbox) END;
+        IF NOT p_is_new_recipient OR cardinality(v_sharers) > 1 THEN
+            v_sends := p_terms -> 'sends';
+            v_moments := ARRAY(
+                SELECT sent.created_at FROM unnest(v_sharers) AS sharer (id)
+                CROSS JOIN LATERAL (  -- of several at once, no index has the newest first but that of all recipients
+                    SELECT created_at FROM verification_message
+                    WHERE recipient_id = sharer.id AND is_counted
+                      AND created_at > p_now - make_interval(secs => (v_sends ->> 'seconds')::integer)
+                      AND created_at <= latest_past(p_now)
+                    ORDER BY created_at DESC
+                    LIMIT (v_sends ->> 'rows')::integer
+                ) AS sent
+                ORDER BY sent.created_at DESC
+                LIMIT (v_sends ->> 'rows')::integer
+            );
+            IF v_moments <> '{}' THEN
+                retry_after := longest_wait(v_moments, v_sends -> 'windows', 1, false, p_now);
+                IF retry_after > 0 THEN
+                    outcome := 'too_many_sends';
+                    RETURN;
+                END IF;
+                retry_after := NULL;
+            END IF;
         END IF;
-        retry_after := NULL;
 
-        IF p_channel = 'sms' THEN
-            retry_after := platform_wait(p_recipient, p_now);
+        IF p_channel = 'sms' AND (p_terms -> 'platform_sms_a_day')::integer > 0 THEN
+            retry_after := platform_wait(p_recipient, p_address, (p_terms -> 'platform_sms_a_day')::integer, p_now);
             IF retry_after > 0 THEN
                 outcome := 'over_platform_limit';
                 RETURN;
@@ -76,11 +86,12 @@ BEGIN
             RETURN;
         END IF;
 
-        IF v_is_budgeted THEN
+        IF v_budget IS NOT NULL THEN
+            v_today := (p_now AT TIME ZONE 'UTC')::date;
             INSERT INTO verification_dailyspend AS spend (project_id, channel, day, messages)
-            SELECT p_project, p_channel, v_today, 1 WHERE p_budget > 0
+            SELECT p_project, p_channel, v_today, 1 WHERE v_budget > 0
             ON CONFLICT (project_id, channel, day) DO UPDATE
-                SET messages = spend.messages + 1 WHERE spend.messages < p_budget;
+                SET messages = spend.messages + 1 WHERE spend.messages < v_budget;
             IF NOT FOUND THEN
                 outcome := 'over_budget';
                 retry_after := ceil(extract(epoch FROM (v_today + 1)::timestamp AT TIME ZONE 'UTC' - p_now));
@@ -91,14 +102,15 @@ BEGIN
 
     INSERT INTO verification_message (
         id, project_id, recipient_id, session_id, channel, language, status, is_test, is_counted, is_budgeted,
-        code_encrypted, callback_url, pinned_provider_id, claims, lost_leases, created_at, due_at, expires_at, finished_at, fallback_at
+        code_encrypted, callback_url, pinned_provider_id, claims, lost_leases, is_handed_over, created_at, due_at,
+        expires_at, finished_at, fallback_at
     ) VALUES (
         p_message, p_project, p_recipient, p_session, p_channel, p_language,
-        CASE WHEN p_is_test THEN 'success' ELSE 'queued' END, p_is_test, NOT p_is_test,
-        v_is_budgeted, CASE WHEN p_is_test THEN NULL ELSE p_code_encrypted END, p_callback_url, p_provider, 0, 0, p_now, p_now,
+        CASE WHEN p_is_test THEN 'success' ELSE 'queued' END, p_is_test, NOT p_is_test, v_budget IS NOT NULL,
+        CASE WHEN NOT p_is_test THEN p_code_encrypted END, p_callback_url, p_provider, 0, 0, false, p_now, p_now,
         p_expires_at, CASE WHEN p_is_test THEN p_now END,
-        CASE WHEN p_waits <> '{}' AND NOT p_is_test THEN
-            p_now + make_interval(secs => coalesce((p_waits ->> p_channel)::integer, v_usual_wait))
+        CASE WHEN p_session IS NOT NULL AND NOT p_is_test AND p_terms -> 'waits' <> '{}' THEN
+            p_now + make_interval(secs => coalesce((p_terms -> 'waits' ->> p_channel)::integer, v_usual_wait))
         END
     );
     IF v_is_guarded THEN
@@ -115,83 +127,107 @@ BEGIN
 END
 $$;
 
--- Return this recipient and those that share its mailbox and so its limits of sends, such as a+1@ and a+2@. For an e-mail
--- address this locks the mailbox: no other session counts sends to it until we commit. The caller holds the recipient's
--- lock.
-CREATE OR REPLACE FUNCTION lock_mailbox(p_project bigint, p_recipient bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
-DECLARE
-    v_mailbox constant text := (SELECT mailbox FROM verification_recipient WHERE id = p_recipient);
+-- Return the recipients that share a mailbox and so its limits of sends, such as a+1@ and a+2@. This locks the mailbox: no
+-- other session counts sends to it until we commit. The caller holds the lock of one of its recipients.
+CREATE OR REPLACE FUNCTION lock_mailbox(p_project bigint, p_mailbox text) RETURNS bigint[] LANGUAGE plpgsql AS $$
 BEGIN
-    IF v_mailbox IS NULL THEN
-        RETURN ARRAY[p_recipient];
-    END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended(v_mailbox, p_project));
-    RETURN ARRAY(SELECT id FROM verification_recipient WHERE project_id = p_project AND mailbox = v_mailbox);
+    PERFORM pg_advisory_xact_lock(hashtextextended(p_mailbox, p_project));
+    RETURN ARRAY(SELECT id FROM verification_recipient WHERE project_id = p_project AND mailbox = p_mailbox);
 END
 $$;
 
--- Lock a recipient, and create it if it is new. No other session counts or writes for it until we commit. A statement
--- that starts after this call sees what the last holder of the lock committed.
+-- Lock a recipient, and create it if it is new (is_new). No other session counts or writes for it until we commit. A
+-- statement that starts after this call sees what the last holder of the lock committed.
 -- p_forgotten is the recipient's name for a day after an erasure: a recipient who comes back keeps that day's counts.
-CREATE OR REPLACE FUNCTION lock_recipient(p_project bigint, p_address text, p_forgotten text)
-RETURNS verification_recipient LANGUAGE plpgsql AS $$
-DECLARE
-    v_recipient verification_recipient;
+CREATE OR REPLACE FUNCTION lock_recipient(
+    p_project bigint, p_address text, p_forgotten text,
+    OUT id bigint, OUT mailbox text, OUT language text, OUT verified_channel text, OUT verified_at timestamptz,
+    OUT reached_channel text, OUT is_new boolean
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
 BEGIN
-    SELECT * INTO v_recipient FROM verification_recipient
-    WHERE project_id = p_project AND address = p_address
-    FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        UPDATE verification_recipient SET address = p_address, forgotten_at = NULL
-        WHERE project_id = p_project AND address = p_forgotten
-        RETURNING * INTO v_recipient;
-    END IF;
-    IF NOT FOUND THEN
-        INSERT INTO verification_recipient (project_id, address, language, verified_channel, reached_channel)
-        VALUES (p_project, p_address, '', '', '')
-        ON CONFLICT (project_id, address) DO UPDATE SET address = excluded.address  -- locks the one who was first
-        RETURNING * INTO v_recipient;
-    END IF;
-    RETURN v_recipient;
+    LOOP
+        SELECT r.id, r.mailbox, r.language, r.verified_channel, r.verified_at, r.reached_channel, false
+        INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new
+        FROM verification_recipient AS r
+        WHERE r.project_id = p_project AND r.address = p_address
+        FOR NO KEY UPDATE;
+        EXIT WHEN FOUND;
+        UPDATE verification_recipient AS r
+        SET address = p_address, mailbox = mailbox_of(p_address), forgotten_at = NULL
+        WHERE r.project_id = p_project AND r.address = p_forgotten
+        RETURNING r.id, r.mailbox, r.language, r.verified_channel, r.verified_at, r.reached_channel, false
+        INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;
+        EXIT WHEN FOUND;
+        INSERT INTO verification_recipient AS r (
+            project_id, address, mailbox, language, verified_channel, reached_channel
+        ) VALUES (
+            p_project, p_address, CASE WHEN p_address LIKE '%@%' THEN mailbox_of(p_address) END, '', '', ''
+        )
+        ON CONFLICT (project_id, address) DO NOTHING  -- somebody else was first, whose row is locked in the next round
+        RETURNING r.id, r.mailbox, '', '', NULL, '', true
+        INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;
+        EXIT WHEN FOUND;
+    END LOOP;
 END
 $$;
 
--- Delete a recipient that this call created and that has no session and no message. The caller holds its lock.
-CREATE OR REPLACE FUNCTION drop_unused_recipient(p_recipient verification_recipient) RETURNS void LANGUAGE sql AS $$
-    DELETE FROM verification_recipient AS recipient
-    WHERE recipient.id = p_recipient.id
-      AND recipient.created_at = statement_timestamp()
-      AND NOT EXISTS (SELECT FROM verification_session WHERE recipient_id = recipient.id)
-      AND NOT EXISTS (SELECT FROM verification_message WHERE recipient_id = recipient.id)
+-- The mailbox behind an e-mail address, as far as addresses tell: without a tag, and at Gmail without dots. Null for what
+-- is no e-mail address.
+CREATE OR REPLACE FUNCTION mailbox_of(p_address text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_name constant text := split_part(split_part(p_address, '@', 1), '+', 1);
+BEGIN
+    RETURN CASE
+        WHEN p_address ~ '@(gmail|googlemail)[.]com$' THEN replace(v_name, '.', '') || '@gmail.com'
+        WHEN p_address LIKE '%@%' THEN v_name || '@' || split_part(p_address, '@', 2)
+    END;
+END
+$$;
+
+-- Lock the recipient of a session of this project. All is null where there is no such session.
+CREATE OR REPLACE FUNCTION lock_recipient_of(
+    p_project bigint, p_session text, OUT id bigint, OUT address text, OUT mailbox text, OUT verified_at timestamptz
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    SELECT s.recipient_id INTO id FROM verification_session AS s WHERE s.id = p_session AND s.project_id = p_project;
+    SELECT r.id, r.address, r.mailbox, r.verified_at INTO id, address, mailbox, verified_at
+    FROM verification_recipient AS r WHERE r.id = lock_recipient_of.id
+    FOR NO KEY UPDATE;
+END
 $$;
 
 -- Write the message of a manual send, under the recipient's lock. p_messengers is as in active_messengers, for the
--- requested channel and provider; it is empty for any channel that is no messenger. Outcome: one of queue_message's, or
--- 'channel_not_active'.
+-- requested channel and provider; it is empty for any channel that is no messenger. p_terms are as in queue_message.
+-- Outcome: one of queue_message's, or 'channel_not_active'.
 CREATE OR REPLACE FUNCTION queue_manual_message(
     p_message bigint, p_project bigint, p_address text, p_forgotten text, p_channel text, p_messengers jsonb,
-    p_language text,
-    p_code_encrypted bytea, p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean, p_limits integer[],
-    p_budget integer, p_guard jsonb,
+    p_code_encrypted bytea, p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean,
+    p_terms jsonb, p_guard jsonb,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    v_recipient verification_recipient := lock_recipient(p_project, p_address, p_forgotten);
-    v_now timestamptz := clock_timestamp();
+    v_recipient record;
+    v_queued record;
+    v_now timestamptz;
 BEGIN
+    v_recipient := lock_recipient(p_project, p_address, p_forgotten);
+    v_now := clock_timestamp();
     IF NOT p_is_test AND p_messengers <> '{}' AND active_messengers(v_recipient.id, p_messengers) = '{}' THEN
         outcome := 'channel_not_active';
-        PERFORM drop_unused_recipient(v_recipient);
-        RETURN;
+    ELSE
+        v_queued := queue_message(
+            p_message, p_project, v_recipient.id, p_address, v_recipient.mailbox, v_recipient.is_new, NULL, false, p_channel,
+            coalesce(nullif(v_recipient.language, ''), p_terms ->> 'language'),
+            v_now + make_interval(secs => p_lives_seconds), p_code_encrypted, p_callback_url, p_provider, p_is_test,
+            CASE WHEN v_recipient.is_new THEN '{}' ELSE suppressed_channels(v_recipient.id) END, p_terms, p_guard, v_now
+        );
+        outcome := v_queued.outcome;
+        retry_after := v_queued.retry_after;
     END IF;
-    SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
-    FROM queue_message(
-        p_message, p_project, v_recipient.id, NULL, p_channel,
-        coalesce(nullif(v_recipient.language, ''), p_language), v_now + make_interval(secs => p_lives_seconds),
-        p_code_encrypted, p_callback_url, p_provider, p_is_test, p_limits, p_budget, '{}', p_guard, v_now
-    ) AS queued;
-    IF outcome <> 'queued' THEN
-        PERFORM drop_unused_recipient(v_recipient);
+    IF outcome <> 'queued' AND v_recipient.is_new THEN
+        DELETE FROM verification_recipient WHERE id = v_recipient.id;  -- nothing was sent, so nothing stays written
     END IF;
 END
 $$;

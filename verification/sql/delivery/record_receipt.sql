@@ -58,6 +58,11 @@ BEGIN
             p_message, NULL, p_status, nullif(p_error, ''), v_usual_wait, p_provider, NULL, NULL,
             p_provider_message_id, NULL, NULL, NULL
         );
+        -- No foreign key holds the message's provider. It may just be going, and is waited for then.
+        PERFORM FROM verification_provider WHERE id = p_provider FOR KEY SHARE;
+        IF NOT FOUND THEN
+            UPDATE verification_message SET provider_id = NULL WHERE id = p_message;
+        END IF;
     END IF;
     -- A report that contradicts a final status changes nothing, but the attempt keeps the provider's word.
     UPDATE verification_deliveryattempt SET provider_status = left(p_provider_status, 100)

@@ -1,19 +1,17 @@
--- How long to wait until all projects together have sent a recipient fewer SMS than the platform's limit of a day: whole
--- seconds, 0 for "no need to". A project that is alone in sending there is bound by its own limits only. Sends in
--- flight in other projects may overshoot the limit, as no lock spans projects.
-CREATE OR REPLACE FUNCTION platform_wait(p_recipient bigint, p_now timestamptz) RETURNS integer LANGUAGE plpgsql STABLE AS $$
+-- How long to wait until all projects together have sent a recipient fewer SMS than the platform's limit of a day, which
+-- is p_limit: whole seconds, 0 for "no need to". A limit of 0 is off. A project that is alone in sending there is bound
+-- by its own limits only. Sends in flight in other projects may overshoot the limit, as no lock spans projects.
+CREATE OR REPLACE FUNCTION platform_wait(p_recipient bigint, p_address text, p_limit integer, p_now timestamptz)
+RETURNS integer LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_limit integer := coalesce((SELECT sms_per_recipient_a_day FROM verification_platform), 0);
     v_recipients bigint[];
     v_moments timestamptz[];
 BEGIN
-    IF v_limit = 0 THEN
+    IF p_limit = 0 THEN
         RETURN 0;
     END IF;
     v_recipients := ARRAY(
-        SELECT other.id FROM verification_recipient AS own
-        JOIN verification_recipient AS other ON other.address = own.address
-        WHERE own.id = p_recipient
+        SELECT id FROM verification_recipient WHERE address = p_address
     );
     IF cardinality(v_recipients) = 1 OR NOT EXISTS (
         SELECT FROM unnest(v_recipients) AS other (id)
@@ -29,11 +27,13 @@ BEGIN
             SELECT created_at FROM verification_message
             WHERE recipient_id = recipient.id AND is_counted AND channel = 'sms'
               AND created_at > p_now - interval '1 day' AND created_at <= latest_past(p_now)
-            ORDER BY created_at DESC LIMIT v_limit
+            ORDER BY created_at DESC LIMIT p_limit
         ) AS sent
-        ORDER BY sent.created_at DESC LIMIT v_limit
+        ORDER BY sent.created_at DESC LIMIT p_limit
     );
-    RETURN seconds_until_below(v_moments, v_limit, interval '1 day', p_now);
+    RETURN longest_wait(
+        v_moments, jsonb_build_array(jsonb_build_object('seconds', 86400, 'limit', p_limit)), 1, false, p_now
+    );
 END
 $$;
 

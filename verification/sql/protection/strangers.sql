@@ -4,8 +4,8 @@
 -- ones. A wrong code is settled once the same recipient's right code comes from the same subnet. People who mistype
 -- settle theirs within a minute; guessers never do. Callers who share an address have no subnet and are left alone.
 --
--- p_limits, the project's figures, are {assumed, heavy, subnet_day, subnet_tries}; an `assumed` of 0 switches the rule
--- off.
+-- p_limits, the project's figures, are {"assumed": 40, "heavy": 400, "subnet_day": 5, "subnet_tries": 3}; an `assumed` of
+-- 0 switches the rule off.
 
 -- Return null if the caller's code may be compared; else the seconds to wait, and the figures.
 --
@@ -17,22 +17,25 @@
 -- Every ten right codes of a subnet (of the project) explain one unsettled wrong code more of the subnet (the project).
 -- Only committed checks are seen, so the checks in flight may overshoot the numbers.
 CREATE OR REPLACE FUNCTION judge_stranger(
-    p_project bigint, p_subnet text, p_limits integer[], p_now timestamptz, OUT retry_after integer, OUT figures jsonb
+    p_project bigint, p_subnet text, p_limits jsonb, p_now timestamptz, OUT retry_after integer, OUT figures jsonb
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_remembered constant interval := '1 day';
     v_known_for constant interval := '30 days';
     v_attack_wait constant integer := 300;  -- seconds: an attack that stops has left the count of all by then
     v_rights_for_one constant integer := 10;
-    v_since timestamptz := lifted_since(p_project, p_now - v_remembered);
-    v_tries integer := p_limits[3];
+    v_assumed constant integer := p_limits -> 'assumed';
+    v_subnet_day constant integer := p_limits -> 'subnet_day';
+    v_since timestamptz;
+    v_tries integer := v_subnet_day;
     v_wrong integer;
     v_all integer;
     v_right integer;
 BEGIN
-    IF p_subnet = '' OR p_limits[1] = 0 THEN
+    IF p_subnet = '' OR v_assumed = 0 THEN
         RETURN;
     END IF;
+    v_since := lifted_since(p_project, p_now - v_remembered);
     SELECT count(*) INTO v_wrong FROM verification_wrongcode
     WHERE project_id = p_project AND subnet = p_subnet AND subnet <> '' AND NOT is_settled
       AND created_at > v_since AND created_at <= latest_past(p_now);
@@ -40,11 +43,11 @@ BEGIN
         RETURN;
     END IF;
 
-    v_all := strangers_wrong_codes(p_project, p_limits[1], p_now);
-    IF v_all > p_limits[1] THEN
-        v_tries := least(v_tries, p_limits[4]);
+    v_all := strangers_wrong_codes(p_project, v_assumed, p_now);
+    IF v_all > v_assumed THEN
+        v_tries := least(v_tries, (p_limits -> 'subnet_tries')::integer);
     END IF;
-    IF v_all > p_limits[2] AND NOT EXISTS (
+    IF v_all > (p_limits -> 'heavy')::integer AND NOT EXISTS (
         SELECT FROM verification_verifytoken
         WHERE project_id = p_project AND subnet = p_subnet AND subnet <> ''
           AND created_at > p_now - v_known_for AND created_at <= latest_past(p_now)
@@ -65,7 +68,7 @@ BEGIN
         RETURN;
     END IF;
     figures := jsonb_build_object('wrong', v_wrong, 'right', v_right, 'limit', v_tries);
-    IF v_tries < p_limits[3] THEN
+    IF v_tries < v_subnet_day THEN
         retry_after := v_attack_wait;
         RETURN;
     END IF;
@@ -104,10 +107,12 @@ $$;
 -- The later of p_since and the time at which the owner lifted the last finding of this rule. Wrong codes before it are
 -- not counted again.
 CREATE OR REPLACE FUNCTION lifted_since(p_project bigint, p_since timestamptz)
-RETURNS timestamptz LANGUAGE sql STABLE AS $$
-    SELECT greatest(p_since, (
+RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN greatest(p_since, (
         SELECT lifted_at FROM verification_guardblock
         WHERE project_id = p_project AND subject = '' AND rule = 'strangers'
           AND lifted_at <= latest_past(clock_timestamp())  -- a clock that was set back makes a lift lie ahead
-    ))
+    ));
+END
 $$;

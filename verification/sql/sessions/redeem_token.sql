@@ -8,33 +8,33 @@ CREATE OR REPLACE FUNCTION redeem_token(
 DECLARE
     v_recipient bigint;
 BEGIN
-    UPDATE verification_verifytoken AS token SET used_at = clock_timestamp()
-    FROM verification_session AS s
-    JOIN verification_recipient AS recipient ON recipient.id = s.recipient_id
-    WHERE token.digest = p_digest
-      AND token.project_id = p_project
-      AND token.used_at IS NULL
-      AND token.expires_at > clock_timestamp()
-      AND s.id = token.session_id
-      AND (NOT s.is_test OR is_test_login_live(p_project, s.test_login))
-    RETURNING 'redeemed', recipient.address, s.is_test, recipient.id INTO outcome, address, is_test, v_recipient;
-    IF FOUND THEN
-        -- The number is proved: its sends, as far as the traffic guard can look back, were nobody's pumping. Those that
-        -- somebody holds are being marked or removed; they are not waited for.
-        UPDATE verification_guardedsend SET verified_at = clock_timestamp()
-        WHERE message_id IN (
-            SELECT send.message_id
-            FROM verification_guardedsend AS send
-            JOIN verification_message AS m ON m.id = send.message_id
-            WHERE m.recipient_id = v_recipient
-              AND m.created_at > clock_timestamp() - interval '1 day'
-              AND send.verified_at IS NULL
-            FOR NO KEY UPDATE OF send SKIP LOCKED
-        );
-    ELSE
+    UPDATE verification_verifytoken SET used_at = clock_timestamp()
+    WHERE digest = p_digest
+      AND project_id = p_project
+      AND used_at IS NULL
+      AND expires_at > clock_timestamp()
+      AND (test_login IS NULL OR is_test_login_live(p_project, test_login))
+    RETURNING recipient_id, test_login IS NOT NULL INTO v_recipient, is_test;
+    IF NOT FOUND THEN
         outcome := CASE WHEN EXISTS (
             SELECT FROM verification_verifytoken WHERE digest = p_digest AND project_id = p_project
         ) THEN 'verify_token_expired' ELSE 'verify_token_not_found' END;
+        RETURN;
+    END IF;
+    outcome := 'redeemed';
+    SELECT recipient.address INTO address FROM verification_recipient AS recipient WHERE recipient.id = v_recipient;
+
+    -- The number is proved: its sends, as far as the traffic guard can look back, were nobody's pumping. Those that
+    -- somebody holds are being marked or removed; they are not waited for.
+    IF EXISTS (SELECT FROM verification_guardedsend WHERE recipient_id = v_recipient AND verified_at IS NULL) THEN
+        UPDATE verification_guardedsend SET verified_at = clock_timestamp()
+        WHERE message_id IN (
+            SELECT message_id FROM verification_guardedsend
+            WHERE recipient_id = v_recipient
+              AND created_at > clock_timestamp() - interval '1 day'
+              AND verified_at IS NULL
+            FOR NO KEY UPDATE SKIP LOCKED
+        );
     END IF;
 END
 $$;

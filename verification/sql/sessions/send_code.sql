@@ -1,33 +1,30 @@
 -- Send a session's code again, over the channel asked for, under the recipient's lock.
 --
 -- The caller has found the session and judged the channel; what time and other callers decide is judged here.
--- p_challenge is as in open_session; p_code_digest and p_code_encrypted are null, or a new code that replaces the
--- session's.
+-- p_challenge, p_terms and p_guard are as in open_session; p_code_digest and p_code_encrypted are null, or a new code
+-- that replaces the session's.
 --
 -- Outcome: 'queued', 'challenge_used', 'session_not_found', 'session_verified', 'session_expired', 'session_locked',
 -- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'session_sends', 'too_many_sends', 'suppressed', 'guarded',
 -- 'over_budget'.
 CREATE OR REPLACE FUNCTION send_code(
-    p_project bigint, p_session text, p_channel text, p_messengers jsonb, p_message bigint, p_code_digest bytea,
-    p_code_encrypted bytea, p_challenge bytea, p_send_limits integer[], p_wrong_limits integer[],
-    p_budget integer, p_waits jsonb, p_guard jsonb,
+    p_project bigint, p_session text, p_channel text, p_message bigint, p_code_digest bytea, p_code_encrypted bytea,
+    p_challenge bytea, p_terms jsonb, p_guard jsonb,
     OUT outcome text, OUT retry_after integer, OUT expires_at timestamptz, OUT message_id bigint, OUT blocks jsonb,
     OUT active text[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    v_recipient verification_recipient;
+    v_messengers constant jsonb := p_terms -> 'messengers';
+    v_recipient record;
+    v_queued record;
     v_session verification_session;
     v_now timestamptz;
 BEGIN
-    IF NOT use_challenge(p_project, p_challenge) THEN
+    IF p_challenge IS NOT NULL AND NOT use_challenge(p_project, p_challenge) THEN
         outcome := 'challenge_used';
         RETURN;
     END IF;
-    SELECT recipient.* INTO v_recipient
-    FROM verification_recipient AS recipient
-    JOIN verification_session AS s ON s.recipient_id = recipient.id
-    WHERE s.id = p_session AND s.project_id = p_project
-    FOR NO KEY UPDATE OF recipient;
+    v_recipient := lock_recipient_of(p_project, p_session);
     v_now := clock_timestamp();
     SELECT * INTO v_session FROM verification_session AS s WHERE s.id = p_session AND s.project_id = p_project;
 
@@ -40,7 +37,7 @@ BEGIN
         v_session.is_challenged := true;
     END IF;
     retry_after := wrong_codes_wait(
-        v_recipient.id, v_recipient.verified_at, p_wrong_limits, v_session.code_length,
+        v_recipient.id, v_recipient.verified_at, p_terms -> 'wrong_codes', v_session.code_length,
         v_session.is_challenged, v_now
     );
     IF retry_after > 0 THEN
@@ -48,8 +45,8 @@ BEGIN
         PERFORM note_session_refusal(p_session, outcome);
         RETURN;
     END IF;
-    active := CASE WHEN p_messengers = '{}' THEN '{}' ELSE active_messengers(v_recipient.id, p_messengers) END;
-    IF p_messengers ? p_channel AND p_channel <> ALL (active) THEN
+    active := CASE WHEN v_messengers = '{}' THEN '{}' ELSE active_messengers(v_recipient.id, v_messengers) END;
+    IF v_messengers ? p_channel AND p_channel <> ALL (active) THEN
         UPDATE verification_session SET awaited_channel = p_channel WHERE id = p_session;
         outcome := 'channel_not_active';
         RETURN;
@@ -61,11 +58,13 @@ BEGIN
         PERFORM note_session_refusal(p_session, outcome);
         RETURN;
     END IF;
-    SELECT queued.outcome, queued.retry_after INTO outcome, retry_after
-    FROM queue_message(
-        p_message, p_project, v_recipient.id, p_session, p_channel, v_session.language, v_session.expires_at, NULL,
-        '', NULL, v_session.is_test, p_send_limits, p_budget, p_waits, p_guard, v_now
-    ) AS queued;
+    v_queued := queue_message(
+        p_message, p_project, v_recipient.id, v_recipient.address, v_recipient.mailbox, false, p_session, false,
+        p_channel, v_session.language, v_session.expires_at, NULL, '', NULL, v_session.is_test,
+        suppressed_channels(v_recipient.id), p_terms, p_guard, v_now
+    );
+    outcome := v_queued.outcome;
+    retry_after := v_queued.retry_after;
     IF outcome <> 'queued' THEN
         PERFORM note_session_refusal(p_session, outcome);
         RETURN;

@@ -2,28 +2,25 @@
 --
 -- The recipient's lock makes parallel checks take turns. So at most `attempts_max` comparisons are ever made, and of any
 -- number of right codes only one gets the token. p_code_digest is null for a code that cannot be right.
--- p_wrong_limits is {in 15 minutes, in a day}; p_network and p_guess are kept with a wrong code, for the guard. p_subnet
--- and p_stranger_limits are as in judge_stranger, by which a caller who seems to guess is refused and spends nothing.
+-- p_terms are as in open_session; p_network and p_guess are kept with a wrong code, for the guard. p_subnet is as in
+-- judge_stranger, by which a caller who seems to guess is refused and spends nothing.
 --
 -- Outcome: 'verified', 'invalid_code', 'session_not_found', 'session_verified', 'session_expired',
 -- 'session_locked', 'too_many_attempts', 'stranger_refused' (with what was counted as `figures`). `address` is the
 -- recipient's, for the owner's log of refusals.
 CREATE OR REPLACE FUNCTION spend_attempt(
     p_project bigint, p_session text, p_code_digest bytea, p_token_digest bytea, p_token_seconds integer,
-    p_wrong_limits integer[], p_stranger_limits integer[], p_network text, p_subnet text, p_guess bytea,
+    p_terms jsonb, p_network text, p_subnet text, p_guess bytea,
     OUT outcome text, OUT attempts_left integer, OUT retry_after integer, OUT is_test boolean, OUT figures jsonb,
     OUT address text
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    v_recipient verification_recipient;
+    v_recipient record;
     v_session verification_session;
     v_now timestamptz;
+    v_is_strange boolean;  -- the subnet has wrong codes of the last day that no right one has settled
 BEGIN
-    SELECT recipient.* INTO v_recipient
-    FROM verification_recipient AS recipient
-    JOIN verification_session AS s ON s.recipient_id = recipient.id
-    WHERE s.id = p_session AND s.project_id = p_project
-    FOR NO KEY UPDATE OF recipient;
+    v_recipient := lock_recipient_of(p_project, p_session);
     v_now := clock_timestamp();
     address := v_recipient.address;
     SELECT * INTO v_session FROM verification_session AS s WHERE s.id = p_session AND s.project_id = p_project;
@@ -33,17 +30,25 @@ BEGIN
         RETURN;
     END IF;
     retry_after := wrong_codes_wait(
-        v_recipient.id, v_recipient.verified_at, p_wrong_limits, v_session.code_length, v_session.is_challenged, v_now
+        v_recipient.id, v_recipient.verified_at, p_terms -> 'wrong_codes', v_session.code_length,
+        v_session.is_challenged, v_now
     );
     IF retry_after > 0 THEN
         outcome := 'too_many_attempts';
         RETURN;
     END IF;
-    SELECT judged.retry_after, judged.figures INTO retry_after, figures
-    FROM judge_stranger(p_project, p_subnet, p_stranger_limits, v_now) AS judged;
-    IF retry_after > 0 THEN
-        outcome := 'stranger_refused';
-        RETURN;
+    v_is_strange := p_subnet <> '' AND EXISTS (
+        SELECT FROM verification_wrongcode
+        WHERE project_id = p_project AND subnet = p_subnet AND subnet <> '' AND NOT is_settled
+          AND created_at > v_now - interval '1 day'
+    );
+    IF v_is_strange THEN
+        SELECT judged.retry_after, judged.figures INTO retry_after, figures
+        FROM judge_stranger(p_project, p_subnet, p_terms -> 'strangers', v_now) AS judged;
+        IF retry_after > 0 THEN
+            outcome := 'stranger_refused';
+            RETURN;
+        END IF;
     END IF;
     retry_after := NULL;
 
@@ -52,13 +57,17 @@ BEGIN
         UPDATE verification_session
         SET attempts = attempts + 1, verified_at = v_now, is_open = false, code_encrypted = NULL, code_digest = NULL
         WHERE id = p_session;
-        INSERT INTO verification_verifytoken (digest, project_id, session_id, subnet, created_at, expires_at)
-        VALUES (
-            p_token_digest, p_project, p_session, p_subnet, v_now, v_now + make_interval(secs => p_token_seconds)
+        INSERT INTO verification_verifytoken (
+            digest, project_id, session_id, recipient_id, test_login, subnet, created_at, expires_at
+        ) VALUES (
+            p_token_digest, p_project, p_session, v_recipient.id, v_session.test_login, p_subnet, v_now,
+            v_now + make_interval(secs => p_token_seconds)
         );
-        UPDATE verification_wrongcode SET is_settled = true
-        WHERE recipient_id = v_recipient.id AND subnet = p_subnet AND NOT is_settled
-          AND created_at > v_now - interval '1 day';
+        IF v_is_strange THEN
+            UPDATE verification_wrongcode SET is_settled = true
+            WHERE recipient_id = v_recipient.id AND subnet = p_subnet AND NOT is_settled
+              AND created_at > v_now - interval '1 day';
+        END IF;
         UPDATE verification_recipient
         SET verified_channel = v_session.channel, verified_at = v_now, language = v_session.language
         WHERE id = v_recipient.id;
