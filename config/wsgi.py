@@ -27,6 +27,7 @@ django_application = get_wsgi_application()
 
 from providers import registry  # noqa: E402
 from verification import addresses  # noqa: E402  (needs the loaded settings)
+from verification.api.direct import direct  # noqa: E402
 from verification.api.edge import edge  # noqa: E402
 from verification.services.upkeep import health  # noqa: E402
 
@@ -42,4 +43,4 @@ addresses.warm()
 registry.failures()
 health.expected_migrations()
 get_resolver().url_patterns  # noqa: B018
-application = edge(django_application)
+application = edge(direct(django_application))

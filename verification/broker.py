@@ -12,6 +12,7 @@ worker reads is dropped before it fills the memory.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -20,6 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 import dramatiq
+import orjson
 import redis
 from django.conf import settings
 from django.db import close_old_connections, connections
@@ -37,6 +39,7 @@ MAX_WAITING = (
 )
 FULL_SECONDS = 0.005  # how long a consumer without room pauses before it looks again.
 AWAY_SECONDS = 1.0  # how long a consumer waits after the broker did not answer.
+ASK_SECONDS = 1.0  # between two wake-ups of a process, for one queue, that wait for the broker's answer.
 PATIENCE_SECONDS = 5.0  # longer than a consumer ever blocks at the list; a broker that is silent for longer is gone
 
 
@@ -100,25 +103,67 @@ class ListBroker(dramatiq.Broker):
         self.url, self.timeout = url, timeout
         self.patient_client = redis.Redis.from_url(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=timeout)
         self._local = threading.local()
+        self._ask_at: dict[
+            str, float
+        ] = {}  # by queue: when the next wake-up waits for an answer, by the monotonic clock
 
     @property
     def client(self) -> redis.Redis:
         """The calling thread's connection, made at its first use. Raises redis' errors if the broker is away then."""
         client: redis.Redis | None = getattr(self._local, "client", None)
         if client is None:
-            client = self._local.client = redis.Redis.from_url(
-                self.url,
-                socket_timeout=self.timeout,
-                socket_connect_timeout=self.timeout,
-                single_connection_client=True,  # without the bookkeeping of a pool
-                retry=Retry(NoBackoff(), 1, (redis.ConnectionError,)),  # the kept connection may have been closed
-            )
+            client = self._local.client = self._connect()
         return client
 
+    def _connect(self) -> redis.Redis:
+        return redis.Redis.from_url(
+            self.url,
+            socket_timeout=self.timeout,
+            socket_connect_timeout=self.timeout,
+            single_connection_client=True,  # without the bookkeeping of a pool
+            retry=Retry(NoBackoff(), 1, (redis.ConnectionError,)),  # the kept connection may have been closed
+        )
+
     def wake(self, queue_name: str, message_id: int) -> None:
-        """Push one message's id for the actor that is named as the queue. Raises redis' errors."""
-        wakeup = dramatiq.Message[None](queue_name, queue_name, (message_id,), {}, {})
-        self.push(queue_name, [wakeup.encode()])
+        """Push one message's id for the actor that is named as the queue. Raises redis' errors.
+
+        Once a second an answer is waited for: it tells whether the broker is there, and how many wake-ups wait.
+        """
+        wakeup = orjson.dumps(
+            {
+                "queue_name": queue_name,
+                "actor_name": queue_name,
+                "args": [message_id],
+                "kwargs": {},
+                "options": {},
+                "message_id": os.urandom(16).hex(),
+                "message_timestamp": int(time.time() * 1000),
+            }
+        )
+        now = time.monotonic()
+        if now >= self._ask_at.get(queue_name, 0.0):
+            self._ask_at[queue_name] = now + ASK_SECONDS
+            self.push(queue_name, [wakeup])
+        else:
+            self._tell(queue_name, wakeup)
+
+    def _tell(self, queue_name: str, wakeup: bytes) -> None:
+        """Push a wake-up on a connection of this thread's that the broker never answers on."""
+        mute: Any = getattr(self._local, "mute", None)
+        try:
+            if mute is None:
+                mute = self._connect()  # kept whole: at its end it closes its connection
+                mute.connection.send_command("CLIENT", "REPLY", "OFF")
+                self._local.mute = mute
+            elif mute.connection.can_read(timeout=0):  # what comes without an answer is the end
+                raise redis.ConnectionError
+            key = self._key(queue_name).encode()
+            mute.connection.send_packed_command(
+                (b"*3\r\n$5\r\nRPUSH\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n" % (len(key), key, len(wakeup), wakeup),)
+            )
+        except RedisError:
+            self._local.mute = None
+            self.push(queue_name, [wakeup])
 
     def push(self, queue_name: str, wakeups: list[bytes]) -> None:
         if int(self.client.rpush(self._key(queue_name), *wakeups)) > MAX_WAITING:

@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 import re
+from functools import lru_cache
 
 from django.conf import settings
 from django.core.cache import cache
@@ -17,6 +18,8 @@ log = logging.getLogger(__name__)
 UNREAD_KEY = "unread_forwarded_for"
 UNREAD_SECONDS = 86_400  # how long the checks speak of an unread header: a day after it last arrived
 UNREAD_NOTED_SECONDS = 600.0  # least time between two such lines in the log of one process
+
+MAX_REMEMBERED = 4_096  # addresses that a process has read last; each takes a few hundred bytes
 
 _WITH_PORT = re.compile(r"\[(?P<ipv6>[^\[\]]*)\](?::[0-9]*)?|(?P<ipv4>[0-9.]*):[0-9]*")
 
@@ -75,6 +78,7 @@ def _note_unread(address: str) -> None:
         log.debug("The cache is away; only this line says so.")
 
 
+@lru_cache(maxsize=MAX_REMEMBERED)
 def _read(text: str) -> str:
     """Read an address as proxies write it, some with the port. Return "" for anything else."""
     text = text.strip()

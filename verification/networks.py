@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
+from functools import lru_cache
 
 from verification.errors import Misuse
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+MAX_REMEMBERED = 4_096  # addresses that a process has read last; each takes a few hundred bytes
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
+@lru_cache(maxsize=MAX_REMEMBERED)
 def read_address(text: str) -> Address | None:
     """Return the address, or None. An IPv4 address that a socket for both kinds wrote as ``::ffff:…`` becomes IPv4."""
     try:

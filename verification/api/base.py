@@ -24,23 +24,33 @@ class ApiView(APIView):
     """
 
     is_server_only: ClassVar[bool]  # browsers get no CORS headers from such an endpoint
+    served: ClassVar[tuple[str, ...]]  # methods, without OPTIONS: the middleware answers preflights
+    allow: ClassVar[str]  # the Allow header, which lists them
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        names = {name for name in cls.http_method_names if hasattr(cls, name)} - {"options"}
+        if "get" in names:
+            names.add("head")  # Django's View.setup answers it as GET
+        cls.served = tuple(name.upper() for name in cls.http_method_names if name in names)
+        cls.allow = ", ".join(cls.served)
 
     @property
     def allowed_methods(self) -> list[str]:
-        """The methods of the Allow header. OPTIONS is not among them: the middleware answers preflights."""
-        return [method for method in super().allowed_methods if method != "OPTIONS"]
+        """The methods of the Allow header."""
+        return list(self.served)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Look at the key, then at the method, and answer. Every failure becomes a problem document."""
         try:
             self.identify(request)
-            if request.method not in self.allowed_methods:
+            if request.method not in self.served:
                 detail = f"{request.method} is not served here. See the Allow header."
                 raise Refusal("method_not_allowed", detail)
             response: HttpResponse = getattr(self, request.method.lower())(request, *args, **kwargs)
         except Exception as error:
             response = exceptions.handle(error, request)
-        response["Allow"] = ", ".join(self.allowed_methods)
+        response["Allow"] = self.allow
         return response
 
     def identify(self, request: HttpRequest) -> None:

@@ -14,7 +14,6 @@ from functools import lru_cache
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import ResolverMatch, resolve
-from django.utils.cache import patch_vary_headers
 
 from verification.api import exceptions, probes
 from verification.memory import Fresh
@@ -37,21 +36,31 @@ class ApiMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_for_api(request.path_info):
+            return serve(request)
         request.id = request_id(request)  # type: ignore[attr-defined]
-        if not request.path_info.startswith(_PREFIXES):
-            return self.get_response(request)
-        try:
-            response = answer(request)
-        except Exception as error:
-            response = exceptions.problem(error, request)
-        response["Cache-Control"] = "no-store"
-        response["X-Request-Id"] = request.id  # type: ignore[attr-defined]
-        response["X-Content-Type-Options"] = "nosniff"
-        response["Content-Security-Policy"] = POLICY
-        if settings.SECURE_HSTS_SECONDS:
-            subdomains = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
-            response["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}{subdomains}"
-        return response
+        return self.get_response(request)
+
+
+def is_for_api(path: str) -> bool:
+    return path.startswith(_PREFIXES)
+
+
+def serve(request: HttpRequest) -> HttpResponse:
+    """Answer a request to the API, whatever happens."""
+    request.id = request_id(request)  # type: ignore[attr-defined]
+    try:
+        response = answer(request)
+    except Exception as error:
+        response = exceptions.problem(error, request)
+    response["Cache-Control"] = "no-store"
+    response["X-Request-Id"] = request.id  # type: ignore[attr-defined]
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Content-Security-Policy"] = POLICY
+    if settings.SECURE_HSTS_SECONDS:
+        subdomains = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
+        response["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}{subdomains}"
+    return response
 
 
 def answer(request: HttpRequest) -> HttpResponse:
@@ -59,13 +68,16 @@ def answer(request: HttpRequest) -> HttpResponse:
         return probes.answer(request)
     request.get_host()  # raises DisallowedHost
     match = request.resolver_match = find(request.path_info)
-    is_for_browsers = not match.func.cls.is_server_only  # type: ignore[attr-defined]  # as_view leaves its class there
+    view = match.func.cls()  # type: ignore[attr-defined]  # as_view leaves its class there
+    is_for_browsers = not view.is_server_only
+    response: HttpResponse
     if is_for_browsers and is_preflight(request):
         response = answer_preflight(request)
     else:
-        response = match.func(request, **match.kwargs)
+        view.setup(request, **match.kwargs)
+        response = view.dispatch(request, **match.kwargs)
     if is_for_browsers:
-        patch_vary_headers(response, ("Origin",))
+        response["Vary"] = "Origin"
         allow_origin(request, response)
     return response
 

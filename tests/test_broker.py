@@ -1,0 +1,62 @@
+"""Wake-ups on their way to the workers, through a real Valkey."""
+
+import socket
+
+import dramatiq
+import pytest
+import redis
+from django.conf import settings
+
+from verification import broker as brokers
+from verification.broker import ListBroker
+
+QUEUE = "of one test"
+
+
+@pytest.fixture
+def broker():
+    made = ListBroker(settings.BROKER_URL, timeout=5, middleware=[])
+    made.flush(QUEUE)
+    yield made
+    made.flush(QUEUE)
+
+
+def arrived(broker, number):
+    """The ids in the wake-ups that come, until there are ``number`` or none comes for a while."""
+    found = []
+    while len(found) < number and (popped := broker.pop(QUEUE, number, seconds=2)):
+        found += [dramatiq.Message.decode(each) for each in popped]
+    assert len({message.message_id for message in found}) == len(found)
+    return [message.args[0] for message in found]
+
+
+def test_every_wake_up_arrives_in_its_order_though_hardly_one_is_answered(broker):
+    for number in range(100):
+        broker.wake(QUEUE, number)
+    assert arrived(broker, 100) == list(range(100))
+
+
+def test_a_broker_that_hung_up_gets_the_next_wake_up_all_the_same(broker):
+    broker.wake(QUEUE, 1)
+    broker.wake(QUEUE, 2)
+    for client in (broker.client, broker._local.mute):
+        client.connection._sock.shutdown(socket.SHUT_RDWR)
+    broker.wake(QUEUE, 3)
+    broker.wake(QUEUE, 4)
+    assert arrived(broker, 4) == [1, 2, 3, 4]
+
+
+def test_a_queue_that_no_worker_reads_is_dropped(broker, monkeypatch):
+    monkeypatch.setattr(brokers, "MAX_WAITING", 10)
+    monkeypatch.setattr(brokers, "ASK_SECONDS", 0.0)
+    for number in range(11):
+        broker.wake(QUEUE, number)
+    assert broker.pop(QUEUE, 100, seconds=0.01) == []
+
+
+def test_a_broker_that_is_away_is_told_to_who_wakes():
+    broker = ListBroker("redis://127.0.0.1:1/0", timeout=1, middleware=[])
+    with pytest.raises(redis.RedisError):
+        broker.wake(QUEUE, 1)
+    with pytest.raises(redis.RedisError):
+        broker.wake(QUEUE, 2)
