@@ -15,7 +15,7 @@ from providers.errors import HookUnreadable
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
-from verification.models import Message, MessageStatus, Provider
+from verification.models import Message, Provider
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
@@ -36,6 +36,7 @@ LOOKED_UP_TOGETHER = 500  # receipts in one statement, which takes a few millise
 # A receipt can arrive before we recorded the acceptance; it waits this long for that record.
 OVERTAKEN_SECONDS = 2.0
 LOOK_SECONDS = 0.05  # between two looks for that record
+LOOKED_AT = 3_000  # waiting messages, the freshest, among which claimed ones are sought in a backlog of any length
 MAX_UNDER_WAY = 1000  # claimed messages that one receipt waits for; all workers have fewer threads
 
 _USUAL_ERRORS = {
@@ -126,15 +127,17 @@ def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
 
 def _wait_for_acceptances(provider: Provider) -> None:
     """Wait until the answers to calls now under way are recorded, if they may be calls to this provider."""
-    of_provider = Message.objects.filter(channel=provider.channel)
-    if provider.project_id is not None:
-        of_provider = of_provider.filter(project_id=provider.project_id)
-    claimed = of_provider.filter(status=MessageStatus.SENDING, claimed_at__isnull=False)
-    under_way = list(claimed.values_list("pk", flat=True)[:MAX_UNDER_WAY])
+    under_way = sql.call(
+        "messages_under_way",
+        project=provider.project_id,
+        channel=provider.channel,
+        look=LOOKED_AT,
+        most=MAX_UNDER_WAY,
+    ).messages_under_way
     if not under_way:
         return
     give_up_at = time.monotonic() + OVERTAKEN_SECONDS
-    while time.monotonic() < give_up_at and claimed.filter(pk__in=under_way).exists():
+    while time.monotonic() < give_up_at and sql.call("is_any_under_way", messages=under_way).is_any_under_way:
         with outside(provider.project_id):  # a provider may report on unknown messages without end
             time.sleep(LOOK_SECONDS)
 
