@@ -303,6 +303,11 @@ class Adapter:
         """
         raise NotImplementedError
 
+    @classmethod
+    def connections(cls, settings: Mapping[str, Value]) -> int:
+        """Return how many connections each connections worker holds. ``settings`` are as in :meth:`link`."""
+        return int(cls.is_connected)
+
     def check(self) -> Health:
         """Ask the provider's cheapest honest question about these settings; never send a message."""
         raise NotImplementedError

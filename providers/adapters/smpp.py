@@ -23,6 +23,7 @@ from providers.reading import gsm
 from providers.smpp import answers, pdu
 from providers.smpp.answers import HAS_HEADER, UCS2
 from providers.smpp.links import STATE_INTERVAL_SECONDS, Links, Plan
+from providers.smpp.numbering import NUMBERING_PLANS, TYPES_OF_NUMBER
 from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Tag
 from providers.smpp.session import ANSWER_SECONDS
 
@@ -34,27 +35,6 @@ MAX_WINDOW = 1_000  # unanswered messages on one bind.
 STATE = "binds"  # the name under which the worker stores the state of its binds.
 STATE_SECONDS = int(3 * STATE_INTERVAL_SECONDS)  # the life of that state: two reports may be missed.
 
-_TYPES_OF_NUMBER = (
-    ("0", "0, unknown"),
-    ("1", "1, international"),
-    ("2", "2, national"),
-    ("3", "3, network specific"),
-    ("4", "4, subscriber"),
-    ("5", "5, alphanumeric"),
-    ("6", "6, abbreviated"),
-)
-_NUMBERING_PLANS = (
-    ("0", "0, unknown"),
-    ("1", "1, ISDN (E.164)"),
-    ("3", "3, data"),
-    ("4", "4, telex"),
-    ("6", "6, land mobile"),
-    ("8", "8, national"),
-    ("9", "9, private"),
-    ("10", "10, ERMES"),
-    ("14", "14, Internet"),
-    ("18", "18, WAP"),
-)
 _AUTO = (("auto", "By the sender"),)
 _LONGEST = {"system_id": 15, "password": 64, "system_type": 12, "service_type": 5, "sender": 20}
 
@@ -144,7 +124,7 @@ class Adapter(base.Adapter):
             "Sender's type of number",
             SettingKind.CHOICE,
             default="auto",
-            choices=_AUTO + _TYPES_OF_NUMBER,
+            choices=_AUTO + TYPES_OF_NUMBER,
             help="By the sender: 5 for a name, 3 for a short number, else 1.",
         ),
         Setting(
@@ -152,11 +132,11 @@ class Adapter(base.Adapter):
             "Sender's numbering plan",
             SettingKind.CHOICE,
             default="auto",
-            choices=_AUTO + _NUMBERING_PLANS,
+            choices=_AUTO + NUMBERING_PLANS,
             help="By the sender: 1 for an international number, else 0.",
         ),
-        Setting("dest_ton", "Recipient's type of number", SettingKind.CHOICE, default="1", choices=_TYPES_OF_NUMBER),
-        Setting("dest_npi", "Recipient's numbering plan", SettingKind.CHOICE, default="1", choices=_NUMBERING_PLANS),
+        Setting("dest_ton", "Recipient's type of number", SettingKind.CHOICE, default="1", choices=TYPES_OF_NUMBER),
+        Setting("dest_npi", "Recipient's numbering plan", SettingKind.CHOICE, default="1", choices=NUMBERING_PLANS),
     )
 
     @classmethod
@@ -177,6 +157,10 @@ class Adapter(base.Adapter):
                 errors[name] = f"a number from {least} to {most} is expected"
         return errors
 
+    @classmethod
+    def connections(cls, settings: Mapping[str, base.Value]) -> int:
+        return len(_binds(settings))
+
     def send(self, message: base.OutgoingMessage) -> base.Result:
         raise NotConnected("a connections worker sends it")
 
@@ -195,17 +179,13 @@ class Adapter(base.Adapter):
         return base.Health(True, "The message centre accepted a bind. No connections worker holds one.")
 
     def plan(self) -> Plan:
-        count = int(self.settings["binds"])
-        binds = [Command.BIND_TRANSCEIVER] * count
-        if self.settings["bind_mode"] == "separate":
-            binds = [Command.BIND_TRANSMITTER] * count + [Command.BIND_RECEIVER]
         names = ("system_id", "password", "system_type")
         return Plan(
             host=self.text("host"),
             port=int(self.settings["port"]),
             is_tls=bool(self.settings["tls"]),
             allowed_networks=self.http.allowed_networks,
-            binds=binds,
+            binds=_binds(self.settings),
             bind_body=pdu.bind(*(self.text(name) for name in names)),
             window=int(self.settings["window"]),
             rate=int(self.settings["rate"]),
@@ -312,6 +292,14 @@ class Adapter(base.Adapter):
         return Address(
             number, ton if given_ton == "auto" else int(given_ton), npi if given_npi == "auto" else int(given_npi)
         )
+
+
+def _binds(settings: Mapping[str, base.Value]) -> list[Command]:
+    """Return the command of each bind. A stored setting may be missing."""
+    count = int(settings.get("binds", 1))
+    if settings.get("bind_mode") == "separate":
+        return [Command.BIND_TRANSMITTER] * count + [Command.BIND_RECEIVER]
+    return [Command.BIND_TRANSCEIVER] * count
 
 
 class _Connection:

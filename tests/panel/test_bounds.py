@@ -11,7 +11,7 @@ from tests.commands.running import run
 from tests.panel.rows import sent_once, values_on
 from verification.errors import Misuse
 from verification.models import ApiKey, KeyKind, MessageTemplate, Project, Provider, WebhookSecret, bounds
-from verification.services.gateways.accounts import require_room
+from verification.services.gateways.room import require_room
 from verification.services.projects.keys import issue_key, revoke_key, rotate_key
 from verification.services.projects.projects import set_project
 from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
@@ -113,6 +113,45 @@ def test_a_project_has_so_many_providers_with_connections(project):
     fill_channel(project.row, bounds.MAX_CONNECTED, type="smpp")
     with pytest.raises(Misuse, match="at most 5 providers with connections"):
         require_room(project.row, "sms", "smpp")
+
+
+def smpp(binds=1, name="One more"):
+    settings = {"host": "127.0.0.1", "port": 2775, "tls": False, "system_id": "us", "password": "pw", "binds": binds}
+    return ["--channel", "sms", "--type", "smpp", "--name", name] + [f"--set={k}={v}" for k, v in settings.items()]
+
+
+def test_the_connections_of_a_projects_providers_have_a_bound_together(project):
+    run("addprovider", str(project.id), *smpp(10, "First"))
+    with pytest.raises(CommandError, match="at most 20 connections together; .* they would hold 21. Take fewer"):
+        run("addprovider", str(project.id), *smpp(10), "--set=bind_mode=separate")
+    run("addprovider", str(project.id), *smpp(10))
+    with pytest.raises(CommandError, match="they would hold 21"):
+        run("addprovider", str(project.id), *smpp(1, "Last"))
+    run("addprovider", "--system", *smpp(10))
+    run("addprovider", str(factories.project().id), *smpp(10))
+
+
+def test_the_panel_says_that_a_change_asks_for_too_many_connections(panel):
+    for name, binds in (("First", 10), ("Second", 9)):
+        run("addprovider", str(panel.project.pk), *smpp(binds, name))
+    second, client = Provider.objects.get(name="Second"), panel.as_("owner")
+    page = reverse("admin:verification_provider_change", args=(second.pk,))
+    response = client.post(page, values_on(client, page) | {"setting_binds": 10, "setting_bind_mode": "separate"})
+    assert "they would hold 21" in str(response.context["errors"])
+    assert client.post(page, values_on(client, page) | {"setting_binds": 10}).status_code == 302
+    assert Provider.objects.get(name="Second").settings["binds"] == 10
+
+
+def test_a_project_above_the_bound_can_still_change_a_provider_that_asks_for_no_more(panel):
+    for name in ("First", "Second"):
+        run("addprovider", str(panel.project.pk), *smpp(10, name))
+    Provider.objects.filter(name="First").update(settings={"binds": 12})
+    second, client = Provider.objects.get(name="Second"), panel.as_("owner")
+    page = reverse("admin:verification_provider_change", args=(second.pk,))
+    assert client.post(page, values_on(client, page) | {"setting_binds": 9, "name": "Fewer"}).status_code == 302
+    assert client.post(page, values_on(client, page) | {"name": "As many"}).status_code == 302
+    response = client.post(page, values_on(client, page) | {"setting_binds": 10})
+    assert "they would hold 22" in str(response.context["errors"])
 
 
 def test_a_project_has_so_many_texts(panel):

@@ -15,7 +15,8 @@ from verification.models.projects import Project
 MAX_LIVE_KEYS = 100  # One for each of a customer's apps and servers, and room to rotate them.
 MAX_WEBHOOK_SECRETS = 5  # Secrets that sign at once: each adds a signature to every callback.
 MAX_PROVIDERS = 20  # Providers of one channel: an unlucky message is offered to each in turn.
-MAX_CONNECTED = 5  # Providers with connections of their own, each of up to ten binds that a worker holds open.
+MAX_CONNECTED = 5  # Providers with connections of their own, which workers hold open.
+MAX_CONNECTIONS = 20  # Connections of these together: each is a thread in every connections worker.
 MAX_TEXTS = 300  # Texts in five channels and sixty languages.
 MAX_SENDERS = 100  # Sender rules of one provider, which is read with all of them.
 
@@ -25,6 +26,11 @@ def require_room(project: Project, rows: QuerySet[Any], most: int, refusal: str)
 
     The project is locked until the transaction ends, so that two do not both take the last place.
     """
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    lock(project)
     if rows.count() >= most:
         raise Misuse(refusal)
+
+
+def lock(project: Project) -> None:
+    """Have everybody else who takes a place of the project wait until the transaction ends."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)

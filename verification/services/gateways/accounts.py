@@ -24,10 +24,11 @@ from verification import bindings, sql
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.memory import Fresh, Once
-from verification.models import Channel, ChannelType, Project, Provider, SenderRule, bounds
+from verification.models import Channel, ChannelType, Project, Provider, SenderRule
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.outside import Busy, outside
 from verification.random_ids import generate_hook_secret
+from verification.services.gateways import room
 from verification.services.gateways.paces import Pace, paces_of
 from verification.services.gateways.store import ProviderStore
 from verification.services.projects.ceilings import require_budget_below_ceiling
@@ -127,7 +128,8 @@ def add_provider(
         raise Misuse(f"A provider's name has 1 to {most} characters.")
     store_settings(provider, values)
     with transaction.atomic():
-        require_room(project, channel, provider_type)
+        room.require_room(project, channel, provider_type)
+        room.require_connections(provider)
         require_free_name(provider)
         provider.save()
         bring_channel(provider)
@@ -153,20 +155,6 @@ def require_free_name(provider: Provider) -> None:
     others = Provider.objects.filter(project=provider.project, channel=provider.channel).exclude(pk=provider.pk)
     if others.filter(name__iexact=provider.name.strip()).exists():
         raise Misuse(f"A provider named {provider.name.strip()!r} serves this channel already. Take another name.")
-
-
-def require_room(project: Project | None, channel: str, provider_type: str) -> None:
-    """Raises :class:`Misuse` where the project has as many providers of the kind as it may; the system may have any."""
-    if project is None:
-        return
-    own = Provider.objects.filter(project=project)
-    most = bounds.MAX_PROVIDERS
-    refusal = f"A channel has at most {most} providers of a project. Delete one that is not used any more."
-    bounds.require_room(project, own.filter(channel=channel), most, refusal)
-    if provider_type in registry.connected_types():
-        most = bounds.MAX_CONNECTED
-        refusal = f"A project has at most {most} providers with connections of their own. Delete one of them first."
-        bounds.require_room(project, own.filter(type__in=registry.connected_types()), most, refusal)
 
 
 def store_settings(provider: Provider, values: Mapping[str, object]) -> None:

@@ -43,10 +43,10 @@ from verification.services.gateways.accounts import (
     is_known,
     reports_back,
     require_free_name,
-    require_room,
     store_settings,
     stored_secrets,
 )
+from verification.services.gateways.room import require_connections, require_room
 from verification.whole_numbers import whole_number
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
@@ -90,13 +90,13 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if not is_known(self.instance.type):
             return cleaned
-        if self.fixed:
-            try:
-                require_room(self.instance.project, self.instance.channel, self.instance.type)
-            except Misuse as error:
-                self.add_error(None, str(error))
         try:
+            if self.fixed:
+                require_room(self.instance.project, self.instance.channel, self.instance.type)
             store_settings(self.instance, self._values(cleaned))
+            require_connections(self.instance)
+        except Misuse as error:
+            self.add_error(None, str(error))
         except SettingsInvalid as error:
             for name, text in error.errors.items():
                 field = PREFIX + name

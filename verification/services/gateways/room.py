@@ -1,0 +1,45 @@
+"""The bounds on a project's providers: how many there are, and the connections that they hold together."""
+
+from __future__ import annotations
+
+from providers import registry
+from verification.errors import Misuse
+from verification.models import Project, Provider, bounds
+
+
+def require_room(project: Project | None, channel: str, provider_type: str) -> None:
+    """Raises :class:`Misuse` where the project has as many providers of the kind as it may; the system may have any."""
+    if project is None:
+        return
+    own = Provider.objects.filter(project=project)
+    most = bounds.MAX_PROVIDERS
+    refusal = f"A channel has at most {most} providers of a project. Delete one that is not used any more."
+    bounds.require_room(project, own.filter(channel=channel), most, refusal)
+    if provider_type in registry.connected_types():
+        most = bounds.MAX_CONNECTED
+        refusal = f"A project has at most {most} providers with connections of their own. Delete one of them first."
+        bounds.require_room(project, own.filter(type__in=registry.connected_types()), most, refusal)
+
+
+def require_connections(provider: Provider) -> None:
+    """Raises :class:`Misuse` where this provider's settings would give the project more connections than it may have.
+
+    Providers that are switched off count, as switching one on is judged by nobody. Settings that ask for no more
+    connections than the stored ones are taken even above the bound. The project is locked until the transaction ends.
+    """
+    if provider.project is None or provider.type not in registry.connected_types():
+        return
+    bounds.lock(provider.project)
+    own = Provider.objects.filter(project=provider.project, type__in=registry.connected_types())
+    held = {row.pk: _connections(row) for row in own}
+    before, wanted = held.pop(provider.pk, 0), _connections(provider)
+    together = wanted + sum(held.values())
+    if wanted > before and together > bounds.MAX_CONNECTIONS:
+        raise Misuse(
+            f"A project's providers hold at most {bounds.MAX_CONNECTIONS} connections together; with these settings "
+            f"they would hold {together}. Take fewer, or delete a provider."
+        )
+
+
+def _connections(provider: Provider) -> int:
+    return registry.adapter_class(provider.type).connections(provider.settings)
