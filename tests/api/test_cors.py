@@ -99,7 +99,7 @@ def test_the_answer_may_be_read_by_a_listed_origin(api, method, path, kind):
     body = {} if method == "POST" else None
     response = api.call(method, path, body, key=api.api_key, headers={"origin": ORIGIN})
     assert response["Access-Control-Allow-Origin"] == ORIGIN
-    assert set(response["Access-Control-Expose-Headers"].split(", ")) == {"Retry-After", "X-Request-Id"}
+    assert set(response["Access-Control-Expose-Headers"].split(", ")) == {"Date", "Retry-After", "X-Request-Id"}
 
 
 def test_an_error_may_be_read_too(api):

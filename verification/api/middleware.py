@@ -20,7 +20,7 @@ from verification.memory import Fresh
 from verification.models import Project
 
 ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
-EXPOSED_HEADERS = "Retry-After, X-Request-Id"
+EXPOSED_HEADERS = "Date, Retry-After, X-Request-Id"  # by Date a page with a wrong clock knows how long a session lives
 PREFLIGHT_SECONDS = 600  # how long a browser may remember that it is allowed
 
 # An answer is data. A browser that is made to show one as a page must run and load nothing of it.

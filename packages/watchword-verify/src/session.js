@@ -1,0 +1,74 @@
+// The session under way: until when it lives, which channels are blocked, and what outlives a reload of the page.
+
+const LIFE_SECONDS = 180; // of a session, by the service's rule
+
+/** Return seconds that only go forward, whatever is done to the device's clock. */
+export const now = () => performance.now() / 1000;
+
+export class Session {
+  constructor({ id, to, channel, expiresAt }) {
+    Object.assign(this, { id, to, channel, expiresAt, channels: [], blockedUntil: {} });
+    this.endsAt = now() + LIFE_SECONDS;
+  }
+
+  /** Take over the service's own time: seconds are counted from it, so that a wrong clock here changes nothing. */
+  setClock(serverMs) {
+    const left = (Date.parse(this.expiresAt) - serverMs) / 1000;
+    if (Number.isFinite(left)) this.endsAt = now() + Math.min(Math.max(left, 0), LIFE_SECONDS);
+  }
+
+  setChannels(channels) {
+    this.channels = channels;
+    for (const { type, timeout } of channels) this.blockedUntil[type] = now() + timeout;
+  }
+
+  channelOf(type) {
+    return this.channels.find((channel) => channel.type === type);
+  }
+
+  secondsLeft() {
+    return Math.max(0, this.endsAt - now());
+  }
+
+  secondsBlocked(type) {
+    return Math.max(0, Math.ceil((this.blockedUntil[type] ?? 0) - now()));
+  }
+
+  /** Return what a reload needs. Neither code nor token is among it. */
+  kept() {
+    return { id: this.id, to: this.to, channel: this.channel, expiresAt: this.expiresAt };
+  }
+}
+
+/** The place for one form's session in this tab. A browser that keeps nothing only loses the form's state at a reload. */
+export class Keep {
+  constructor(name) {
+    this.name = `watchword-verify:${name}`;
+  }
+
+  read() {
+    return attempt(() => JSON.parse(sessionStorage.getItem(this.name)));
+  }
+
+  write(session) {
+    attempt(() => sessionStorage.setItem(this.name, JSON.stringify(session.kept())));
+  }
+
+  clear() {
+    attempt(() => sessionStorage.removeItem(this.name));
+  }
+}
+
+const CHANNEL = "watchword-verify:channel";
+
+/** Return the channel by which the last verification on this device came about. */
+export const lastChannel = () => attempt(() => localStorage.getItem(CHANNEL));
+export const rememberChannel = (type) => attempt(() => localStorage.setItem(CHANNEL, type));
+
+function attempt(act) {
+  try {
+    return act();
+  } catch {
+    return null;
+  }
+}
