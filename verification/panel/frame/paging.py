@@ -12,7 +12,9 @@ from unfold.views import ChangeList
 
 from verification.panel.frame.display import exactly
 
-MAX_COUNT = 10_000  # rows that a list counts at most: beyond, the exact number helps nobody and costs a scan
+# Rows that a list counts at most, 40 pages: beyond, the exact number helps nobody. A filter that works by ids looks up
+# as many rows by id, for the count and again for the page: about 30 us of PostgreSQL's time each.
+MAX_COUNT = 2_000
 # Newest rows that a filter without an index looks through at most: a tenth of a second's work on two cores.
 LOOKED_THROUGH = 50_000
 
@@ -35,9 +37,7 @@ class ShortCount(Paginator):  # type: ignore[type-arg]  # not generic at run tim
         rows = self.object_list
         if not isinstance(rows, QuerySet):
             return len(rows)
-        order = rows.query.order_by[
-            :1
-        ]  # what the index holds; with nothing else asked for, the index is all that is read
+        order = rows.query.order_by[:1]  # what the index holds: with nothing else asked for, it is all that is read
         column = [name.removeprefix("-") for name in order if isinstance(name, str) and "__" not in name]
         return rows.order_by(*order).values(*(column or ["pk"]))[: MAX_COUNT + 1].count()
 
