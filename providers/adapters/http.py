@@ -257,6 +257,8 @@ class Adapter(base.Adapter):
 
 
 def _render(template: str, message: base.OutgoingMessage, escape: Escape, settings: Mapping[str, base.Value]) -> str:
+    if "{" not in template:
+        return template
     values = {
         "to": message.to,
         "to_digits": re.sub(r"[^0-9]", "", message.to),
