@@ -20,7 +20,6 @@ import time
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
-from types import FrameType
 
 from config.processes import lifeline
 
@@ -33,10 +32,6 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 RESPAWN_SECONDS = 1.0  # least time between two starts of one process, so that one that cannot start takes no whole core
 
 
-class Stopped(Exception):
-    """Somebody asked the server to end."""
-
-
 class WebServer:
     def __init__(self, listener: socket.socket, *, workers: int) -> None:
         # Not as Python chooses: only a fork shares what is loaded. macOS' own libraries break in one.
@@ -45,6 +40,7 @@ class WebServer:
         self._listener = listener
         self._processes: list[BaseProcess] = []
         self._workers = workers
+        self._asked_to_end, self._ask_to_end = os.pipe()
 
     def load(self) -> None:
         """Load what the processes are going to share; it opens no connection.
@@ -59,14 +55,13 @@ class WebServer:
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT."""
+        # A handler that raised would do so wherever the program is, and be lost in some places, as in hooks of a fork.
         for number in SIGNALS:
-            signal.signal(number, _stop)
+            signal.signal(number, lambda *_: os.write(self._ask_to_end, b"."))
         try:
             self._processes = [self._start() for _ in range(self._workers)]
-            while True:
+            while self._asked_to_end not in wait([self._asked_to_end, *(each.sentinel for each in self._processes)]):
                 self._replace_dead()
-        except Stopped:
-            pass
         finally:
             self._end()
 
@@ -74,12 +69,15 @@ class WebServer:
         process = self._context.Process(  # type: ignore[attr-defined]  # typeshed knows it of each context only
             target=_serve, args=(self._listener, os.getpid())
         )
-        process.start()
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the process has handlers of its own
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         assert isinstance(process, BaseProcess)
         return process
 
     def _replace_dead(self) -> None:
-        wait([process.sentinel for process in self._processes])
         for number, process in enumerate(self._processes):
             if not process.is_alive():
                 log.error("A web process ended (exit code %s); another takes its place.", process.exitcode)
@@ -103,15 +101,11 @@ class WebServer:
             process.kill()
 
 
-def _stop(_number: int, _frame: FrameType | None) -> None:
-    raise Stopped
-
-
 def _serve(listener: socket.socket, parent: int) -> None:
     """Run one web process."""
-    # A fork inherits the server's handlers, which would raise in the middle of whatever is done.
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)  # a fork inherits the server's
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     application = importlib.import_module(APPLICATION).application
     from config.processes.webprocess import WebProcess  # reads the settings, which the application chooses
 
