@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """The outcome of one call. Dispatch's whole retry policy hangs on this word.
+    """The outcome of one call. An adapter chooses it; the table in ``services/delivery/policy.py`` says what follows.
 
     Adapters judge a refusal by whose fault it is. The recipient's fault is ``REFUSED`` or ``NO_ACCOUNT`` and ends the
     message. Our fault is ``MISCONFIGURED`` or ``OUT_OF_FUNDS``: it counts against the provider, and the owner is told.

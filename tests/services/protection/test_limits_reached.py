@@ -8,7 +8,7 @@ from django.utils import timezone
 from tests.api.calls import WRONG, problem
 from verification import errors
 from verification.models import Decision, Recipient
-from verification.services.protection.recipient_limits import blocked_channels, standings
+from verification.services.protection.limits_used import blocked_channels, standings
 from verification.services.records import decisions
 from verification.services.records.decisions import limits_reached
 

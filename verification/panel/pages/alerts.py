@@ -14,7 +14,7 @@ from verification.models import Alert
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, time_of, when
 from verification.panel.frame.scoping import ProjectFilter
-from verification.panel.frame.traffic import CreatedFilter, TrafficAdmin
+from verification.panel.frame.traffic_page import CreatedFilter, TrafficAdmin
 from verification.services.notices.alerts import mark_read
 
 

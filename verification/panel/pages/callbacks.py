@@ -15,7 +15,7 @@ from verification.panel.door.confirmation import without_asking
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of, when
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline
-from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin
+from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin
 from verification.services.notices.callbacks import send_again
 from verification.whole_numbers import whole_number
 

@@ -15,7 +15,7 @@ from verification.models.guard_rules import ABOUT_COUNTRIES
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of
 from verification.panel.frame.scoping import ProjectFilter
-from verification.panel.frame.traffic import SPANS, CreatedFilter, TrafficAdmin
+from verification.panel.frame.traffic_page import SPANS, CreatedFilter, TrafficAdmin
 from verification.services.protection.guard import findings
 from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
 

@@ -16,7 +16,7 @@ from verification.models.guard_rules import ABOUT_COUNTRIES, REFUSES_SENDS
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of
 from verification.panel.frame.scoping import ProjectFilter
-from verification.panel.frame.traffic import TrafficAdmin
+from verification.panel.frame.traffic_page import TrafficAdmin
 from verification.services.protection.guard import findings
 
 

@@ -16,7 +16,7 @@ from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, text_of, time_of
 from verification.panel.frame.paging import MAX_COUNT
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, chosen_project_ids
-from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.panel.pages.inbox import inbox_view
 from verification.panel.pages.recipients import may_see_addresses
 from verification.random_ids import is_session_id

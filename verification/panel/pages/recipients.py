@@ -21,8 +21,8 @@ from verification.models import Membership, Recipient, Subscription
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, flag_of, time_of
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline
-from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin
-from verification.services.protection import recipient_limits
+from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin
+from verification.services.protection import limits_used
 from verification.services.upkeep import forgetting
 
 
@@ -175,7 +175,7 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @admin.display(description="60 seconds between two")
     def pause(self, recipient: Recipient) -> str:
-        blocked = recipient_limits.blocked_channels(recipient)
+        blocked = limits_used.blocked_channels(recipient)
         return ", ".join(f"{channel}: the next at {_clock(end)}" for channel, end in blocked) or "None running"
 
     @admin.display(description="Messages, last 24 hours")
@@ -186,7 +186,7 @@ class RecipientAdmin(NewestFirstAdmin):
 def _limits_on(recipient: Recipient, what: str) -> str:
     """Return a line for each limit; one that is used up says when the next is allowed."""
     lines = []
-    for each in recipient_limits.standings(recipient):
+    for each in limits_used.standings(recipient):
         if each.what == what:
             used = f"{each.used:,} of {each.limit:,} in {each.window}"
             text = display.label(f"{used}, free at {_clock(each.free_at)}", "danger") if each.free_at else used

@@ -15,7 +15,7 @@ from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of
 from verification.panel.frame.reasons import refusal_of, why_not_sent
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, own_project_ids
-from verification.panel.frame.traffic import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.random_ids import is_session_id
 
 

@@ -14,7 +14,7 @@ from verification.models import ChannelType, Suppression
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, time_of
 from verification.panel.frame.scoping import ProjectFilter
-from verification.panel.frame.traffic import CreatedFilter, TrafficAdmin
+from verification.panel.frame.traffic_page import CreatedFilter, TrafficAdmin
 from verification.services.protection.suppressions import lift
 
 

@@ -34,8 +34,9 @@ log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 10  # after these no further provider is asked within one claim; the message is given back.
 HAND_OVER_SECONDS = 2.0  # how long a message is kept for the workers that hold its provider's connection.
-FIRST_RETRY_SECONDS = 1.0  # before the second round; the wait doubles from round to round
-MAX_RETRY_SECONDS = 15.0  # the longest wait between two rounds, so that a code of some minutes gets several
+# The pause after the first claim, the second and so on, in seconds; the last one holds for all later claims. It is so
+# short that a code of some minutes gets several rounds. A hand-over and a lost lease are claims too.
+RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
 UNCONFIRMED_SECONDS = (
     600  # how long a message that may have been sent waits for a receipt: as long as a manual send lives
 )
@@ -229,8 +230,8 @@ class Round:
 
     def _give_back_or_end(self) -> None:
         """No provider took it: try again while the code lives, wait for a receipt that may come, or fail."""
-        backoff = min(MAX_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** (self.message.claims - 1))
-        delay = max(backoff, self.refusal.retry_after)
+        pause = RETRY_SECONDS[min(self.message.claims, len(RETRY_SECONDS)) - 1]
+        delay = max(pause, self.refusal.retry_after)
         if delay < self._lives_seconds():
             record.give_back(self.message, in_seconds=delay)
         elif self.refusal.may_have_sent:
