@@ -196,6 +196,8 @@ class Adapter(base.Adapter):
         if 200 <= answer.status < 300 and isinstance(token, str) and _TOKEN.fullmatch(token):
             return token
         failure = classify_status(answer)
+        if failure.outcome is Outcome.UNKNOWN:
+            failure.outcome = Outcome.TEMPORARY
         if answer.status < 300:
             text = "Eskiz: the log-in brought no token"
             raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=failure.provider_status)

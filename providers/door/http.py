@@ -43,6 +43,9 @@ from providers.door.deadline import Deadline
 from providers.errors import NoAnswer, NotConnected, ProviderError
 from providers.outcomes import Outcome
 
+# The statuses of a server in front of the vendor's own, which may have handed the request on and lost the answer: a bad
+# gateway, a gateway's timeout, and Cloudflare's for an empty answer, a silent connection and a timeout.
+GATEWAY_STATUSES = (502, 504, 520, 522, 524)
 MAX_RETRY_AFTER_SECONDS = 3600.0  # the longest pause that a vendor can ask for; we try again after an hour
 
 Form = Mapping[str, object] | Sequence[tuple[str, object]]
@@ -198,7 +201,8 @@ class HttpDoor:
 def classify_status(answer: HttpAnswer) -> ProviderError:
     """Judge an answer that is no acceptance by its HTTP status, if the provider's own words say no more.
 
-    A 2xx that the adapter could not read is an unknown outcome: the message may well be on its way.
+    A 2xx that the adapter could not read is an unknown outcome: the message may well be on its way. So is the status of
+    a gateway that lost the vendor's answer. Other statuses from 500 on come from a server that says it failed.
     """
     status = answer.status
     retry_after = None
@@ -215,6 +219,8 @@ def classify_status(answer: HttpAnswer) -> ProviderError:
         outcome, text = Outcome.MISCONFIGURED, "does not accept these settings"
     elif 400 <= status < 500:
         outcome, text = Outcome.DECLINED, "refused the message"  # the status does not say whose fault that is
+    elif status in GATEWAY_STATUSES:
+        outcome, text = Outcome.UNKNOWN, "gave no answer to the server in front of it"
     else:
         outcome, text = Outcome.TEMPORARY, "has a fault of its own"
         retry_after = retry_after_seconds(answer)

@@ -29,7 +29,9 @@ BAD_ANSWERS = [
     pytest.param(fake.answer(404, HTML), Outcome.MISCONFIGURED, id="404"),
     pytest.param(fake.answer(429, HTML), Outcome.RATE_LIMITED, id="429"),
     pytest.param(fake.answer(500, HTML), Outcome.TEMPORARY, id="500"),
+    pytest.param(fake.answer(502, HTML), Outcome.UNKNOWN, id="502"),
     pytest.param(fake.answer(503, {"error": "x", "code": []}), Outcome.TEMPORARY, id="503"),
+    pytest.param(fake.answer(504, HTML), Outcome.UNKNOWN, id="504"),
 ]
 
 # Answers that never come to an end; what they leave is always unknown.

@@ -146,6 +146,7 @@ def test_another_password_has_no_token_yet(known, build, server):
         (fake.answer(422, {"message": "x"}), Outcome.MISCONFIGURED),
         (fake.answer(200, {"data": {"token": "a b"}}), Outcome.MISCONFIGURED),
         (fake.answer(500, b"<html>"), Outcome.TEMPORARY),
+        (fake.answer(504, b"<html>"), Outcome.TEMPORARY),
         (fake.hang_up(), Outcome.TEMPORARY),
     ],
 )

@@ -384,7 +384,10 @@ def test_touch_notices_a_closed_door(server):
         (422, Outcome.DECLINED),
         (429, Outcome.RATE_LIMITED),
         (500, Outcome.TEMPORARY),
+        (502, Outcome.UNKNOWN),
         (503, Outcome.TEMPORARY),
+        (504, Outcome.UNKNOWN),
+        (524, Outcome.UNKNOWN),
         (999, Outcome.TEMPORARY),
     ],
 )

@@ -256,7 +256,7 @@ def test_what_it_cannot_carry_is_not_asked(build, server, changes):
         ),
         (429, "Too Many Requests: retry after 5", Outcome.RATE_LIMITED, "429"),
         (500, "Internal Server Error", Outcome.TEMPORARY, "500"),
-        (502, "Bad Gateway", Outcome.TEMPORARY, "502"),
+        (502, "Bad Gateway", Outcome.UNKNOWN, "502"),
     ],
 )
 def test_it_reads_a_refusal(build, server, number, description, outcome, provider_status):
@@ -304,7 +304,7 @@ def test_a_refusal_that_makes_no_sense_leaves_the_outcome_unknown(build, server,
 )
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(200, Outcome.UNKNOWN), (404, Outcome.MISCONFIGURED), (429, Outcome.RATE_LIMITED), (502, Outcome.TEMPORARY)],
+    [(200, Outcome.UNKNOWN), (404, Outcome.MISCONFIGURED), (429, Outcome.RATE_LIMITED), (502, Outcome.UNKNOWN)],
 )
 def test_an_answer_of_another_kind_is_judged_by_its_status(build, server, body, status, outcome):
     server.script(fake.answer(status, body))

@@ -234,7 +234,7 @@ def test_an_error_that_is_no_word_leaves_the_outcome_unknown(build, server, word
 )
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(200, Outcome.UNKNOWN), (401, Outcome.MISCONFIGURED), (429, Outcome.RATE_LIMITED), (502, Outcome.TEMPORARY)],
+    [(200, Outcome.UNKNOWN), (401, Outcome.MISCONFIGURED), (429, Outcome.RATE_LIMITED), (502, Outcome.UNKNOWN)],
 )
 def test_an_answer_of_another_kind_is_judged_by_its_status(build, server, body, status, outcome):
     server.script(fake.answer(status, body))
@@ -281,7 +281,7 @@ def test_check_asks_for_a_request_that_does_not_exist(build, server, word):
         (200, error("ACCESS_TOKEN_INVALID"), Outcome.MISCONFIGURED),
         (401, error("ACCESS_TOKEN_INVALID"), Outcome.MISCONFIGURED),
         (200, error("FLOOD_WAIT_3"), Outcome.RATE_LIMITED),
-        (502, b"<html>", Outcome.TEMPORARY),
+        (502, b"<html>", Outcome.UNKNOWN),
     ],
 )
 def test_check_tells_what_is_wrong(build, server, status, body, outcome):
