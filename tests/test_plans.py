@@ -11,9 +11,20 @@ from providers.base import BotStarted, Receipt, ReceiptStatus
 from tests import factories
 from tests.api.calls import Api
 from verification import random_ids, sql
-from verification.models import BotChat, DeliveryAttempt, Message, MessageStatus, Provider, Recipient, Session
+from verification.models import (
+    BotChat,
+    DeliveryAttempt,
+    Message,
+    MessageStatus,
+    Provider,
+    Recipient,
+    Session,
+    VerifyToken,
+    WrongCode,
+)
 from verification.services.delivery import receipts, sweep
 from verification.services.delivery.record import await_receipt, give_back
+from verification.services.projects.snapshot import load_project
 from verification.services.sessions.subscriptions import act_on
 from verification.sql.rows import ClaimedMessage
 
@@ -205,9 +216,17 @@ def test_what_expired_is_found_without_what_waits(made):
 
 EMPTIED = (  # as the statistics stand after all rows of a table were dead when it was looked over
     "UPDATE pg_class SET reltuples = 0, relpages = 40 WHERE oid IN ("
-    " SELECT indexrelid FROM pg_index WHERE indrelid = 'verification_session'::regclass"
-    " UNION ALL SELECT 'verification_session'::regclass)"
+    " SELECT indexrelid FROM pg_index WHERE indrelid = %(table)s::regclass"
+    " UNION ALL SELECT %(table)s::regclass)"
 )
+NEVER_ANALYSED = EMPTIED.replace("reltuples = 0, relpages = 40", "reltuples = -1, relpages = 0")
+
+
+def set_statistics(statement, *tables):
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD PLANS")
+        for table in tables:
+            cursor.execute(statement, {"table": f"verification_{table}"})
 
 
 @pytest.mark.parametrize("is_thought_empty", [False, True])
@@ -237,9 +256,70 @@ def test_the_session_of_a_link_is_found_without_the_others_that_stand_open(db, i
         ]
     )
     if is_thought_empty:
-        with connection.cursor() as cursor:
-            cursor.execute(EMPTIED)
+        set_statistics(EMPTIED, "session")
     before = rows_read("verification_session")
     act_on(bot, BotStarted("777000111", sessions[-1].link_payload))
     assert BotChat.objects.get().session == sessions[-1]
     assert rows_read("verification_session") - before < BACKLOG
+
+
+def limits(**changed):
+    return sql.json({"assumed": 1000, "heavy": 2000, "subnet_day": 50, "subnet_tries": 3} | changed)
+
+
+STRANGERS = ("wrongcode", "verifytoken", "session", "recipient")
+HERE = "192.0.2.0/24"
+
+
+@pytest.mark.parametrize("statistics", [EMPTIED, NEVER_ANALYSED])
+def test_a_stranger_is_judged_and_their_wrong_codes_settled_without_all_others(db, statistics):
+    project = factories.project(channels=("email",)).row
+    now = timezone.now()
+    recipients = Recipient.objects.bulk_create(
+        [Recipient(project=project, address=f"{number}@example.com") for number in range(BACKLOG)]
+    )
+    sessions = Session.objects.bulk_create(
+        Session(
+            id=random_ids.generate_session_id(),
+            project=project,
+            recipient=recipient,
+            language="en",
+            channel="email",
+            code_digest=b"right",
+            code_length=6,
+            code_digits=True,
+            code_letters=False,
+            attempts_max=5,
+            expires_at=now + timedelta(minutes=30),
+        )
+        for recipient in recipients
+    )
+    subnets = [HERE if number < 4 else f"10.{number // 250}.{number % 250}.0/24" for number in range(BACKLOG)]
+    WrongCode.objects.bulk_create(
+        WrongCode(
+            project=project, session=session, recipient_id=session.recipient_id, subnet=subnet,
+            created_at=now - timedelta(seconds=1 if subnet == HERE else 3600),
+        )
+        for session, subnet in zip(sessions, subnets, strict=True)
+    )  # fmt: skip
+    VerifyToken.objects.bulk_create(
+        VerifyToken(
+            digest=session.id.encode(), project=project, session=session, subnet=subnet,
+            created_at=now - timedelta(hours=1), expires_at=now,
+        )
+        for session, subnet in zip(sessions[1:], subnets[1:], strict=True)
+    )  # fmt: skip
+    set_statistics(statistics, *STRANGERS)
+    usual = {"project": project.pk, "subnet": HERE, "now": now}
+    before = [rows_read(f"verification_{table}") for table in STRANGERS]
+    assert sql.call("judge_stranger", **usual, limits=limits(assumed=1, heavy=2)).retry_after == 300
+    assert sql.call("judge_stranger", **usual, limits=limits(subnet_day=1)).retry_after > 80_000
+    spent = sql.call(
+        "spend_attempt", project=project.pk, session=sessions[0].id, code_digest=b"right", token_digest=b"token",
+        token_seconds=60, terms=load_project(project.pk).terms_of_check, network="192.0.2.7",
+        subnet=HERE, guess=None,
+    )  # fmt: skip
+    read = {table: rows_read(f"verification_{table}") - less for table, less in zip(STRANGERS, before, strict=True)}
+    assert spent.outcome == "verified"
+    assert WrongCode.objects.get(is_settled=True).recipient == recipients[0]
+    assert max(read.values()) < BACKLOG, read

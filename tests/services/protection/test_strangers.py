@@ -4,7 +4,6 @@ import itertools
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
@@ -86,10 +85,7 @@ def make_sessions(project, number):
     ]  # fmt: skip
     for row in rows:
         row.code_digest = code_digest("123456", session_id=row.id)
-    made = [row.id for row in Session.objects.bulk_create(rows)]
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")  # the statistics of other tests' rows make PostgreSQL read these tables whole
-    return made
+    return [row.id for row in Session.objects.bulk_create(rows)]
 
 
 def compared(project, tries):
@@ -102,14 +98,12 @@ def compared(project, tries):
     return WrongCode.objects.count() - before
 
 
-@pytest.mark.timeout(600)  # thousands of checks, on however busy a machine
 def test_of_3000_wrong_codes_from_500_networks_fewer_than_1000_are_compared(project):
     sessions = make_sessions(project, 600)
     tries = [(sessions[n // 5], network(n % 500)) for n in range(3000)]
     assert compared(project, tries) < 1000
 
 
-@pytest.mark.timeout(600)
 def test_nor_where_each_network_tries_all_that_it_may_at_once(project):
     sessions = make_sessions(project, 600)
     tries = [(sessions[n // 5], network(n // 6)) for n in range(3000)]

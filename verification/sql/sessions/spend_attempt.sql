@@ -18,7 +18,7 @@ DECLARE
     v_recipient record;
     v_session verification_session;
     v_now timestamptz;
-    v_is_strange boolean;  -- the subnet has wrong codes of the last day that no right one has settled
+    v_is_strange boolean := false;  -- the subnet has wrong codes of the last day that no right one has settled
 BEGIN
     v_recipient := lock_recipient_of(p_project, p_session);
     v_now := clock_timestamp();
@@ -37,11 +37,14 @@ BEGIN
         outcome := 'too_many_attempts';
         RETURN;
     END IF;
-    v_is_strange := p_subnet <> '' AND EXISTS (
-        SELECT FROM verification_wrongcode
-        WHERE project_id = p_project AND subnet = p_subnet AND subnet <> '' AND NOT is_settled
-          AND created_at > v_now - interval '1 day'
-    );
+    IF p_subnet <> '' THEN
+        PERFORM FROM verification_wrongcode  -- in the order of its index, for the reason told in strangers.sql
+        WHERE project_id = p_project AND subnet <> '' AND NOT is_settled
+          AND (subnet, created_at) > (p_subnet, v_now - interval '1 day') AND subnet <= p_subnet
+        ORDER BY subnet, created_at
+        LIMIT 1;
+        v_is_strange := FOUND;
+    END IF;
     IF v_is_strange THEN
         SELECT judged.retry_after, judged.figures INTO retry_after, figures
         FROM judge_stranger(p_project, p_subnet, p_terms -> 'strangers', v_now) AS judged;
@@ -64,9 +67,10 @@ BEGIN
             v_now + make_interval(secs => p_token_seconds)
         );
         IF v_is_strange THEN
+            -- What is added to the columns leaves PostgreSQL no index but the recipient's own.
             UPDATE verification_wrongcode SET is_settled = true
-            WHERE recipient_id = v_recipient.id AND subnet = p_subnet AND NOT is_settled
-              AND created_at > v_now - interval '1 day';
+            WHERE recipient_id = v_recipient.id AND subnet || '' = p_subnet AND NOT is_settled
+              AND created_at + interval '0' > v_now - interval '1 day';
         END IF;
         UPDATE verification_recipient
         SET verified_channel = v_session.channel, verified_at = v_now, language = v_session.language
