@@ -12,9 +12,10 @@ import logging
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import dramatiq
 from django.db import DatabaseError, connections
@@ -28,7 +29,7 @@ from verification.services.delivery import dispatch, fallback
 from verification.services.delivery import sweep as sweeping
 from verification.services.delivery.fairness import RecentProjects, Shares
 from verification.services.notices import alerts, callbacks
-from verification.services.oversight import outages
+from verification.services.oversight import counting, outages
 from verification.services.projects import deletion
 from verification.services.protection.guard import findings
 from verification.services.records import workers
@@ -38,6 +39,8 @@ from verification.services.upkeep import retention
 from verification.tasks import deliver_connected, deliver_message
 
 log = logging.getLogger(__name__)
+
+Run = TypeVar("Run", bound=tuple[Any, ...])
 
 IDLE_SECONDS = 1.0  # after which the sweep takes a message: its wake-up must have been lost
 STOP_SECONDS = 8.0  # how long calls may go on at the end: as long as a provider's call may take; `up` kills later
@@ -52,6 +55,9 @@ BUDGET_SECONDS = 5.0  # between two looks at the budgets of the day.
 GUARD_SECONDS = 5.0  # between two sweeps of the guard, at least.
 GUARD_SHARE = 0.05  # the part of the time that the guard's sweep may take at most: it runs less often.
 PURGE_ASK_SECONDS = 60.0  # between two questions whether old rows are due to go
+FIGURES_ASK_SECONDS = 5.0  # between two questions whether the figures are due to be counted
+# Before a worker's first count. After a time without workers, what is over must be closed before its hours are counted.
+FIGURES_FIRST_SECONDS = 20.0
 DELETION_ASK_SECONDS = 10.0  # between two looks for projects that are deleted
 
 
@@ -110,18 +116,19 @@ class GuardSweep:
         self.look_at = began + max(GUARD_SECONDS, took / GUARD_SHARE)
 
 
-class PurgeClaim:
-    """Claims the purge of old rows now and then. One worker of all gets it."""
+class RunClaim(Generic[Run]):
+    """Asks ``claim_run`` now and then for the next run of recurring work. One worker of all gets it."""
 
-    def __init__(self) -> None:
-        self.ask_at = 0.0
+    def __init__(self, claim_run: Callable[[], list[Run]], *, every_seconds: float, first_seconds: float = 0.0) -> None:
+        self.claim_run, self.every_seconds = claim_run, every_seconds
+        self.ask_at = time.monotonic() + first_seconds
 
-    def __call__(self, free_threads: int, in_progress: list[tuple[str]]) -> list[tuple[str]]:
+    def __call__(self, free_threads: int, in_progress: list[Run]) -> list[Run]:
         now = time.monotonic()
         if now < self.ask_at:
             return []
-        self.ask_at = now + PURGE_ASK_SECONDS
-        return retention.claim_run()
+        self.ask_at = now + self.every_seconds
+        return self.claim_run()
 
 
 class DeletionClaim:
@@ -174,7 +181,18 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
         tidy=GuardSweep(),
         threads=ALERT_THREADS,
     )
-    purge_poller = Poller("the purge", stopping, claim=PurgeClaim(), work=lambda _: retention.purge())
+    purge_poller = Poller(
+        "the purge",
+        stopping,
+        claim=RunClaim(retention.claim_run, every_seconds=PURGE_ASK_SECONDS),
+        work=lambda _: retention.purge(),
+    )
+    figures_poller = Poller(
+        "the figures",
+        stopping,
+        claim=RunClaim(counting.claim_run, every_seconds=FIGURES_ASK_SECONDS, first_seconds=FIGURES_FIRST_SECONDS),
+        work=lambda row: counting.count_since(row[1]),
+    )
     bot_poller = Poller(
         "the bots",
         stopping,
@@ -187,7 +205,16 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
         "the deletion", stopping, claim=DeletionClaim(), work=lambda row: deletion.carry_on(row[0])
     )
     upkeep_poller: Poller[Any] = Poller("the upkeep", stopping, tidy=upkeep)
-    return [sweep, upkeep_poller, callback_poller, alert_poller, bot_poller, purge_poller, deletion_poller]
+    return [
+        sweep,
+        upkeep_poller,
+        callback_poller,
+        alert_poller,
+        bot_poller,
+        purge_poller,
+        figures_poller,
+        deletion_poller,
+    ]
 
 
 def connection_poller(stopping: threading.Event) -> Poller[Any]:

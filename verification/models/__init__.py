@@ -12,6 +12,14 @@ from verification.models.channels import (
     Provider,
     SenderRule,
 )
+from verification.models.figures import (
+    DailyFigures,
+    DailyUsers,
+    HourlyFigures,
+    HourlyRefusals,
+    NumberArea,
+    PurgedRows,
+)
 from verification.models.guard import GuardBlock, GuardedSend
 from verification.models.guard_rules import GuardRule
 from verification.models.keys import ApiKey, KeyKind, WebhookSecret
@@ -49,7 +57,9 @@ __all__ = [
     "Channel",
     "ChannelType",
     "CircuitBreaker",
+    "DailyFigures",
     "DailySpend",
+    "DailyUsers",
     "Decision",
     "DeliveryAttempt",
     "FallbackStep",
@@ -57,6 +67,8 @@ __all__ = [
     "GuardMode",
     "GuardRule",
     "GuardedSend",
+    "HourlyFigures",
+    "HourlyRefusals",
     "IdempotentRequest",
     "KeyKind",
     "KillSwitch",
@@ -68,9 +80,11 @@ __all__ = [
     "MessageStatus",
     "MessageTemplate",
     "NoAccount",
+    "NumberArea",
     "Platform",
     "Project",
     "Provider",
+    "PurgedRows",
     "Recipient",
     "RetentionMode",
     "RecoveryCode",

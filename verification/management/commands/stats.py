@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from verification.management.base import WatchwordCommand, table
-from verification.models import MessageStatus, Project, Worker
+from verification.models import Project, Worker
 from verification.services.oversight import figures
 from verification.services.protection.guard import conversion
 from verification.services.records import workers
 from verification.services.upkeep.retention import is_overdue, last_purge
+
+STATES = ("delivered", "failed", "expired")  # of messages
 
 
 class Command(WatchwordCommand):
@@ -20,7 +22,7 @@ class Command(WatchwordCommand):
 
     def handle(self, *, json: bool, **_: Any) -> None:
         rows = collect()
-        header = ("project", "name", "sessions", "verified", *MessageStatus.values)
+        header = ("project", "name", "sessions", "verified", "messages", *STATES)
         text = table(
             header,
             ([*(row[name] for name in header[:4]), *row["messages"].values()] for row in rows),
@@ -67,6 +69,6 @@ def _row(project: Project, counted: figures.Figures) -> dict[str, Any]:
         "name": project.name,
         "sessions": counted.sessions,
         "verified": counted.verified,
-        "messages": {status.value: counted.number(status) for status in MessageStatus},
+        "messages": {state: counted.number(state) for state in ("all", *STATES)},
         "countries": [line.as_dict() for line in conversion.by_country([project.pk], hours=figures.HOURS)],
     }

@@ -11,13 +11,15 @@ from django.core.management.base import CommandParser
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
 from verification.services.delivery.sweep import sweep_once
+from verification.services.oversight import counting
 
 DEFAULT_LIMIT = 500
 
 
 class Command(WatchwordCommand):
     help = (
-        "Once by hand what every worker does by itself: expire what is over, wipe codes, act on bots' updates, deliver."
+        "Once by hand what every worker does by itself: expire what is over, wipe codes, act on bots' updates,"
+        " deliver, count the figures."
     )
     epilog = "Useful where no worker runs, for instance from a timer."
 
@@ -35,4 +37,5 @@ class Command(WatchwordCommand):
             raise Misuse("--limit is a whole number from 1.")
         with contextlib.redirect_stdout(sys.stderr):  # where a console provider prints
             counts = sweep_once(limit=limit)
+        counting.count_due()
         self.show(dict(counts), aligned((name.capitalize(), count) for name, count in counts.items()), as_json=json)

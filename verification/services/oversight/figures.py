@@ -1,26 +1,26 @@
-"""The figures of the last hours, counted from rows, for the overview and ``stats``. Test logins never count."""
+"""The figures of the last hours, for the overview and ``stats``. Test logins never count."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet, Sum
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from verification.models import Message, MessageStatus, Session
+from verification.models import HourlyFigures, Message, MessageStatus
 
-HOURS = 24  # the time that the overview and ``stats`` tell of
+HOURS = 24  # the hours that the overview and ``stats`` tell of: the present one and those before it
 LOST = (MessageStatus.FAILED, MessageStatus.EXPIRED)
+COUNTED = ("sessions", "sessions_verified", "messages", "messages_delivered", "messages_failed", "messages_expired")
 
 
 @dataclass(slots=True)
 class Figures:
-    """The sessions of some hours, and the messages by channel and status."""
+    """The sessions of some hours, and the messages by channel and by what became of them."""
 
     sessions: int = 0
     verified: int = 0
@@ -34,31 +34,35 @@ class Figures:
     @property
     def lost(self) -> int:
         """The messages that failed or expired."""
-        return self.number(*LOST)
+        return self.number("failed") + self.number("expired")
 
-    def number(self, *statuses: MessageStatus, channel: str | None = None) -> int:
-        """The messages in one of ``statuses``, or in any, over one channel or all."""
-        return sum(
-            number
-            for (over, status), number in self.messages.items()
-            if status in (statuses or MessageStatus.values) and channel in (None, over)
-        )
+    def number(self, state: str = "all", *, channel: str | None = None) -> int:
+        """The messages that are in a state, ``delivered``, ``failed``, ``expired`` or all, over one channel or all."""
+        return sum(number for (over, of), number in self.messages.items() if of == state and channel in (None, over))
 
 
-def count(projects: Any, *, hours: int = HOURS) -> dict[int, Figures]:
-    """The figures of each project that had traffic, by its id."""
-    scope = {
-        "project__in": projects,
-        "created_at__gte": timezone.now() - timedelta(hours=hours),
-        "is_test": False,
-    }
+def since(hours: int) -> datetime:
+    """The beginning of the first of these hours, of which the present one is the last."""
+    return timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
+
+
+def count(projects: Iterable[int], *, hours: int = HOURS) -> dict[int, Figures]:
+    """The figures of each project that had traffic, by its id, as the workers last counted them."""
     found: dict[int, Figures] = {}
-    sessions = Session.objects.filter(**scope).order_by().values_list("project")
-    for project, total, verified in sessions.annotate(Count("pk"), Count("verified_at")):
-        found[project] = Figures(total, verified)
-    messages = Message.objects.filter(**scope).order_by().values_list("project", "channel", "status")
-    for project, channel, status, number in messages.annotate(Count("pk")):
-        found.setdefault(project, Figures()).messages[channel, status] += number
+    rows = HourlyFigures.objects.filter(project__in=projects, hour__gte=since(hours)).order_by()
+    sums = rows.values_list("project", "channel").annotate(*(Sum(name) for name in COUNTED))
+    for project, channel, sessions, verified, messages, delivered, failed, expired in sums:
+        figures = found.setdefault(project, Figures())
+        figures.sessions += sessions
+        figures.verified += verified
+        figures.messages += Counter(
+            {
+                (channel, "all"): messages,
+                (channel, "delivered"): delivered,
+                (channel, "failed"): failed,
+                (channel, "expired"): expired,
+            }
+        )
     return found
 
 

@@ -17,7 +17,10 @@ from verification.models import (
     Alert,
     BotUpdate,
     Callback,
+    DailyFigures,
     Decision,
+    HourlyFigures,
+    HourlyRefusals,
     IdempotentRequest,
     Message,
     Project,
@@ -64,7 +67,8 @@ def carry_on(project_id: int) -> bool:
 
 def _rows_of(project_id: int) -> Iterator[QuerySet[Any]]:
     """The tables with many rows, in an order in which nothing refers to what has gone; the rest goes with the row."""
-    for model in (IdempotentRequest, Callback, Message, Session, UsedChallenge, Recipient, Decision, Alert):
+    models = (IdempotentRequest, Callback, Message, Session, UsedChallenge, Recipient, Decision, Alert)
+    for model in (*models, HourlyFigures, DailyFigures, HourlyRefusals):
         yield model._default_manager.filter(project=project_id)
     yield BotUpdate.objects.filter(provider__in=Provider.objects.filter(project=project_id))
 

@@ -1,8 +1,8 @@
 """Retention: each project keeps its rows for ``retention_days``. Rows that live, or may be asked for, never go.
 
 Work is done in small batches, each a transaction of its own, so that no lock is held for long. It waits for nobody's
-lock: rows that somebody holds are left for the next run. A failure keeps nothing else from its turn. The panel's
-figures and ``stats`` are of the last 24 hours. Nothing younger than a day goes, so no figure depends on what is gone.
+lock: rows that somebody holds are left for the next run. A failure keeps nothing else from its turn. The figures that
+last are counted before their rows go; how far a project's rows are gone is noted first, so that none is counted again.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from verification.models import (
     ListEntry,
     Message,
     Project,
+    PurgedRows,
     Recipient,
     RetentionMode,
     Session,
@@ -48,6 +49,7 @@ from verification.models import (
     WrongCode,
 )
 from verification.services.manual.idempotency import KEPT
+from verification.services.oversight import counting
 from verification.services.projects.terms import LONGEST_DAYS
 from verification.services.records import workers
 from verification.services.sessions.check import VERIFY_TOKEN_SECONDS
@@ -93,11 +95,13 @@ def purge(*, days: int | None = None) -> dict[str, int]:
             failures.append(error)
             log.error("The purge of %s failed: %s", name, sql.reason(error))
 
+    do("figures", _count_figures)
     for project in Project.objects.order_by("pk"):
         before = now - timedelta(days=max(days or project.retention_days, MIN_DAYS))
         do(f"project {project.pk}", partial(_purge_project, project, before))
     for kind, rows in _of_no_project(now).items():
         do(kind, partial(_counted, kind, rows))
+    do("old figures", partial(counting.purge, now))
     do("audit entries", lambda: {"audit_entries": sql.call("purge_audit", before=now - AUDIT_KEPT).deleted})
     do("forgotten recipients", lambda: {"forgotten": _end_forgotten(now - FORGOTTEN_FOR)})
     if failures:
@@ -169,11 +173,23 @@ def _of_no_project(now: datetime) -> dict[str, QuerySet[Any]]:
     }
 
 
+def _count_figures() -> dict[str, int]:
+    counting.count_due()
+    return {}
+
+
+def _note_purge(project: Project, before: datetime) -> None:
+    """Note that rows before then are being removed. The time never moves back, whatever ``retention_days`` becomes."""
+    PurgedRows.objects.bulk_create([PurgedRows(project=project, before=before)], ignore_conflicts=True)
+    PurgedRows.objects.filter(project=project, before__lt=before).update(before=before)
+
+
 def _counted(kind: str, rows: QuerySet[Any]) -> dict[str, int]:
     return {kind: _delete(rows)}
 
 
 def _purge_project(project: Project, before: datetime) -> dict[str, int]:
+    _note_purge(project, before)
     counts = {"messages": 0, "sessions": 0, "hashed": 0}
     if project.retention_mode == RetentionMode.HASH:
         counts["hashed"] = _hash_old_rows(project, before)

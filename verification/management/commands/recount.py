@@ -1,0 +1,34 @@
+"""``recount [--days N]``"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.management.base import WatchwordCommand, whole
+from verification.services.oversight import counting
+
+MAX_DAYS = counting.DAYS_KEPT.days
+DEFAULT_DAYS = 30
+
+
+class Command(WatchwordCommand):
+    help = "Count the figures of the last days anew, from the rows. The workers do so by themselves for the last hours."
+    epilog = (
+        "Figures of hours whose rows a project has purged stay as they are. People who were erased since are not "
+        "counted again.\n\nexample:\n  manage.py recount --days 90"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--days",
+            type=whole(least=1, most=MAX_DAYS),
+            default=DEFAULT_DAYS,
+            metavar="N",
+            help=f"Whole days (UTC) before today. Default: {DEFAULT_DAYS}.",
+        )
+
+    def handle(self, *, days: int, json: bool, **_: Any) -> None:
+        hours = counting.recount(days=days)
+        self.show({"days": days, "hours": hours}, f"Counted {hours:,} hours anew.", as_json=json)
