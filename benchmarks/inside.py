@@ -77,7 +77,8 @@ class Inside:
             lambda status, headers, exc_info=None: statuses.append(status),
         )
         content = b"".join(answer)
-        answer.close()
+        if hasattr(answer, "close"):  # as WSGI has it: an answer that holds nothing open has none
+            answer.close()
         if not statuses[0].startswith("200"):
             raise RuntimeError(f"{endpoint}: {statuses[0]} {content.decode()}")
         return json.loads(content)

@@ -1,7 +1,7 @@
 """The rules of the rows that every verification writes, which no foreign key and no check of the database holds.
 
 The functions that write the rows hold them: under the recipient's lock or the message's, and in one transaction. To ask
-the database for each rule at each write would cost a third of a verification. So they are looked over here, by
+the database for each rule at each write would cost a sixth of the database's time. So they are looked over here, by
 ``checkintegrity`` and at the end of the tests that race.
 """
 
