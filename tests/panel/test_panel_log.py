@@ -1,10 +1,8 @@
 """The panel's own log of each step, and the vendors' ids that it shows, hold no whole address."""
 
 import base64
-import importlib
 
 import pytest
-from django.apps import apps
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
@@ -54,13 +52,6 @@ def test_the_panels_own_log_is_purged(panel):
     old, young = note_long_ago(31), note_long_ago(29)
     assert purge()["panel_log"] == 1
     assert list(LogEntry.objects.filter(pk__in=(old.pk, young.pk))) == [young]
-
-
-def test_what_was_noted_of_test_logins_before_is_removed(panel):
-    note_long_ago(1)
-    migration = importlib.import_module("verification.migrations.0019_no_addresses_in_the_panels_log")
-    migration.remove(apps, None)
-    assert not LogEntry.objects.exists()
 
 
 @pytest.fixture

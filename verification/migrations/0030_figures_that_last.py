@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0029_mailbox_is_written"),
+        ("verification", "0001_tables"),
     ]
 
     operations = [
