@@ -77,15 +77,16 @@ export class WatchwordVerify extends HTMLElement {
     await this.#flow.start();
   }
 
-  /** What the flow may do to the form. */
+  /** What a flow may do to the form. One that is gone does nothing more, whatever it still waited for. */
   #shell(words, language, gone) {
+    const unlessGone = (act) => (...given) => gone.aborted || act(...given);
     return {
-      show: (view, { isMoved = true } = {}) => this.#show(view, isMoved),
+      show: unlessGone((view, { isMoved = true } = {}) => this.#show(view, isMoved)),
       view: () => this.#view,
-      hear: this.#hear,
-      refuse: (text, isField) => this.#refuse(text, isField),
-      busy: (isBusy) => this.#busy(isBusy, words),
-      emit: (name, detail) => this.dispatchEvent(new CustomEvent(name, { detail })),
+      hear: unlessGone(this.#hear),
+      refuse: unlessGone((text, isField) => this.#refuse(text, isField)),
+      busy: unlessGone((isBusy) => this.#busy(isBusy, words)),
+      emit: unlessGone((name, detail) => this.dispatchEvent(new CustomEvent(name, { detail }))),
       call: (call, body, known) =>
         withChallenge(call, body, known, (challenge) => {
           this.#hear(words.challenge);

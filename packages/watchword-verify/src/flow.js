@@ -1,4 +1,5 @@
 // The way from a recipient to the verify token: which step follows which answer.
+import { Problem } from "./service.js";
 import { now, lastChannel, rememberChannel, Session } from "./session.js";
 import { botView, codeView, entryView, loadingView, overView, verifiedView } from "./views.js";
 import { fill, tell } from "./words.js";
@@ -20,6 +21,7 @@ export class Flow {
   #polledAt = 0;
   #awaited = ""; // the messenger whose bot the user is to start
   #otp = null;
+  #waiting = null; // a whole code that came while another call was under way
 
   constructor(given) {
     Object.assign(this, given);
@@ -36,7 +38,9 @@ export class Flow {
     return this.element.getAttribute(name) ?? "";
   }
 
+  /** Forget the session, here and for a reload. */
   forget() {
+    this.#waiting = null;
     this.keep.clear();
     this.#session = null;
   }
@@ -46,6 +50,7 @@ export class Flow {
     this.#step = "loading";
     this.shell.show(loadingView(this.words), { isMoved: false });
     await this.#run(async () => {
+      if (!this.attribute("api-key")) throw new Problem("missing_api_key");
       const [settings, channels] = await Promise.all([this.service.settings(), this.service.channels()]);
       this.#settings = settings.answer;
       this.#project = channels.answer;
@@ -196,6 +201,8 @@ export class Flow {
   }
 
   #check(code) {
+    this.#waiting = this.#isBusy ? code : null;
+    if (this.#isBusy) return;
     const { length } = this.#session.code ?? this.#settings.code;
     if (code.length !== length) {
       this.shell.refuse(fill(this.words.e_length, { n: length }), true);
@@ -228,6 +235,7 @@ export class Flow {
     } finally {
       this.#isBusy = false;
       this.shell.busy(false);
+      if (this.#waiting && this.#step === "code" && !this.gone.aborted) this.#check(this.#waiting);
     }
   }
 

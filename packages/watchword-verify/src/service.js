@@ -69,7 +69,8 @@ export class Service {
     } catch {
       if (response && response.status < 500) throw new Problem("internal_error");
       console.warn(
-        `watchword-verify: no answer from ${this.base}. If the service is up, list ${location.origin} in the project's origins.`,
+        `watchword-verify: no answer from ${this.base}. If it is up, list ${location.origin} in the project's origins` +
+          " and look whether the API key is right.",
       );
       throw new Problem("network");
     }

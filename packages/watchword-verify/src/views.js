@@ -10,6 +10,11 @@ const CODE_UNTIL_WARNING = 30; // seconds before its end from which on the rest 
 
 export const shownRecipient = (to) => (to.includes("@") ? to : shownNumber(to));
 
+const USUAL_NAMES = { "Voice call": "voice", "E-mail": "by_email" };
+
+/** Return a channel's name. A name that the owner left as it was comes in the form's language. */
+const nameOf = (words, { name }) => words[USUAL_NAMES[name]] ?? name;
+
 export const heading = (text) => h("p", { part: "title", id: "title", tabindex: -1 }, text);
 
 /** The entry of a recipient. `form` has kinds, kind, channels, channel, typed, to, language and region. */
@@ -74,7 +79,7 @@ function channelTiles(words, { channels, channel }) {
       { part: "tile" },
       h("input", { type: "radio", name: "channel", value: each.type, checked: each.type === channel }),
       icon(each),
-      each.name,
+      nameOf(words, each),
     );
   return h(
     "fieldset",
@@ -104,7 +109,7 @@ export function codeView(words, session, settings, act) {
     nodes: [
       heading(words.title_code),
       h("p", { part: "text" }, ...sentence(words.sent, to)),
-      h("p", { part: "by" }, sent && icon(sent), sent && sent.name, change),
+      h("p", { part: "by" }, sent && icon(sent), sent && nameOf(words, sent), change),
       h(
         "form",
         { part: "form", novalidate: true, onsubmit: submit },
@@ -152,7 +157,7 @@ function channelWays(words, session, act, without) {
   const rows = channels.map((channel) => {
     const state = h("span", { part: "way-state" });
     const isBot = !channel.is_active;
-    const name = h("span", { part: "way-name" }, channel.name);
+    const name = h("span", { part: "way-name" }, nameOf(words, channel));
     const choose = () => {
       if (button.ariaDisabled === "true") return;
       if (isBot) act.openBot(channel.type);
@@ -165,7 +170,7 @@ function channelWays(words, session, act, without) {
       const word = channel.type === session.channel ? words.again : words.send;
       button.ariaDisabled = String(left > 0);
       state.textContent = left ? fill(words.again_in, { time: duration(left) }) : word;
-      if (wasBlocked && !left) hear(`${channel.name}: ${word}`);
+      if (wasBlocked && !left) hear(`${nameOf(words, channel)}: ${word}`);
       wasBlocked = left > 0;
     };
     return { node: h("li", {}, button), tick };
@@ -175,7 +180,7 @@ function channelWays(words, session, act, without) {
     h(
       "div",
       { part: "ways" },
-      session.channel || without ? h("p", { part: "label", id: "ways" }, words.no_code) : null,
+      h("p", { part: "label" }, session.channel ? words.no_code : words.channel),
       h("ul", {}, ...rows.map((row) => row.node)),
     );
   return { node, tick: (hear) => rows.forEach((row) => row.tick(hear)) };
@@ -201,10 +206,8 @@ export function overView(words, label, again) {
     event.preventDefault();
     again();
   };
-  return {
-    nodes: [heading(words.title), h("form", { part: "form", onsubmit: submit }, primary(label))],
-    focus: null,
-  };
+  const title = heading(words.title);
+  return { nodes: [title, h("form", { part: "form", onsubmit: submit }, primary(label))], focus: null, errorAfter: title };
 }
 
 export const loadingView = (words) => ({
