@@ -12,6 +12,7 @@ from verification.services.gateways.accounts import is_known
 
 _NOW = (
     ("Overview", "space_dashboard", "admin:index"),
+    ("Figures", "monitoring", "admin:verification_figures"),
     ("Alerts", "notifications", "admin:verification_alert_changelist"),
 )
 _SET_UP = (
@@ -36,6 +37,7 @@ _TRAFFIC = (
     ("Callbacks", "webhook", "admin:verification_callback_changelist"),
 )
 _INBOX = (("Inbox", "inbox", "admin:verification_inbox"),)  # shown only where the inbox provider may run
+_WITHIN_MESSAGES = ("admin:verification_inbox", "admin:verification_figures")
 _OPERATION = (
     ("Kill switches", "emergency_home", "admin:verification_killswitch_changelist"),
     ("Ceilings", "vertical_align_top", "admin:verification_platform_changelist"),
@@ -101,9 +103,10 @@ def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> l
 def _is_active(request: HttpRequest, name: str) -> bool:
     """Return whether a menu item is the current one.
 
-    Unfold marks every item with which the page's address begins. On the inbox that would be the messages' too.
+    Unfold marks every item with which the page's address begins. The inbox and the figures stand below the messages,
+    and would mark the messages, too.
     """
-    link, inbox = reverse(name), reverse("admin:verification_inbox")
+    link, own = reverse(name), tuple(map(reverse, _WITHIN_MESSAGES))
     if link == reverse("admin:index"):
         return request.path == link
-    return request.path.startswith(link) and (link == inbox or not request.path.startswith(inbox))
+    return request.path.startswith(link) and (link in own or not request.path.startswith(own))

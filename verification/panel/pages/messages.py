@@ -17,6 +17,7 @@ from verification.panel.frame.display import cause_of, channel_of, text_of, time
 from verification.panel.frame.paging import MAX_COUNT
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, chosen_project_ids
 from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.panel.pages.figures import figures_view
 from verification.panel.pages.inbox import inbox_view
 from verification.panel.pages.recipients import may_see_addresses
 from verification.random_ids import is_session_id
@@ -165,7 +166,10 @@ class MessageAdmin(NewestFirstAdmin):
         ]
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
-        return (("inbox/", "verification_inbox", inbox_view),)
+        return (
+            ("inbox/", "verification_inbox", inbox_view),
+            ("figures/", "verification_figures", figures_view),
+        )
 
     def has_index_for(self, used: dict[str, Any]) -> bool:
         return used.get("status") in (*figures.LOST, "lost", "waiting")
