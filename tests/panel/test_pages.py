@@ -36,6 +36,7 @@ from verification.models import (
 )
 from verification.panel.frame.scoping import Who
 from verification.panel.pages.messages import MessageAdmin
+from verification.services.oversight import counting
 from verification.services.records.decisions import RULES
 
 pytestmark = pytest.mark.django_db
@@ -166,6 +167,7 @@ def test_a_member_cannot_open_or_change_an_account(panel):
 
 
 def test_the_overview_counts_own_rows_only(panel):
+    counting.count_due()
     owner = panel.as_("owner").get(reverse("admin:index")).context["figures"]
     stranger = panel.as_("stranger").get(reverse("admin:index")).context["figures"]
     assert (owner["sessions"], owner["messages"], owner["failed"]) == (1, 1, 1)

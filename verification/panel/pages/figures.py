@@ -77,13 +77,12 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if "csv" in request.GET:
         return _csv(ids, span)
     told, before = report.total(ids, span), report.total(ids, span.before)
-    data = {"figures": report.as_dict(told), "before": report.as_dict(before), "refused": report.refusals(ids, span)}
+    refused = report.refusals(ids, span)
+    data = {"figures": report.as_dict(told), "before": report.as_dict(before), "refused": dict(refused)}
     if "json" in request.GET:
         by = {name.removesuffix("_id"): _breakdown(ids, span, name) for name, _ in BREAKDOWNS}
         lines = {name: [{name: line.name, **line.figures} for line in rows] for name, rows in by.items()}
-        return JsonResponse(
-            {"since": span.since, "until": span.until, **data, "refused": dict(data["refused"]), **lines}
-        )
+        return JsonResponse({"since": span.since, "until": span.until, **data, **lines})
     context = model_admin.page_context(
         request,
         "Figures",
@@ -108,7 +107,7 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
             for name, title in BREAKDOWNS
             if (rows := _breakdown(ids, span, name))
         ],
-        refusals=[(title_of_rule(rule), times) for rule, times in data["refused"]],
+        refusals=[(title_of_rule(rule), times) for rule, times in refused],
     )
     return TemplateResponse(request, "admin/verification/figures.html", context)
 

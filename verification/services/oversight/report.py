@@ -6,10 +6,11 @@ the projects whose figures are told; no other project's rows are read.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
@@ -107,7 +108,7 @@ class Told:
         for place, number in enumerate(steps):
             passed += number
             if number and passed >= rank:
-                return FIRST_STEP_SECONDS * 2.0 ** (max(place - 0.5, 0) / STEPS_PER_OCTAVE)
+                return FIRST_STEP_SECONDS * math.exp2(max(place - 0.5, 0) / STEPS_PER_OCTAVE)
         return None
 
 
@@ -155,7 +156,7 @@ def over_time(projects: Sequence[int], span: Range) -> list[tuple[datetime, Coun
     for rows in _rows(projects, span):
         when = "hour" if rows.model is HourlyFigures else "day"
         for row in rows.order_by().values(when).annotate(**{f"sum_{name}": Sum(name) for name in COUNTS}):
-            at = row["hour"] if when == "hour" else datetime(*row["day"].timetuple()[:3], tzinfo=UTC)
+            at = row["hour"] if when == "hour" else datetime.combine(row["day"], time.min, UTC)
             at = at.replace(hour=0) if span.is_by_day else at
             found[at].update({name: row[f"sum_{name}"] or 0 for name in COUNTS})
     return list(found.items())
