@@ -25,6 +25,10 @@ HOME_DIR = Path(env.str("WATCHWORD_HOME", default=str(BASE_DIR / "var")))
 DATABASE_URL = env.address(
     "DATABASE_URL", ("postgres", "postgresql"), default="", example="postgres://user:password@host/name"
 )
+# A server that follows that one, for the panel's lists and figures.
+DATABASE_REPLICA_URL = env.address(
+    "DATABASE_REPLICA_URL", ("postgres", "postgresql"), default="", example="postgres://user:password@replica/name"
+)
 REDIS_URL = env.address("REDIS_URL", ("redis", "rediss", "unix"), default="", example="redis://:password@host:6379/0")
 # The embedded mode opens loopback to tenants, takes dummy secrets and makes an admin user. So it is chosen by setting
 # neither address, or by name, and never by forgetting one.
@@ -121,13 +125,16 @@ PROCESS_NAME = f"command: {sys.argv[1]}" if Path(sys.argv[0]).name == "manage.py
 
 # Connections live as long as their thread.
 DATABASES = {
-    "default": database.connected(
-        env.db_url_config(DATABASE_URL or EMBEDDED.database_url),
+    name: database.connected(
+        env.db_url_config(url),
         pooler=env.choice("DATABASE_POOLER", database.POOLERS, default="none"),
         statement_timeout=env.number("DATABASE_STATEMENT_TIMEOUT", default=0),
         name=PROCESS_NAME,
     )
+    for name, url in (("default", DATABASE_URL or EMBEDDED.database_url), ("replica", DATABASE_REPLICA_URL))
+    if url
 }
+DATABASE_ROUTERS = ["verification.panel.frame.replica.Router"] if DATABASE_REPLICA_URL else []
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 _redis_url = REDIS_URL or EMBEDDED.redis_url

@@ -12,6 +12,7 @@ from django.urls import reverse
 from verification.client_address import client_ip
 from verification.content_length import announced_length
 from verification.panel.door import failures, session
+from verification.panel.frame import replica
 from verification.services.records import audit
 
 
@@ -25,6 +26,7 @@ class PanelMiddleware:
         if not request.path.startswith(reverse("admin:index")):
             return self.get_response(request)
         session.renew(request)
+        replica.note_form(request)
         with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
             response = self._answer(request)
         failures.show(request, response)

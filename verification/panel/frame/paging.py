@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from unfold.views import ChangeList
 
+from verification.panel.frame import replica
 from verification.panel.frame.display import exactly
 
 # Rows that a list counts at most, 40 pages: beyond, the exact number helps nobody. A filter that works by ids looks up
@@ -26,7 +27,8 @@ class ShortCount(Paginator):  # type: ignore[type-arg]  # not generic at run tim
 
     @cached_property
     def count(self) -> int:
-        return min(self._counted, MAX_COUNT)
+        counted: int = self._counted
+        return min(counted, MAX_COUNT)
 
     @property
     def in_words(self) -> str:
@@ -47,6 +49,11 @@ class ShortList(ChangeList):
 
     With a filter the number of all rows is not asked for, as no page shows it.
     """
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        self.root_queryset = self.model_admin.get_queryset(request).using(replica.database_for(request))
+        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        return rows
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
