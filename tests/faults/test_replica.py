@@ -80,7 +80,7 @@ def test_lists_and_figures_are_read_from_the_replica(service, standby):
     for address, table in (
         ("/admin/verification/message/", "verification_message"),
         ("/admin/verification/session/", "verification_session"),
-        ("/admin/", "verification_session"),
+        ("/admin/", "verification_guardblock"),
     ):
         seen = visit(service, f"print(json.dumps(look({address!r})))")
         assert seen["status"] == 200
