@@ -15,7 +15,7 @@ from verification.memory import Fresh, Memory
 from verification.services.protection.limits import WHOLE_PROJECT, network_of
 
 UNKNOWN_PER_SECOND = 10  # calls of unknown addresses from one client network; each is one look-up in the database
-CALL_BYTES = 16 * 1024  # a longer call counts once for each of these that it begins: a receipt or two dozen
+CALL_BYTES = 16 * 1024  # a longer call counts once for each of these that it begins; one holds about 24 receipts
 RETRY_SECONDS = 1  # how long a refused caller is told to wait: the count is of one second
 MAX_REMEMBERED = 10_000  # addresses whose project a process remembers, some 300 bytes each
 DETAIL = "Too many calls came in this second. Report again in a moment."
