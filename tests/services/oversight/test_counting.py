@@ -299,3 +299,59 @@ def test_the_country_of_an_area_is_asked_for_once(project):
     counting.count_hour(hour)
     assert list(NumberArea.objects.values_list("area", "country")) == [("+1202", "US")]
     assert HourlyFigures.objects.get().country == "US"
+
+
+ROWS = 20_000  # of each table, ten minutes apart: an hour holds six of them
+
+
+def fill(made):
+    """Write as many sessions of one project, each with a recipient, a message and an attempt."""
+    values = {"project": made.id, "rows": ROWS}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO verification_recipient"
+            " (id, project_id, address, language, verified_channel, reached_channel)"
+            " SELECT -n, %(project)s, '+4915' || lpad(n::text, 9, '0'), '', '', '' FROM generate_series(1, %(rows)s) n",
+            values,
+        )
+        cursor.execute(
+            "INSERT INTO verification_session (id, project_id, recipient_id, language, code_length, code_digits,"
+            " code_letters, channel, awaited_channel, link_payload, is_open, is_test, is_challenged, attempts,"
+            " attempts_max, created_at, expires_at) SELECT 's' || n, %(project)s, -n, 'en', 6, true, false, 'sms', '',"
+            " '', false, false, false, 0, 5, now() - n * interval '10 minutes', now()"
+            " FROM generate_series(1, %(rows)s) n",
+            values,
+        )
+        cursor.execute(
+            "INSERT INTO verification_message (id, project_id, recipient_id, session_id, channel, language, status,"
+            " is_test, is_counted, callback_url, claims, lost_leases, created_at, expires_at, finished_at)"
+            " SELECT n, %(project)s, -n, 's' || n, 'sms', 'en', 'failed', false, true, '', 1, 0,"
+            " now() - n * interval '10 minutes', now(), now() FROM generate_series(1, %(rows)s) n",
+            values,
+        )
+        cursor.execute(
+            "INSERT INTO verification_deliveryattempt"
+            " (message_id, provider_name, outcome, provider_status, error, latency_ms)"
+            " SELECT n, 'x', 'refused', '', '', 5 FROM generate_series(1, %(rows)s) n",
+            values,
+        )
+        cursor.execute(
+            "ANALYZE verification_recipient, verification_session, verification_message, verification_deliveryattempt"
+        )
+
+
+def rows_read_in_sequence():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT sum(seq_tup_read) FROM pg_stat_xact_user_tables WHERE relname IN ('verification_recipient',"
+            " 'verification_session', 'verification_message', 'verification_deliveryattempt')"
+        )
+        return cursor.fetchone()[0]
+
+
+def test_the_count_of_an_hour_reads_that_hour_alone(project):
+    fill(project)
+    before = rows_read_in_sequence()
+    counting.count_hour(this_hour() - 3 * HOUR)
+    assert rows_read_in_sequence() == before
+    assert HourlyFigures.objects.get(provider_id=0).attempts == 6
