@@ -180,6 +180,15 @@ def test_the_keyboard_alone_leads_to_the_token_and_nothing_is_complained_of(form
     assert form.complaints == []
 
 
+def test_the_arrow_keys_go_from_phone_to_email_and_back(form):
+    form.open()
+    form.page.get_by_role("radio", name="Phone").focus()
+    form.page.keyboard.press("ArrowRight")
+    form.page.get_by_role("textbox", name="E-mail address").wait_for()
+    form.page.keyboard.press("ArrowLeft")
+    form.page.get_by_role("textbox", name="Phone number").wait_for()
+
+
 def test_a_pasted_message_is_read_and_sent(form):
     form.reach_code()
     form.page.evaluate(

@@ -139,6 +139,8 @@ def test_a_number_is_verified_by_the_bot_and_the_page_sees_that_it_was_started(s
     page.get_by_role("button", name="Send code").click()
     link = page.get_by_role("link", name="Open Telegram")
     [payload] = parse_qs(urlsplit(link.get_attribute("href")).query)["start"]
+    page.reload()
+    link.wait_for()
     shop.update(start(CHAT, payload))
     shop.update(contact(CHAT, "+4915187654321"))
     page.get_by_role("textbox", name="Code").wait_for()

@@ -55,7 +55,7 @@ export class WatchwordVerify extends HTMLElement {
   /** Forget the session and show the entry again. */
   reset() {
     this.#flow?.forget();
-    this.#restart();
+    if (this.isConnected) this.#restart();
   }
 
   async #restart() {

@@ -71,7 +71,10 @@ export class Flow {
       return false;
     }
     this.#session = session;
-    this.#showCode(false);
+    const awaited = session.channelOf(kept.awaited);
+    if (awaited?.is_active) session.channel = awaited.type; // the bot was started meanwhile
+    if (awaited && !awaited.is_active) this.#showBot(awaited.type, false);
+    else this.#showCode(false);
     return true;
   }
 
@@ -103,7 +106,8 @@ export class Flow {
       chooseKind: (next) => {
         this.#typed[kind] = this.shell.view().typed();
         this.#form.kind = next;
-        this.#showEntry();
+        this.#showEntry(false);
+        this.shell.view().chosenKind.focus(); // so that the arrow keys go on from there
       },
     });
     this.shell.show(view, { isMoved });
@@ -129,12 +133,12 @@ export class Flow {
     this.#readSms();
   }
 
-  #showBot(type) {
+  #showBot(type, isMoved = true) {
     this.#step = "bot";
     this.#awaited = type;
     this.#polledAt = now();
-    this.keep.write(this.#session);
-    this.shell.show(botView(this.words, this.#session, type, this.#acts()));
+    this.keep.write(this.#session, type);
+    this.shell.show(botView(this.words, this.#session, type, this.#acts()), { isMoved });
   }
 
   #showOver(problem) {
@@ -148,7 +152,7 @@ export class Flow {
 
   #acts() {
     return {
-      change: this.attribute("to") ? null : () => (this.forget(), this.#showEntry()),
+      change: this.attribute("to") ? null : () => this.#isBusy || (this.forget(), this.#showEntry()),
       check: (code) => this.#check(code),
       resend: (type) => this.#resend(type),
       openBot: (type) => this.#showBot(type),

@@ -50,8 +50,9 @@ export class Keep {
     return attempt(() => JSON.parse(sessionStorage.getItem(this.name)));
   }
 
-  write(session) {
-    attempt(() => sessionStorage.setItem(this.name, JSON.stringify(session.kept())));
+  /** Keep the session, and the messenger whose bot is awaited. */
+  write(session, awaited = "") {
+    attempt(() => sessionStorage.setItem(this.name, JSON.stringify({ ...session.kept(), awaited })));
   }
 
   clear() {

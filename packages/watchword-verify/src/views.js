@@ -37,6 +37,7 @@ export function entryView(words, form, act) {
     ],
     focus: field?.input,
     errorAfter: label ?? tiles,
+    chosenKind: kinds?.querySelector(":checked"),
     typed: () => field?.input.value ?? "",
   };
 }
