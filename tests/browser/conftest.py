@@ -25,3 +25,14 @@ def browser_page(monkeypatch):
         yield page, complaints
         browser.close()
         connection.close()  # the one of the event loop, which pytest-django does not know of
+
+
+@pytest.fixture
+def form(live_server, settings, browser_page):
+    """The form on a page of another origin."""
+    from tests.browser import form_page  # not before Django is set up
+
+    settings.BASE_URL = live_server.url
+    settings.ALTCHA_COST = 100  # iterations of a try, so that a busy machine solves a puzzle at once
+    with form_page.served(browser_page, live_server.url) as made:
+        yield made
