@@ -9,8 +9,10 @@ import threading
 
 import pytest
 import uvloop
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import UnreadablePostError
 
-from config.processes import connection, webprocess
+from config.processes import connection, request, webprocess
 from config.processes.webprocess import WebProcess
 from config.processes.webserver import listen
 
@@ -94,9 +96,17 @@ def test_a_request_is_told_as_pep_3333_wants_it(client, port):
     assert (seen["HTTP_X_Y"], seen["CONTENT_LENGTH"]) == ("1,2", "2")
 
 
-def test_a_proxys_form_of_the_target_is_read(client):
-    seen = ask(client, b"GET http://shop.example/a?b HTTP/1.1\r\nHost: other.example\r\n\r\n")
-    assert (seen["PATH_INFO"], seen["QUERY_STRING"], seen["HTTP_HOST"]) == ("/a", "b", "shop.example")
+@pytest.mark.parametrize(
+    ("target", "path", "host"),
+    [
+        (b"http://shop.example/a?b", "/a", "shop.example"),
+        (b"HTTP://shop.example?b", "/", "shop.example"),
+        (b"http://http/a?b", "/a", "http"),
+    ],
+)
+def test_a_proxys_form_of_the_target_is_read(client, target, path, host):
+    seen = ask(client, b"GET " + target + b" HTTP/1.1\r\nHost: other.example\r\n\r\n")
+    assert (seen["PATH_INFO"], seen["QUERY_STRING"], seen["HTTP_HOST"]) == (path, "b", host)
 
 
 def test_what_follows_a_chunked_body_adds_no_header(client):
@@ -104,6 +114,38 @@ def test_what_follows_a_chunked_body_adds_no_header(client):
     seen = ask(client, post(b"Transfer-Encoding: chunked", b"Trailer: x", body=b"1\r\na\r\n0\r\n" + trailer + b"\r\n"))
     assert (seen["body"], seen["CONTENT_LENGTH"]) == ("a", "1")
     assert "HTTP_X_API_KEY" not in seen
+
+
+@pytest.mark.parametrize("loose", [b"0\r\nX: ", b"1;x="])
+def test_a_chunked_body_brings_no_more_beside_it_than_a_head_may_hold(client, loose):
+    client.sendall(post(b"Transfer-Encoding: chunked", body=loose))
+    with contextlib.suppress(ConnectionError):
+        for _ in range(32):
+            client.sendall(b"x" * request.MAX_HEAD_BYTES)
+    assert read_all(client).startswith(b"HTTP/1.1 400 ")
+
+
+WISH = b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAMAAABk"
+
+
+@pytest.mark.parametrize(
+    ("framing", "body"),
+    [(b"Content-Length: 2", b"ab"), (b"Transfer-Encoding: chunked", b"2\r\nab\r\n0\r\n\r\n")],
+)
+def test_a_body_arrives_whatever_protocol_its_sender_would_rather_speak(client, framing, body):
+    """Java's client wishes for HTTP/2 with each request, and its body follows the head."""
+    client.sendall(post(*WISH, framing))
+    client.sendall(body)
+    answer = read_all(client)
+    assert b"connection: close\r\n" in answer
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["body"] == "ab"
+
+
+def test_a_chunked_body_of_which_nothing_came_is_not_taken_for_an_empty_one():
+    late = request.Request(method=b"POST", target=b"/", is_chunked=True, is_whole=False)
+    environ = webprocess.to_environ(late, {"SERVER_PROTOCOL": "HTTP/1.1"}, None)
+    with pytest.raises(UnreadablePostError):
+        _ = WSGIRequest(environ).body
 
 
 def test_a_client_that_waits_to_be_asked_for_its_body_is_asked(client):
@@ -154,6 +196,11 @@ def test_the_connection_ends_where_the_client_says_so_or_speaks_otherwise(client
         b"GET ftp://h/ HTTP/1.1\r\n" + HOST + b"\r\n",
         b"GET h:1 HTTP/1.1\r\n" + HOST + b"\r\n",
         b"GET / HTTP/2.0\r\n" + HOST + b"\r\n",
+        post(b"Transfer-Encoding: gzip, chunked", body=b"0\r\n\r\n"),
+        b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+        b"GET /a#b HTTP/1.1\r\n" + HOST + b"\r\n",
     ],
 )
 def test_what_two_servers_could_read_differently_is_refused(client, data):
@@ -166,8 +213,8 @@ def test_what_two_servers_could_read_differently_is_refused(client, data):
 @pytest.mark.parametrize(
     "head",
     [
-        b"X: " + b"x" * connection.MAX_HEAD_BYTES,
-        b"\r\n".join(b"X: 1" for _ in range(connection.MAX_HEADERS + 1)),
+        b"X: " + b"x" * request.MAX_HEAD_BYTES,
+        b"\r\n".join(b"X: 1" for _ in range(request.MAX_HEADERS + 1)),
     ],
 )
 def test_a_head_out_of_all_measure_is_refused(client, head):
@@ -195,6 +242,7 @@ def test_a_body_that_does_not_come_is_told_as_such(client):
 
 
 def test_a_client_that_does_not_go_on_is_given_up(client, monkeypatch, port):
+    ask(client, GET)  # so that its time is counted before that becomes short
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.1)
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost:")
@@ -214,10 +262,10 @@ def test_a_process_beyond_its_connections_takes_the_next_when_one_ends(port, mon
 
 
 def test_an_answer_without_a_body_has_none():
-    request = connection.Request(method=b"HEAD")
-    answer = webprocess.render(request, 200, [("Content-Length", "5")], b"")
+    asked = request.Request(method=b"HEAD")
+    answer = webprocess.render(asked, 200, [("Content-Length", "5")], b"")
     assert b"content-length: 5\r\n" in answer and answer.endswith(b"\r\n\r\n")
-    assert b"content-length" not in webprocess.render(connection.Request(method=b"OPTIONS"), 204, [], b"")
+    assert b"content-length" not in webprocess.render(request.Request(method=b"OPTIONS"), 204, [], b"")
 
 
 def test_whether_a_process_lives_is_answered_without_one_of_its_threads():
@@ -229,5 +277,5 @@ def test_whether_a_process_lives_is_answered_without_one_of_its_threads():
             self.data = data
 
     asker = Answered()
-    process.start(asker, connection.Request(method=b"GET", target=b"/livez"))
+    process.start(asker, request.Request(method=b"GET", target=b"/livez"))
     assert asker.data.startswith(b"HTTP/1.1 200 OK") and asker.data.endswith(b'{"status": "ok"}')

@@ -13,13 +13,12 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 import httptools
 
-MAX_HEAD_BYTES = 64 * 1024  # of a request line and its headers; a proxy passes on half of that at most
-MAX_HEADERS = 100  # of one request; browsers behind proxies send about thirty
+from config.processes.request import MAX_HEAD_BYTES, Request
+
 MAX_WAITING = 32  # requests that a client may send ahead of their answers; more is no use to an honest one
 HEAD_SECONDS = 10.0  # for a client's headers, its pause between two requests included
 WRITE_SECONDS = 30.0  # for a client to take in what the socket's buffers do not hold of an answer
@@ -27,23 +26,6 @@ LINGER_SECONDS = 2.0  # for hearing out a client after its last answer; hanging 
 NEVER = math.inf
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
-
-@dataclass(slots=True)
-class Request:
-    """A request as it came: names in lower case, nothing decoded."""
-
-    method: bytes = b""
-    target: bytes = b""
-    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    body: bytes | bytearray = b""
-    length: int | None = None  # of the body, as announced
-    most: int = 0  # bytes of the body that are read
-    is_chunked: bool = False
-    is_awaiting: bool = False  # whether the client sends the body after a 100 Continue only
-    fault: str = ""  # the problem's code of what is no request, or none of which it is sure where it ends
-    is_whole: bool = True  # false: the body did not arrive in time
-    is_last: bool = False  # whether the connection ends with its answer
 
 
 class Host(Protocol):
@@ -79,7 +61,8 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._request: Request | None = None  # the one that arrives now
         self._is_in_head = True
-        self._head_bytes = 0
+        self._loose_bytes = 0  # received since the last that is kept as a head or a body
+        self._wish: Request | None = None  # one that asks for another protocol, until it is read again without that
         self._waiting: deque[Request] = deque()
         self._in_work: Request | None = None
         self._is_deaf = False  # whether nothing more is read, as the last request is known
@@ -108,18 +91,32 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
             return
-        if self._is_in_head:
-            self._head_bytes += len(data)
+        self._loose_bytes += len(data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # to a protocol we do not speak: the request is answered, and no more read
-            self._end_with_last()
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserInvalidMethodError:  # a word that HTTP does not know, so nobody serves it
             self._refuse("method_not_allowed")
         except httptools.HttpParserError:
             self._refuse("parse_error")
-        if self._is_in_head and self._head_bytes > MAX_HEAD_BYTES:
+        if self._loose_bytes > MAX_HEAD_BYTES:
             self._refuse("parse_error")
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Read a request again without its wish for a protocol that we do not speak.
+
+        The parser takes its body for that protocol. Some clients wish for HTTP/2 with every request, Java's among them.
+        """
+        wish, self._wish = self._wish, None
+        if wish is None:  # a CONNECT: what follows is for the server that it names
+            self._end_with_last()
+            return
+        fields = [(name, value) for name, value in wish.headers if name not in (b"connection", b"upgrade")]
+        fields.append((b"connection", b"close"))
+        head = b"".join(b"%b: %b\r\n" % each for each in fields)
+        self._parser = httptools.HttpRequestParser(self)
+        self.data_received(b"%b %b HTTP/1.1\r\n%b\r\n%b" % (wish.method, wish.target, head, rest))
 
     def eof_received(self) -> bool:
         """Keep the connection of a client that has sent all and waits for its answer."""
@@ -149,29 +146,20 @@ class Connection(asyncio.Protocol):
         request = self._request
         if request is None or not self._is_in_head:  # a trailer, which a chunked body may end with: nobody reads it
             return
-        name = name.lower()
-        request.headers.append((name, value))
-        if name == b"content-length":
-            request.length = int(value)
-        elif name == b"transfer-encoding":
-            request.is_chunked = True
-        elif name == b"expect":
-            request.is_awaiting = value.lower() == b"100-continue"
-        if len(request.headers) > MAX_HEADERS:
-            raise ValueError("too many headers")
+        request.add_header(name.lower(), value)
 
     def on_headers_complete(self) -> None:
         request = self._request
         if request is None:
             return
-        if sum(len(name) + len(value) for name, value in request.headers) + len(request.target) > MAX_HEAD_BYTES:
-            raise ValueError("too long a head")
-        self._is_in_head = False
-        self._head_bytes = 0
-        request.method = self._parser.get_method()
         version = self._parser.get_http_version()
-        if version not in ("1.1", "1.0"):
-            raise ValueError("another protocol")
+        request.check_head(version)
+        self._is_in_head = False
+        self._loose_bytes = 0
+        request.method = self._parser.get_method()
+        if self._parser.should_upgrade() and request.method != b"CONNECT":
+            self._wish, self._request = request, None
+            return
         request.is_last = version == "1.0" or not self._parser.should_keep_alive()
         request.most = self.host.longest_body(request.target)
         if request.length is not None and request.length > request.most:
@@ -185,6 +173,7 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, chunk: bytes) -> None:
         request = self._request
+        self._loose_bytes = 0
         if request is None:
             return
         assert isinstance(request.body, bytearray)

@@ -21,7 +21,8 @@ from urllib.parse import unquote_to_bytes, urlsplit
 import uvloop
 from django.conf import settings
 
-from config.processes.connection import Connection, Request
+from config.processes.connection import Connection
+from config.processes.request import Request
 from verification.api import probes
 from verification.api.edge import longest_body
 from verification.api.exceptions import problem_of_nobody
@@ -240,7 +241,10 @@ def to_environ(request: Request, server: Environ, peer: tuple[str, int] | None) 
             return None
         if parts.scheme not in ("http", "https") or not parts.netloc:
             return None
-        host, target = parts.netloc, target.partition(parts.netloc)[2] or "/"
+        host, path = parts.netloc, target.partition("://")[2].removeprefix(parts.netloc)
+        target = path if path.startswith("/") else f"/{path}"
+    if "#" in target:  # stays with the browser that follows a link
+        return None
     path, _, query = target.partition("?")
     environ: Environ = {
         **server,
@@ -262,7 +266,8 @@ def to_environ(request: Request, server: Environ, peer: tuple[str, int] | None) 
             value = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{value}"
         environ[key] = value
     if request.is_chunked:
-        environ["CONTENT_LENGTH"] = str(len(request.body))
+        # Of one that is not whole, Django must try to read at least a byte. Else it would take it for an empty body.
+        environ["CONTENT_LENGTH"] = str(len(request.body) or int(not request.is_whole))
     if host is not None:
         environ["HTTP_HOST"] = host
     return environ
