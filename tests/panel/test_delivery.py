@@ -16,6 +16,7 @@ from verification.models import (
     CircuitBreaker,
     FallbackStep,
     Membership,
+    Message,
     MessageTemplate,
     Project,
     Provider,
@@ -460,3 +461,11 @@ def test_an_owner_of_two_projects_chooses_among_them(panel):
     Membership.objects.create(user=User.objects.get(username="owner"), project=second)
     field = panel.as_("owner").get(page(ADD)).context["adminform"].form.fields["project"]
     assert [project.name for project in field.queryset] == ["Ours", "Second of ours"]
+
+
+def test_a_messages_page_tells_of_claims_that_were_lost(panel):
+    message = panel.rows[Message]
+    address = reverse("admin:verification_message_change", args=(message.pk,))
+    assert "could not record the outcome" not in panel.as_("owner").get(address).content.decode()
+    Message.objects.filter(pk=message.pk).update(claims=3, lost_leases=1)
+    assert "3 times; 1 of them lost" in panel.as_("owner").get(address).content.decode()

@@ -127,7 +127,17 @@ class MessageAdmin(NewestFirstAdmin):
         ),
         (
             "Delivery",
-            {"fields": ("shown_status", "whole_error", "shown_provider", "reference", "pinned", "callback_to")},
+            {
+                "fields": (
+                    "shown_status",
+                    "whole_error",
+                    "shown_provider",
+                    "reference",
+                    "pinned",
+                    "taken",
+                    "callback_to",
+                )
+            },
         ),
         ("Times", {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
     )
@@ -142,6 +152,7 @@ class MessageAdmin(NewestFirstAdmin):
         "number",
         "reference",
         "pinned",
+        "taken",
         "callback_to",
         "created_when",
         "sent_when",
@@ -169,6 +180,16 @@ class MessageAdmin(NewestFirstAdmin):
         return (
             ("inbox/", "verification_inbox", inbox_view),
             ("figures/", "verification_figures", figures_view),
+        )
+
+    @admin.display(description="Taken by workers")
+    def taken(self, message: Message) -> str:
+        times = f"{message.claims} time{'' if message.claims == 1 else 's'}"
+        if not message.lost_leases:
+            return times
+        return (
+            f"{times}; {message.lost_leases} of them lost: the worker died or could not record the outcome, so a"
+            " provider may have sent it without an attempt below"
         )
 
     def has_index_for(self, used: dict[str, Any]) -> bool:

@@ -195,7 +195,9 @@ def _limits_on(recipient: Recipient, what: str) -> str:
 
 
 def _clock(moment: datetime) -> str:
-    return f"{timezone.localtime(moment):%H:%M:%S} UTC"
+    """Return the time of day, with the date where it is not today."""
+    local = timezone.localtime(moment)
+    return f"{local:%H:%M:%S} UTC" if local.date() == timezone.localdate() else f"{local:%d %B, %H:%M:%S} UTC"
 
 
 def may_see_addresses(user: Any, recipient: Recipient | None) -> bool:

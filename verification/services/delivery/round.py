@@ -35,7 +35,8 @@ log = logging.getLogger(__name__)
 ROUND_SECONDS = 10  # after these no further provider is asked within one claim; the message is given back.
 HAND_OVER_SECONDS = 2.0  # how long a message is kept for the workers that hold its provider's connection.
 # The pause after the first claim, the second and so on, in seconds; the last one holds for all later claims. It is so
-# short that a code of some minutes gets several rounds. A hand-over and a lost lease are claims too.
+# short that a code of some minutes gets several rounds, and each is longer than the one before. A hand-over and a lost
+# lease are claims too.
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
 UNCONFIRMED_SECONDS = (
     600  # how long a message that may have been sent waits for a receipt: as long as a manual send lives

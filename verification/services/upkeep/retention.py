@@ -82,7 +82,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
     run does not count as finished.
     """
     if days is not None and days < MIN_DAYS:
-        raise Misuse(f"Rows are kept for at least {MIN_DAYS} day.")
+        raise Misuse(f"Rows are kept for at least {MIN_DAYS} day{'' if MIN_DAYS == 1 else 's'}.")
     now = timezone.now()
     started = Upkeep.objects.update_or_create(name=RUN, defaults={"started_at": now})[0]
     counts: Counter[str] = Counter()
