@@ -26,6 +26,7 @@ from typing import Any
 import django
 import psycopg
 
+from benchmarks import fill
 from benchmarks.scripts import recipients
 from benchmarks.service import LIMITS_OFF, ROOT, machine
 from benchmarks.tables import table
@@ -64,9 +65,8 @@ class Caller:
         self.strangers = recipients()
         self.places = itertools.count(secrets.randbelow(10**9), STRIDE)
         self.known = Recipient.objects.filter(project=self.project).count() and Recipient.objects.latest("id").pk
-        self.old_message = (
-            Message.objects.filter(project=self.project, session=None).values_list("pk", flat=True).first()
-        )
+        manual = Message.objects.filter(pk__gt=fill.FIRST_MANUAL, project=self.project).order_by("pk")
+        self.old_message = manual.values_list("pk", flat=True).first()
 
     def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> Any:
         key = key or self.api_key
