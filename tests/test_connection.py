@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import threading
+from unittest.mock import Mock
 
 import pytest
 import uvloop
@@ -21,8 +22,17 @@ HOST = b"Host: testserver\r\n"
 GET = b"GET /a?b=c HTTP/1.1\r\n" + HOST + b"\r\n"
 
 
+gate = threading.Semaphore(0)  # lets one request to /wait go
+waits = threading.Semaphore(0)  # counts the requests to /wait that came
+
+
 def tell(environ, start_response):
     """Answer with the request as the application sees it."""
+    if environ["PATH_INFO"] == "/wait":
+        waits.release()
+        assert gate.acquire(timeout=SECONDS)
+    if environ["PATH_INFO"] == "/broken":
+        raise RuntimeError
     try:
         body = environ["wsgi.input"].read().decode("latin-1")
     except TimeoutError:
@@ -279,3 +289,97 @@ def test_whether_a_process_lives_is_answered_without_one_of_its_threads():
     asker = Answered()
     process.start(asker, request.Request(method=b"GET", target=b"/livez"))
     assert asker.data.startswith(b"HTTP/1.1 200 OK") and asker.data.endswith(b'{"status": "ok"}')
+
+
+def test_a_request_beyond_those_that_a_process_holds_is_told_to_come_back(client, port, monkeypatch):
+    monkeypatch.setattr(webprocess, "MAX_IN_WORK", 1)
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as first:
+        first.sendall(b"GET /wait HTTP/1.1\r\n" + HOST + b"\r\n")
+        assert waits.acquire(timeout=SECONDS)
+        client.sendall(GET)
+        file = client.makefile("rb")
+        status, headers, body = read_one(file)
+        assert (status, headers["Retry-After"], json.loads(body)["code"]) == (503, "1", "service_unavailable")
+        gate.release()
+        assert read_one(first.makefile("rb"))[0] == 200
+        client.sendall(GET)
+        assert read_one(file)[0] == 200
+
+
+def test_a_request_that_fails_outside_of_every_view_is_a_problem_too(client):
+    client.sendall(b"GET /broken HTTP/1.1\r\n" + HOST + b"\r\n")
+    status, _, body = read_one(client.makefile("rb"))
+    assert (status, json.loads(body)["code"]) == (500, "internal_error")
+
+
+def test_connections_leave_files_for_the_database():
+    assert webprocess.most_connections(1024) == 1024 - webprocess.KEPT_FILES
+    assert webprocess.most_connections(1_000_000) == webprocess.CONNECTIONS
+
+
+class Process:
+    """What a connection needs of its process. Bodies of more than one byte are long."""
+
+    usual_body, body_seconds = 1, 10.0
+
+    def __init__(self):
+        self.started, self.left = [], 0
+
+    def start(self, _connection, asked):
+        self.started.append(asked.target)
+
+    def leave_place(self, _connection):
+        self.left += 1
+
+    def longest_body(self, _target):
+        return 100
+
+    def take_place(self, _connection):
+        return True
+
+    def opened(self, _connection):
+        pass
+
+    closed = opened
+
+
+@pytest.fixture
+def line():
+    """A connection without a socket, to have things happen in one order."""
+    made = connection.Connection(Process(), Mock(time=lambda: 0.0))
+    made.connection_made(Mock(is_closing=lambda: False))
+    return made
+
+
+def test_a_long_body_keeps_its_place_while_a_thread_has_it(line):
+    """Else clients that send one and break off could fill the memory."""
+    line.data_received(post(b"Content-Length: 2", body=b"ab"))
+    line.connection_lost(None)
+    assert line.host.left == 0
+    line.answer(b"")
+    assert line.host.left == 1
+
+
+def test_a_client_that_has_sent_all_gets_what_waits_behind_a_slow_answer(line):
+    line.data_received(GET + GET)
+    line.pause_writing()
+    line.answer(b"first")
+    assert line.eof_received()
+    line.resume_writing()
+    assert len(line.host.started) == 2
+
+
+def test_a_client_is_asked_for_its_body_after_the_answer_before(line):
+    sent = line.transport.write
+    line.data_received(GET + post(b"Content-Length: 2", b"Expect: 100-continue"))
+    assert not sent.called
+    line.answer(b"first")
+    assert [call.args[0] for call in sent.mock_calls] == [b"first", connection.CONTINUE]
+
+
+def test_a_client_that_broke_off_while_it_waited_is_not_served():
+    seen = []
+    process = WebProcess(lambda environ, start_response: seen.append(environ))
+    process.loop = Mock()
+    process._work(Mock(transport=None), request.Request(method=b"POST", target=b"/"))
+    assert seen == [] and process.loop.call_soon_threadsafe.called

@@ -85,7 +85,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.transport = None
-        self._leave_place()
+        if self._in_work is None or len(self._in_work.body) <= self.host.usual_body:  # else a thread still has the body
+            self._leave_place()
         self.host.closed(self)
 
     def data_received(self, data: bytes) -> None:
@@ -122,7 +123,7 @@ class Connection(asyncio.Protocol):
         """Keep the connection of a client that has sent all and waits for its answer."""
         self._has_ended = True
         self._end_with_last()
-        return self._in_work is not None
+        return self._in_work is not None or bool(self._waiting)
 
     def pause_writing(self) -> None:
         self._is_blocked = True
@@ -168,8 +169,7 @@ class Connection(asyncio.Protocol):
             request.body = bytearray()
             if self._in_work is None:
                 self.deadline = self.loop.time() + self.host.body_seconds
-                if request.is_awaiting and self.transport is not None:
-                    self.transport.write(CONTINUE)
+                self._ask_for_body(request)
 
     def on_body(self, chunk: bytes) -> None:
         request = self._request
@@ -233,7 +233,7 @@ class Connection(asyncio.Protocol):
         request, self._in_work = self._in_work, None
         if request is not None and len(request.body) > self.host.usual_body:
             self._leave_place()
-        if self.transport is None or request is None:
+        if self.transport is None or self.transport.is_closing() or request is None:
             return
         self.deadline = self.loop.time() + HEAD_SECONDS  # not later: writing may set another
         self.transport.write(data)
@@ -241,6 +241,11 @@ class Connection(asyncio.Protocol):
             self._hang_up()
         else:
             self._go_on()
+
+    def _ask_for_body(self, request: Request) -> None:
+        if request.is_awaiting and not request.body and self.transport is not None:
+            request.is_awaiting = False  # once is enough
+            self.transport.write(CONTINUE)
 
     def _go_on(self) -> None:
         """Start the next request that is here whole, or wait for one."""
@@ -254,6 +259,8 @@ class Connection(asyncio.Protocol):
             self.stop()
         elif not self._is_deaf:
             self.deadline = self.loop.time() + (HEAD_SECONDS if self._is_in_head else self.host.body_seconds)
+            if self._request is not None and not self._is_in_head:
+                self._ask_for_body(self._request)
 
     def have_place(self) -> None:
         """Read on a long body, for which there is a place now."""

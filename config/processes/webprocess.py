@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
@@ -32,12 +33,15 @@ log = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.0005  # The most that a busy thread keeps the GIL. Python's 5 ms would delay every waiting request.
 CONNECTIONS = 8192  # that a process holds at once. One that is idle or slow costs little more than its socket.
+KEPT_FILES = 128  # descriptors that connections leave for the database, the cache, calls to others and what is loaded
+MAX_IN_WORK = 1024  # requests that are in a thread or wait for one; the next are told to come back
 LOOK_SECONDS = 0.25  # between two looks for clients whose time is over, and for a wish to stop
 STOP_SECONDS = 7.0  # for the requests in work after SIGTERM; less than the server waits before it kills
 
-# Bodies longer than the panel's forms that a process holds at once: only providers send them, and each takes a few MB.
+USUAL_BODY = 32 * 1024  # bytes that each connection may hold: twice what the API takes, and most forms of the panel
+# Longer bodies that a process holds at once, of up to 3 MB each: providers' reports, and a few forms of the panel.
 # Others wait for their turn as far as their time allows. One that has to give up is sent again by its provider.
-LONG_BODIES = 4
+LONG_BODIES = 16
 
 SERVER = b"server: web\r\n"  # names no product
 NO_CONTENT = frozenset({204, 304})  # statuses whose answers have no body
@@ -63,10 +67,11 @@ class WebProcess:
         self.application = application
         self.threads = WebThreads(settings.WEB_THREADS)
         self.body_seconds: float = settings.WEB_BODY_SECONDS
-        self.usual_body: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        self.usual_body = USUAL_BODY
         self._places = LONG_BODIES
         self._line: deque[Connection] = deque()  # connections that wait for a place for a long body
         self._connections: set[Connection] = set()
+        self._in_work = 0  # requests in a thread or in line for one
         self._is_accepting = False
         self._is_stopping = False
 
@@ -134,7 +139,7 @@ class WebProcess:
 
     def opened(self, connection: Connection) -> None:
         self._connections.add(connection)
-        if len(self._connections) >= CONNECTIONS:
+        if len(self._connections) >= most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0]):
             self._accept_no_more()
 
     def closed(self, connection: Connection) -> None:
@@ -171,24 +176,32 @@ class WebProcess:
     def start(self, connection: Connection, request: Request) -> None:
         if request.target == PROBE:  # here, as it would wait behind slow requests for one of the threads
             connection.answer(render(request, 200, LIVE_HEADERS, LIVE_ANSWER))
+        elif self._in_work >= MAX_IN_WORK:
+            connection.answer(render_problem(request, "service_unavailable"))
         else:
+            self._in_work += 1
             self.threads.start(self._work, connection, request)
+
+    def _finish(self, connection: Connection, data: bytes) -> None:
+        self._in_work -= 1
+        connection.answer(data)
 
     def _work(self, connection: Connection, request: Request) -> None:
         """Answer a request; runs in a thread."""
+        data = b""
         try:
-            data = self._answer(connection, request)
+            if connection.transport is not None:  # else the client broke off while it waited, and nobody would hear
+                data = self._answer(connection, request)
         except Exception:
             log.exception("A request was not answered.")
-            data = render(request, 500, [], b"")
-        self.loop.call_soon_threadsafe(connection.answer, data)
+            data = render_problem(request, "internal_error")
+        self.loop.call_soon_threadsafe(self._finish, connection, data)
 
     def _answer(self, connection: Connection, request: Request) -> bytes:
         environ = None if request.fault else to_environ(request, self._server, connection.peer)
         if environ is None:
-            response = problem_of_nobody(request.fault or "parse_error")
             request.is_last = True
-            return render(request, response.status_code, list(response.items()), response.content)
+            return render_problem(request, request.fault or "parse_error")
         status, headers = 500, []
 
         def start_response(line: str, fields: Headers, exc_info: object = None) -> None:
@@ -202,6 +215,11 @@ class WebProcess:
             if hasattr(chunks, "close"):
                 chunks.close()
         return render(request, status, headers, content)
+
+
+def most_connections(files: int) -> int:
+    """Return how many connections a process takes that may open so many files."""
+    return CONNECTIONS if files == resource.RLIM_INFINITY else max(1, min(CONNECTIONS, files - KEPT_FILES))
 
 
 def _note_failure(opening: asyncio.Task[None]) -> None:
@@ -290,6 +308,12 @@ def render(request: Request, status: int, headers: Iterable[tuple[str, str]], co
     has_body = status not in NO_CONTENT and request.method != b"HEAD"
     head = "".join(lines).encode("latin-1")
     return b"%b%b%b\r\n%b" % (head, SERVER, _date(), content if has_body else b"")
+
+
+def render_problem(request: Request, code: str) -> bytes:
+    """Return the answer to a request that did not reach the application, or that it left without one."""
+    response = problem_of_nobody(code)
+    return render(request, response.status_code, list(response.items()), response.content)
 
 
 _dated: tuple[int, bytes] = (0, b"")

@@ -23,7 +23,11 @@ DATABASE_RETRY_SECONDS = (
     1  # seconds that callers are told to wait while the database is away: a brief fault is over by then
 )
 
-UNREADABLE = {
+BUSY_RETRY_SECONDS = 1  # seconds that callers are told to wait while a process has all the requests that it holds
+
+OF_NOBODY = {
+    "internal_error": "",  # its own words say enough
+    "service_unavailable": "Too many requests wait at this moment; nothing was accepted. Try again in a moment.",
     "parse_error": "The request cannot be read.",
     "method_not_allowed": "No endpoint serves this method.",
 }
@@ -45,10 +49,9 @@ def problem(error: Exception, request: HttpRequest) -> HttpResponse:
 
 
 def problem_of_nobody(code: str) -> HttpResponse:
-    """Answer what could not be read as a request: nothing is known of it, not even its id."""
-    response = rendering.problem_response(
-        Refusal(code, UNREADABLE[code]), base_url=settings.BASE_URL, request_id=secrets.token_hex(16)
-    )
+    """Answer what did not get as far as a request: nothing is known of it, not even its id."""
+    refusal = Refusal(code, OF_NOBODY[code], retry_after=BUSY_RETRY_SECONDS if code == "service_unavailable" else None)
+    response = rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=secrets.token_hex(16))
     if code == "method_not_allowed":
         response["Allow"] = "GET, POST"
     return response
