@@ -1,14 +1,18 @@
-"""The web server as a process: it ends when it is told to, at whatever moment."""
+"""The web server as a process: it replaces what dies, and ends when it is told to, at whatever moment."""
 
+import contextlib
+import http.client
 import os
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from config.processes.webserver import WebServer
 from tests.conftest import ROOT
 from tests.live import free_port, wait_until
 from tests.test_deployment import PRODUCTION
@@ -35,3 +39,49 @@ def test_it_ends_even_while_its_processes_are_being_started(number):
         if server.poll() is None:
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
+
+
+@contextlib.contextmanager
+def web_server(port, *, workers):
+    command = [sys.executable, "-m", "config.processes.webserver", "--port", str(port), "--workers", str(workers)]
+    server = subprocess.Popen(command, cwd=ROOT, env=PRODUCTION, start_new_session=True)
+    try:
+        yield server
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+
+
+def children(server):
+    return [int(number) for number in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
+
+
+def is_alive(port):
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        with contextlib.closing(connection):
+            connection.request("GET", "/livez")
+            return connection.getresponse().status == 200
+    return False
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")
+def test_a_process_that_dies_is_replaced_and_none_outlives_the_server():
+    port = free_port()
+    with web_server(port, workers=1) as server:
+        wait_until(lambda: is_alive(port), "it answers")
+        [first] = children(server)
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: children(server) not in ([], [first]) and is_alive(port), "another answers")
+        server.kill()
+        wait_until(lambda: not listens(port), "nobody listens")
+
+
+def test_a_server_that_is_told_to_end_replaces_nobody():
+    server = WebServer(Mock(), workers=1)
+    server._processes = dead = [Mock(is_alive=lambda: False)]
+    server._start = Mock()
+    os.write(server._ask_to_end, b".")
+    server._replace_dead()
+    assert server._processes is dead and not server._start.called

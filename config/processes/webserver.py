@@ -81,7 +81,8 @@ class WebServer:
         for number, process in enumerate(self._processes):
             if not process.is_alive():
                 log.error("A web process ended (exit code %s); another takes its place.", process.exitcode)
-                time.sleep(RESPAWN_SECONDS)
+                if wait([self._asked_to_end], RESPAWN_SECONDS):
+                    return
                 self._processes[number] = self._start()
 
     def _end(self) -> None:
