@@ -123,9 +123,29 @@ def test_a_function_that_has_other_columns_than_before_is_prepared_anew():
     for _ in range(TIMES):
         sql.call("pairs", number=1)
     run("DROP FUNCTION pairs", "CREATE FUNCTION pairs(p_number integer) RETURNS text LANGUAGE sql AS 'SELECT ''new'''")
-    with pytest.raises(Exception, match="cached plan"):
-        sql.call("pairs", number=1)
     assert sql.call("pairs", number=1).pairs == "new"
+
+
+def test_a_statement_that_the_server_lost_is_no_failure():
+    for _ in range(TIMES):
+        sql.call("echo", **NOTHING)
+    run("DEALLOCATE ALL")
+    assert sql.call("echo", **NOTHING | {"number": 7}).amount == 7
+
+
+def test_prepared_statements_outlive_a_rollback():
+    for _ in range(TIMES):
+        sql.call("echo", **NOTHING)
+        with transaction.atomic():
+            sql.call("echo", **NOTHING)  # the first of a transaction, which psycopg begins
+    before = names_of_prepared()
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        sql.call("echo", **NOTHING)
+        raise ZeroDivisionError
+    with transaction.atomic():
+        connection.cursor().execute("SELECT 1")
+        assert sql.call("echo", **NOTHING | {"number": 7}).amount == 7
+    assert names_of_prepared() == before != []
 
 
 def test_a_connection_that_is_closed_takes_its_statements_with_it():

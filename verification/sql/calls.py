@@ -85,9 +85,12 @@ class Calls:
             result = self._result()
         if result.status != ExecStatus.TUPLES_OK:
             error = errors.error_from_result(result)
-            if isinstance(error, GONE):
-                del self._prepared[key]
-            raise error
+            if not isinstance(error, GONE):
+                raise error
+            del self._prepared[key]
+            if self._connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                raise error  # the transaction that it belongs to is lost
+            return self._by_cursor(key, values)  # The function has not run.
         prepared.transformer.set_pgresult(result, set_loaders=False)
         return prepared.transformer.load_rows(0, result.ntuples, prepared.make_row)
 
@@ -97,7 +100,11 @@ class Calls:
         return connection.autocommit or connection.pgconn.transaction_status == TransactionStatus.INTRANS
 
     def _by_cursor(self, key: _Key, values: tuple[Any, ...]) -> list[Any]:
-        cursor = self._cursor.execute(_statement(key.function, key.parameters), values)
+        """Return the function's rows by psycopg's cursor.
+
+        It prepares nothing: after a rollback psycopg drops all statements of a connection once one of them is its own.
+        """
+        cursor = self._cursor.execute(_statement(key.function, key.parameters), values, prepare=False)
         make_row = _row_maker(tuple(column.name for column in cursor.description or ()), key.row_type)
         return [make_row(row) for row in cursor]
 

@@ -179,9 +179,15 @@ def _count_figures() -> dict[str, int]:
 
 
 def _note_purge(project: Project, before: datetime) -> None:
-    """Note that rows before then are being removed. The time never moves back, whatever ``retention_days`` becomes."""
-    PurgedRows.objects.bulk_create([PurgedRows(project=project, before=before)], ignore_conflicts=True)
-    PurgedRows.objects.filter(project=project, before__lt=before).update(before=before)
+    """Note that rows before then are being removed. The time never moves back, whatever ``retention_days`` becomes.
+
+    A project that was deleted meanwhile has nothing to note.
+    """
+    with transaction.atomic():
+        sql.take_removal_turn(project.pk)
+        if Project.objects.filter(pk=project.pk).exists():
+            PurgedRows.objects.bulk_create([PurgedRows(project=project, before=before)], ignore_conflicts=True)
+            PurgedRows.objects.filter(project=project, before__lt=before).update(before=before)
 
 
 def _counted(kind: str, rows: QuerySet[Any]) -> dict[str, int]:
