@@ -318,7 +318,7 @@ def test_connections_leave_files_for_the_database():
 
 
 class Process:
-    """What a connection needs of its process. Bodies of more than one byte are long."""
+    """The parts of a process that a connection needs. Bodies of more than one byte are long."""
 
     usual_body, body_seconds = 1, 10.0
 

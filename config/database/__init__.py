@@ -1,4 +1,4 @@
-"""How every process connects to PostgreSQL: directly, or by way of a pooler that shares connections by transaction.
+"""The way every process connects to PostgreSQL: directly, or by a pooler that shares connections by transaction.
 
 Each session has limits, so that no request hangs. Without a pooler a connection brings them along. A pooler gives each
 transaction another session and passes no such options on: there the sessions get them from the database's role, where

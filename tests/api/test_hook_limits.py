@@ -1,4 +1,4 @@
-"""How many calls of providers a web process takes in a second."""
+"""A web process takes so many calls of providers in a second, and no more."""
 
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -98,7 +98,7 @@ def test_a_search_for_addresses_costs_the_database_nothing(api, django_assert_nu
 
 
 def test_who_reports_to_a_known_address_beside_it_is_heard(api, provider):
-    """As a vendor that goes on reporting for accounts that were deleted."""
+    """A vendor may go on reporting for accounts that were deleted."""
     report(api, provider)
     for number in range(hook_limits.UNKNOWN_PER_SECOND + 1):
         unknown(api, number)

@@ -79,7 +79,7 @@ def plans_of(statements):
 
 
 def rows_read_by(statement):
-    """How many entries of the messages' table and of its indexes the statement reads."""
+    """Return the number of entries of the messages' table and of its indexes that the statement reads."""
     with connection.cursor() as cursor:
         cursor.execute(READ)
         (before,) = cursor.fetchone()
