@@ -51,8 +51,10 @@ $$;
 -- Count one hour of all projects. Nothing is written while the country of a number's area is unknown: the areas are
 -- returned, each with some of its numbers. The caller notes their countries in verification_numberarea and calls again.
 -- One at a time counts, so that an older snapshot never overwrites a newer one.
+-- Each statement is planned for the time that it is given: one plan for any time guesses that an hour holds a part of the
+-- whole table, and reads all of it.
 CREATE OR REPLACE FUNCTION count_hour(p_hour timestamptz) RETURNS TABLE (area text, samples text[])
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
     v_lock constant bigint := 7294005;  -- an advisory lock of our own
@@ -202,7 +204,8 @@ END
 $$;
 
 -- Count the refused requests of one hour of all projects, from the decision log.
-CREATE OR REPLACE FUNCTION count_refusals(p_hour timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION count_refusals(p_hour timestamptz) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
     DELETE FROM verification_hourlyrefusals AS noted
     WHERE noted.hour = p_hour AND noted.project_id IN (SELECT countable_projects(p_hour)) AND NOT EXISTS (
@@ -223,7 +226,8 @@ $$;
 
 -- Sum the hours of one day (UTC) into its daily figures, for all projects whose hours of that day are all still there:
 -- p_hours_since is the time since when hours are kept.
-CREATE OR REPLACE FUNCTION sum_day(p_day date, p_hours_since timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION sum_day(p_day date, p_hours_since timestamptz) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     v_lock constant bigint := 7294005;  -- as in count_hour
     v_start constant timestamptz := p_day::timestamp AT TIME ZONE 'UTC';
@@ -253,7 +257,8 @@ END
 $$;
 
 -- Count the different recipients of one day (UTC) of all projects.
-CREATE OR REPLACE FUNCTION count_users(p_day date) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION count_users(p_day date) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     v_lock constant bigint := 7294005;  -- as in count_hour
     v_start constant timestamptz := p_day::timestamp AT TIME ZONE 'UTC';
