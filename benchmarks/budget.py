@@ -43,7 +43,7 @@ class Budget:
     def __init__(self, inside: Inside) -> None:
         self.inside = inside
         self.python: dict[str, list[float]] = defaultdict(list)
-        self.database: dict[str, list[float]] = defaultdict(list)
+        self.database: list[dict[str, float]] = []  # of each batch; what is called once a second is not in every one
 
     def run_flows(self, number: int) -> dict[str, float]:
         """Run so many flows, and return the CPU seconds of this thread by step."""
@@ -67,12 +67,12 @@ class Budget:
                 self.python[step].append(seconds / BATCH * 1e3)
             with _metered_database() as used:
                 self.run_flows(BATCH)
-            for function, seconds in used.items():
-                self.database[function].append(seconds / BATCH * 1e3)
+            self.database.append({function: seconds / BATCH * 1e3 for function, seconds in used.items()})
 
     def report(self) -> str:
         # Codes are read by a statement of ours, and what a project is costs by the second and not by the flow.
-        database = {name: values for name, values in self.database.items() if name not in APART}
+        called = {function for batch in self.database for function in batch} - set(APART)
+        database = {name: [batch.get(name, 0.0) for batch in self.database] for name in called}
         requests = [self.python[step] for step in (CREATE, CHECK, VERIFY)]
         lines = [
             ("PostgreSQL, a flow", _median_of_sums(database.values()), DATABASE_GOAL_MS),
