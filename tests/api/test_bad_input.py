@@ -91,7 +91,7 @@ def test_send_must_be_a_boolean(post, value):
     assert wrong_fields(post("/session/create", send=value)) == ["send"]
 
 
-@pytest.mark.parametrize("value", ["1", "", 1.0, 1.5, True, False, [], [1], {}, 0, -1, 2**53, 10**19])
+@pytest.mark.parametrize("value", ["1", "", 1.5, True, False, [], [1], {}, 0, -1, 2**53, 10**19])
 def test_provider_id_must_be_the_number_of_a_provider(post, value):
     assert wrong_fields(post("/manual/send", provider_id=value)) == ["provider_id"]
 
