@@ -149,13 +149,6 @@ class DeletionClaim:
 def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) -> list[Poller[Any]]:
     """Return the sweep and the other pollers, whose work has threads of its own and so delays no message."""
     shares = Shares(SWEEP_THREADS, projects)
-    sweep = Poller(
-        "the sweep",
-        stopping,
-        claim=lambda free, _: dispatch.claim_due(limit=free, idle_seconds=IDLE_SECONDS, shares=shares),
-        work=lambda message: dispatch.deliver_claimed(message, shares),
-        threads=SWEEP_THREADS,
-    )
     upkeep = Timetable(
         [
             (workers.BEAT_SECONDS, lambda: workers.beat(row)),
@@ -166,54 +159,55 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             (WIPE_SECONDS, sweeping.wipe_codes),
         ]
     )
-    callback_poller = Poller(
-        "callbacks",
-        stopping,
-        claim=lambda free, in_progress: callbacks.claim_due(limit=free, busy=[row.project_id for row in in_progress]),
-        work=callbacks.deliver,
-        threads=CALLBACK_THREADS,
-    )
-    alert_poller = Poller(
-        "alerts",
-        stopping,
-        claim=lambda free, _: alerts.claim_due(limit=free),
-        work=alerts.deliver,
-        tidy=GuardSweep(),
-        threads=ALERT_THREADS,
-    )
-    purge_poller = Poller(
-        "the purge",
-        stopping,
-        claim=RunClaim(retention.claim_run, every_seconds=PURGE_ASK_SECONDS),
-        work=lambda _: retention.purge(),
-    )
-    figures_poller = Poller(
-        "the figures",
-        stopping,
-        claim=RunClaim(counting.claim_run, every_seconds=FIGURES_ASK_SECONDS, first_seconds=FIGURES_FIRST_SECONDS),
-        work=lambda row: counting.count_since(row[1]),
-    )
-    bot_poller = Poller(
-        "the bots",
-        stopping,
-        claim=lambda free, in_progress: bot_updates.claim_due(limit=free, busy=[row.project_id for row in in_progress]),
-        work=bot_updates.act,
-        threads=BOT_THREADS,
-        queue_name=BOTS,
-    )
-    deletion_poller = Poller(
-        "the deletion", stopping, claim=DeletionClaim(), work=lambda row: deletion.carry_on(row[0])
-    )
-    upkeep_poller: Poller[Any] = Poller("the upkeep", stopping, tidy=upkeep)
     return [
-        sweep,
-        upkeep_poller,
-        callback_poller,
-        alert_poller,
-        bot_poller,
-        purge_poller,
-        figures_poller,
-        deletion_poller,
+        Poller(
+            "the sweep",
+            stopping,
+            claim=lambda free, _: dispatch.claim_due(limit=free, idle_seconds=IDLE_SECONDS, shares=shares),
+            work=lambda message: dispatch.deliver_claimed(message, shares),
+            threads=SWEEP_THREADS,
+        ),
+        Poller("the upkeep", stopping, tidy=upkeep),
+        Poller(
+            "callbacks",
+            stopping,
+            claim=lambda free, in_progress: callbacks.claim_due(
+                limit=free, busy=[callback.project_id for callback in in_progress]
+            ),
+            work=callbacks.deliver,
+            threads=CALLBACK_THREADS,
+        ),
+        Poller(
+            "alerts",
+            stopping,
+            claim=lambda free, _: alerts.claim_due(limit=free),
+            work=alerts.deliver,
+            tidy=GuardSweep(),
+            threads=ALERT_THREADS,
+        ),
+        Poller(
+            "the bots",
+            stopping,
+            claim=lambda free, in_progress: bot_updates.claim_due(
+                limit=free, busy=[update.project_id for update in in_progress]
+            ),
+            work=bot_updates.act,
+            threads=BOT_THREADS,
+            queue_name=BOTS,
+        ),
+        Poller(
+            "the purge",
+            stopping,
+            claim=RunClaim(retention.claim_run, every_seconds=PURGE_ASK_SECONDS),
+            work=lambda _: retention.purge(),
+        ),
+        Poller(
+            "the figures",
+            stopping,
+            claim=RunClaim(counting.claim_run, every_seconds=FIGURES_ASK_SECONDS, first_seconds=FIGURES_FIRST_SECONDS),
+            work=lambda run: counting.count_since(run[1]),
+        ),
+        Poller("the deletion", stopping, claim=DeletionClaim(), work=lambda project: deletion.carry_on(project[0])),
     ]
 
 

@@ -163,15 +163,7 @@ class ProjectConfig:
         self.test_logins = {
             to: TestLoginConfig(revision, _bytes(sealed)) for to, (revision, sealed) in row["test_logins"].items()
         }
-        self.guard = GuardConfig(
-            mode=row["traffic_guard"],
-            enforces_manual=row["traffic_guard_manual"],
-            prefix_numbers=row["guard_prefix_numbers"],
-            prefix_seconds=row["guard_prefix_minutes"] * 60,
-            block_seconds=row["guard_block_minutes"] * 60,
-            block_max_seconds=row["guard_block_max_minutes"] * 60,
-            quiet_seconds=row["guard_quiet_hours"] * 3600,
-        )
+        self.guard = _guard(row)
         self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
         # The running findings on guessing, as {(rule, subject): their end by the monotonic clock}. The database says
         # how long they last; this machine's clock may tell another time.
@@ -267,6 +259,18 @@ class ProjectConfig:
                 if item["type"] in registry.all_types()
             ),
         )
+
+
+def _guard(row: dict[str, Any]) -> GuardConfig:
+    return GuardConfig(
+        mode=row["traffic_guard"],
+        enforces_manual=row["traffic_guard_manual"],
+        prefix_numbers=row["guard_prefix_numbers"],
+        prefix_seconds=row["guard_prefix_minutes"] * 60,
+        block_seconds=row["guard_block_minutes"] * 60,
+        block_max_seconds=row["guard_block_max_minutes"] * 60,
+        quiet_seconds=row["guard_quiet_hours"] * 3600,
+    )
 
 
 def _bytes(text: str) -> bytes:
