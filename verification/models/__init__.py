@@ -12,6 +12,7 @@ from verification.models.channels import (
     Provider,
     SenderRule,
 )
+from verification.models.choices import Choice
 from verification.models.figures import (
     DailyFigures,
     DailyUsers,
@@ -56,6 +57,7 @@ __all__ = [
     "ChallengeProvider",
     "Channel",
     "ChannelType",
+    "Choice",
     "CircuitBreaker",
     "DailyFigures",
     "DailySpend",

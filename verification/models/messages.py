@@ -5,6 +5,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from verification.models.channels import ChannelType
+from verification.models.choices import CHOICE_MAX_LENGTH, Choice
 from verification.models.fields import LANGUAGE_MAX_LENGTH
 
 ERROR_MAX_LENGTH = 500
@@ -160,6 +161,14 @@ class DeliveryAttempt(models.Model):
     provider_status = models.CharField(max_length=PROVIDER_STATUS_MAX_LENGTH, blank=True)
     error = models.CharField(max_length=ERROR_MAX_LENGTH, blank=True)
     latency_ms = models.PositiveIntegerField()
+    choice = models.CharField(
+        max_length=CHOICE_MAX_LENGTH,
+        choices=Choice.choices,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Why this provider was asked.",
+    )
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

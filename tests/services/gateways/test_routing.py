@@ -9,7 +9,7 @@ from django.utils import timezone
 from providers.base import Outcome, Result
 from tests import factories
 from verification import memory
-from verification.models import CircuitBreaker, Message, Provider, SenderRule
+from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider, SenderRule
 from verification.services.delivery import dispatch
 from verification.services.gateways import accounts
 from verification.services.gateways.routing import providers_for
@@ -29,10 +29,13 @@ def project(db):
 
 
 def names(project, address=PHONE):
-    found = providers_for(
+    return [provider.name for provider in order(project, address).providers]
+
+
+def order(project, address=PHONE):
+    return providers_for(
         project_id=project.id, channel="sms", address=address, pinned_id=None, left_out=(), accounts={}
     )
-    return [provider.name for provider in found]
 
 
 def fail(project, outbox, times, *, start=0):
@@ -212,7 +215,8 @@ def test_a_pinned_provider_is_asked_whatever_its_prefixes(project):
     found = providers_for(
         project_id=project.id, channel="sms", address=PHONE, pinned_id=first.pk, left_out=(), accounts={}
     )
-    assert [provider.name for provider in found] == ["first"]
+    assert [provider.name for provider in found.providers] == ["first"]
+    assert found.choice == "pinned"
 
 
 def test_no_account_is_remembered_for_a_day(outbox):
@@ -227,3 +231,33 @@ def test_no_account_is_remembered_for_a_day(outbox):
     assert outbox.messages == []
     channels = {channel["type"]: channel["is_active"] for channel in api.channels(session["session_id"]).data}
     assert channels == {"sms": True, "messenger_b": False}
+
+
+def choices():
+    return list(DeliveryAttempt.objects.order_by("id").values_list("provider_name", "choice"))
+
+
+def test_an_attempt_keeps_why_its_provider_was_asked(project, outbox):
+    outbox.answer("first", TEMPORARY)
+    dispatch.deliver(api_message(project))
+    assert choices() == [("first", "order"), ("second", "next")]
+
+
+def test_one_that_stands_for_another_set_aside_says_so_and_so_does_a_probe(project, outbox):
+    fail(project, outbox, 5)
+    memory.forget_all()
+    DeliveryAttempt.objects.all().delete()
+    dispatch.deliver(api_message(project))
+    CircuitBreaker.objects.update(open_until=timezone.now() - timedelta(seconds=1))
+    memory.forget_all()
+    dispatch.deliver(api_message(project, "+4915112345679"))
+    assert choices() == [("second", "instead"), ("first", "probe")]
+
+
+def test_equals_are_asked_by_their_share_and_one_alone_as_the_only_one(project):
+    Provider.objects.update(priority=20)
+    memory.forget_all()
+    assert order(project).choice == "share"
+    Provider.objects.filter(name="second").delete()
+    memory.forget_all()
+    assert order(project).choice == "only"

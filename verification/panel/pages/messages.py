@@ -75,6 +75,7 @@ class AttemptInline(ScopedInline):
     project_path = "message__project"
     fields = readonly_fields = (
         "name",
+        "reason",
         "shown_outcome",
         "answer",
         "reference",
@@ -92,6 +93,10 @@ class AttemptInline(ScopedInline):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return without_ids(self.fields, request, obj)
+
+    @admin.display(description="It was asked")
+    def reason(self, attempt: DeliveryAttempt) -> str:
+        return attempt.get_choice_display() if attempt.choice else "–"
 
     @admin.display(description="Outcome")
     def shown_outcome(self, attempt: DeliveryAttempt) -> str:

@@ -9,7 +9,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 
 from providers.base import Result
 from verification import sql
-from verification.models import MessageStatus
+from verification.models import Choice, MessageStatus
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
@@ -32,13 +32,14 @@ class Attempt(NamedTuple):
     provider_status: str | None = None
     attempt_error: str | None = None
     latency_ms: int | None = None
+    choice: str | None = None
 
 
 NO_ATTEMPT = Attempt()
 
 
-def attempt_of(provider: LiveProvider, result: Result, *, latency: float) -> Attempt:
-    """Return the attempt that ended with ``result``. ``latency`` is in seconds."""
+def attempt_of(provider: LiveProvider, result: Result, *, latency: float, choice: Choice) -> Attempt:
+    """Return the attempt that ended with ``result``. ``latency`` is in seconds, ``choice`` is why it was made."""
     identity = result.provider_message_id
     return Attempt(
         provider=provider.id,
@@ -48,6 +49,7 @@ def attempt_of(provider: LiveProvider, result: Result, *, latency: float) -> Att
         provider_status=sql.text(result.provider_status, PROVIDER_STATUS_MAX_LENGTH),
         attempt_error=sql.text(result.error, ERROR_MAX_LENGTH),
         latency_ms=round(latency * 1000),
+        choice=choice.value,
     )
 
 

@@ -15,7 +15,7 @@ from verification import sql, wake
 from verification.addresses import country_of
 from verification.crypto import DecryptionFailed
 from verification.memory import Fresh
-from verification.models import MessageStatus, Subscription
+from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
 from verification.services.delivery.ask import ask, note_fault
 from verification.services.delivery.compose import addressed, compose
@@ -23,7 +23,7 @@ from verification.services.delivery.connections import sender_of
 from verification.services.delivery.policy import POLICY
 from verification.services.gateways.accounts import LiveProvider, forget_providers
 from verification.services.gateways.paces import is_late
-from verification.services.gateways.routing import is_aside, is_due_for_probe, providers_for
+from verification.services.gateways.routing import Order, is_aside, is_due_for_probe, providers_for
 from verification.services.notices import provider_alerts
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.protection.admission import why_not_to_send
@@ -91,8 +91,9 @@ class Round:
         """Ask one provider after the other until an answer decides the message, or none is left."""
         message = self.message
         had_their_turn: set[int] = set()
-        while providers := self._next_providers(had_their_turn):
-            provider = providers[0]
+        while (order := self._next_providers(had_their_turn)).providers:
+            provider, *others = order.providers
+            choice = self._reason(order, is_first=not had_their_turn)
             had_their_turn.add(provider.id)
             sender = sender_of(provider)
             if sender is None:
@@ -108,12 +109,12 @@ class Round:
                 record.give_back(message, in_seconds=0)  # the next claim sees why, and closes it
                 return
             self.has_asked = True
-            seconds = provider.pace.seconds(provider.adapter, is_last=not _has_able(providers[1:]))
-            if self._ask_one(provider, sender, addressed(outgoing, provider, message), seconds):
+            seconds = provider.pace.seconds(provider.adapter, is_last=not _has_able(others))
+            if self._ask_one(provider, sender, addressed(outgoing, provider, message), seconds, choice):
                 return
         self._give_back_or_end()
 
-    def _next_providers(self, had_their_turn: set[int]) -> list[LiveProvider]:
+    def _next_providers(self, had_their_turn: set[int]) -> Order:
         """Choose again each time: the earlier providers may have taken many seconds."""
         message = self.message
         return providers_for(
@@ -124,6 +125,16 @@ class Round:
             left_out={*message.unknown_at, *message.no_account_at, *had_their_turn},
             accounts=message.accounts,
         )
+
+    def _reason(self, order: Order, *, is_first: bool) -> Choice:
+        """Return why the first provider of this order is asked. One that was passed over or asked before changes it."""
+        if order.choice is Choice.PINNED:
+            return Choice.PINNED
+        if order.providers[0].open_until is not None:
+            return Choice.PROBE
+        if self.has_asked or self.message.unknown_at:
+            return Choice.NEXT
+        return order.choice if is_first else Choice.INSTEAD
 
     def _is_still_wanted(self) -> bool:
         """Return whether the message is still ours to send, its code of use, and sending allowed."""
@@ -155,13 +166,19 @@ class Round:
         return False
 
     def _ask_one(
-        self, provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, seconds: float
+        self,
+        provider: LiveProvider,
+        sender: Adapter | Connection,
+        outgoing: OutgoingMessage,
+        seconds: float,
+        choice: Choice,
     ) -> bool:
         """Ask one provider, and record its answer. Return whether the answer decides the message."""
         asked_at = time.monotonic()
         result = ask(provider, sender, outgoing, seconds=seconds)
         latency = time.monotonic() - asked_at
-        is_decided = self._record(provider, result, record.attempt_of(provider, result, latency=latency))
+        attempt = record.attempt_of(provider, result, latency=latency, choice=choice)
+        is_decided = self._record(provider, result, attempt)
         self._learn(provider, result)
         if is_late(result.outcome, latency) and not provider.pace.is_late:
             forget_providers()  # else this process's other threads ask it first for up to a second more

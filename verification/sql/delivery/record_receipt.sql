@@ -56,7 +56,7 @@ BEGIN
     )) THEN
         v_is_changed := finish_message(
             p_message, NULL, p_status, nullif(p_error, ''), v_usual_wait, p_provider, NULL, NULL,
-            p_provider_message_id, NULL, NULL, NULL
+            p_provider_message_id, NULL, NULL, NULL, NULL
         );
         -- No foreign key holds the message's provider. It may just be going, and is waited for then.
         PERFORM FROM verification_provider WHERE id = p_provider FOR KEY SHARE;
