@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
@@ -89,13 +90,25 @@ class OutgoingMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """The money that a service says it takes for one message, all its parts together.
+
+    ``currency`` is the code of ISO 4217. ``providers.reading.prices`` makes it out of what a service writes.
+    """
+
+    amount: Decimal
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The answer of ``Adapter.send``.
 
     ``error`` is one sentence for the owner, free of secrets, codes and full recipients. ``provider_status`` is the
     provider's own word or number for the log. ``is_delivered`` says that no receipt will follow, so acceptance is the
     last that can be known. ``retry_after`` is in seconds. ``is_suppressed`` says that no message will ever reach this
-    recipient (the mailbox does not exist), or that they want none (an opt-out).
+    recipient (the mailbox does not exist), or that they want none (an opt-out). ``price`` is what the service says it
+    charges; without it the owner's price list holds.
     """
 
     outcome: Outcome
@@ -105,6 +118,7 @@ class Result:
     retry_after: float | None = None
     is_delivered: bool = False
     is_suppressed: bool = False
+    price: Price | None = None
 
     @classmethod
     def accepted(cls, provider_message_id: str | None = None, *, is_delivered: bool = False) -> Result:
@@ -164,6 +178,7 @@ class Receipt:
     provider_status: str = ""
     is_suppressed: bool = False  # hard bounce, complaint or opt-out: no further message to this recipient
     is_no_account: bool = False  # the recipient is not on this messenger; dispatch remembers that for a day
+    price: Price | None = None  # of the whole message, where only the report tells it
 
 
 @dataclass(frozen=True, slots=True)

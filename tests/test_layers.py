@@ -16,6 +16,7 @@ GROUND = {
     "bindings",
     "codes",
     "crypto",
+    "currencies",
     "errors",
     "memory",
     "networks",
@@ -30,6 +31,7 @@ SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside", "wake"
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
     "crypto": {"memory"},
+    "currencies": {"errors"},
     "networks": {"errors"},
     "pseudonyms": {"crypto"},
     "wake": {"broker", "memory", "tasks"},

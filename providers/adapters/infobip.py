@@ -22,7 +22,7 @@ from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookUnreadable, ProviderError
-from providers.reading import answers, hooks
+from providers.reading import answers, hooks, prices
 
 MAX_VALIDITY_SECONDS = 48 * 3600  # Infobip's bound of validityPeriod
 
@@ -226,7 +226,14 @@ def _receipt(result: Mapping[str, Any]) -> base.Receipt | None:
         error=_failure(reason, code, _vendor_word(error.get("name")) or name) if is_bad else "",
         provider_status=" ".join(word for word in (name, _vendor_word(error.get("name")) if is_bad else "") if word),
         is_suppressed=is_bad and (reason in _SUPPRESSED_STATUSES or code in _SUPPRESSED_ERRORS),
+        price=_price(result),
     )
+
+
+def _price(result: Mapping[str, Any]) -> base.Price | None:
+    """Return the price of all SMS of the message."""
+    told, number = _part(result, "price"), answers.number(result.get("messageCount"))
+    return prices.price(told.get("pricePerMessage"), told.get("currency"), times=number) if number else None
 
 
 def _failure(status: int | None, code: int | None, name: str) -> str:

@@ -25,8 +25,9 @@ from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, hooks
+from providers.reading import answers, hooks, prices
 
+ACCOUNT_CURRENCY = "USD"  # of every account and price at Plivo
 MIN_EXPIRY_SECONDS, MAX_EXPIRY_SECONDS = 5, 10_800  # Plivo's bounds of message_expiry
 
 # The subjects of the sentences that refuse a request; the first match counts.
@@ -160,6 +161,7 @@ class Adapter(base.Adapter):
             reasons=_REASONS,
             reference=hooks.form_fields(request.query).get("id"),
             is_suppressed=code == OPTED_OUT,
+            price=prices.price(fields.get("TotalAmount"), ACCOUNT_CURRENCY),
         )
         return base.HookReply((receipt,))
 

@@ -4,7 +4,8 @@ Telegram writes the text; we choose the digits. The answer's ``ok`` decides, wha
 errors says whose fault each is: only those of the phone number are the recipient's.
 
 UNCONFIRMED: the HTTP status that goes with ``"ok": false``; all error words but ACCESS_TOKEN_INVALID, the only one that
-the vendor names. The others are known from clients, so we match whole families by their beginnings.
+the vendor names. The others are known from clients, so we match whole families by their beginnings. That costs are in
+US dollars is UNCONFIRMED too.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
 from providers.errors import HookUnreadable, ProviderError
-from providers.reading import answers, hooks
+from providers.reading import answers, hooks, prices
 
 MIN_TTL_SECONDS, MAX_TTL_SECONDS = 30, 3600  # Telegram's bounds of ttl
+ACCOUNT_CURRENCY = "USD"  # of the balance that codes are paid from
 MAX_CALLBACK_BYTES = 256  # Telegram's bound of a callback URL
 
 _CODE = re.compile(r"[0-9]{4,8}")
@@ -140,7 +142,9 @@ class Adapter(base.Adapter):
         if word not in _STATUSES:
             return base.HookReply()
         status, error = _STATUSES[word]
-        receipt = base.Receipt(status, request_id, hooks.our_id(report.get("payload")), error, word)
+        receipt = base.Receipt(
+            status, request_id, hooks.our_id(report.get("payload")), error, word, price=_price(report)
+        )
         return base.HookReply((receipt,), dedup_key=f"{request_id}:{word}")
 
     def _ask(self, method: str, fields: Mapping[str, object]) -> tuple[HttpAnswer, dict[str, Any]]:
@@ -170,6 +174,7 @@ def _accepted(answer: HttpAnswer, result: object, *, reports_back: bool) -> base
         request_id,
         provider_status=word if word in _STATUSES else "",
         is_delivered=not reports_back,
+        price=_price(result),
     )
 
 
@@ -199,6 +204,13 @@ def _is_callback(url: str | None) -> bool:
 
 def _request_id(status: object) -> str | None:
     return answers.identity(status.get("request_id")) if isinstance(status, dict) else None
+
+
+def _price(status: object) -> base.Price | None:
+    """Return what the request costs; nothing of it where Telegram has paid it back."""
+    if not isinstance(status, dict):
+        return None
+    return prices.price(0 if status.get("is_refunded") is True else status.get("request_cost"), ACCOUNT_CURRENCY)
 
 
 def _delivery_status(status: object) -> str:

@@ -25,7 +25,7 @@ from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, hooks, languages
+from providers.reading import answers, hooks, languages, prices
 
 # Twilio's bounds of a text, of a call's TwiML (both in characters), and of ValidityPeriod.
 MAX_BODY_LENGTH, MAX_TWIML_LENGTH, MAX_VALIDITY_SECONDS = 1600, 4000, 36_000
@@ -307,7 +307,9 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
         outcome = _ERRORS[code][0] if code in _ERRORS else Outcome.TEMPORARY
         raise ProviderError(_failure(str(word), code), outcome, provider_status=str(code or word))
     status = word if isinstance(word, str) else ""
-    return base.Result(Outcome.ACCEPTED, sid, provider_status=status[:50], is_delivered=is_delivered)
+    # Twilio writes what it takes with a minus, and mostly knows it only later.
+    price = prices.price(data.get("price"), data.get("price_unit"))
+    return base.Result(Outcome.ACCEPTED, sid, provider_status=status[:50], is_delivered=is_delivered, price=price)
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:

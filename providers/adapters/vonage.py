@@ -21,15 +21,17 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, gsm, hooks
+from providers.reading import answers, gsm, hooks, prices
 
 MIN_TTL_SECONDS, MAX_TTL_SECONDS = 20, 604_800  # Vonage's bounds of ttl
+ACCOUNT_CURRENCY = "EUR"  # of every account and price at Vonage
 MAX_CALLBACK_LENGTH = 100  # characters: Vonage's bound of callback
 
 _OUR_FAULT = "the request was not understood"
@@ -152,7 +154,7 @@ class Adapter(base.Adapter):
         answer = self.http.request("GET", self._url("/account/get-balance"), auth=self._auth())
         if answer.status != 200:
             raise classify_status(answer)
-        return answers.balance_health("Vonage", answers.read_object(answer).get("value"), "EUR")
+        return answers.balance_health("Vonage", answers.read_object(answer).get("value"), ACCOUNT_CURRENCY)
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """Check the signature over all fields, sorted by name, with ``&`` and ``=`` in their values replaced."""
@@ -221,7 +223,14 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
     if None in identities:
         raise classify_status(answer)
     only = identities[0] if len(identities) == 1 else None
-    return base.Result(Outcome.ACCEPTED, only, provider_status="0", is_delivered=is_delivered)
+    return base.Result(Outcome.ACCEPTED, only, provider_status="0", is_delivered=is_delivered, price=_price(parts))
+
+
+def _price(parts: list[dict[str, Any]]) -> base.Price | None:
+    """Return the sum of what Vonage takes for each part, in the euros of its accounts; None if one tells nothing."""
+    found = [prices.price(part.get("message-price"), ACCOUNT_CURRENCY) for part in parts]
+    amounts = [price.amount for price in found if price]
+    return base.Price(sum(amounts, Decimal()), ACCOUNT_CURRENCY) if len(amounts) == len(parts) else None
 
 
 def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:

@@ -39,6 +39,8 @@ def octets(text: str) -> int:
 
 def segments(text: str) -> int:
     """Return the number of SMS that ``text`` is sent and billed as. An empty text is one SMS."""
+    if len(text) <= GSM7_SINGLE and BASIC.issuperset(text):
+        return 1  # nearly every code, without a look at each character
     return len(parts(text))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
-from providers.base import HookRequest, OutgoingMessage, Receipt, ReceiptStatus
+from providers.base import HookRequest, OutgoingMessage, Price, Receipt, ReceiptStatus
 from providers.door import outbound
 from providers.errors import AddressBlocked, HookForged, HookUnreadable
 
@@ -50,6 +50,7 @@ def receipt(
     reasons: Mapping[int, str] = NO_REASONS,
     reference: object = None,
     is_suppressed: bool = False,
+    price: Price | None = None,
 ) -> Receipt:
     """Return the receipt of a vendor that reports a ``word`` and, of a failure, a number of the error.
 
@@ -66,6 +67,7 @@ def receipt(
         error=failure if status in NOT_DELIVERED else "",
         provider_status=f"{word} {code}" if code else word,
         is_suppressed=is_suppressed,
+        price=price,
     )
 
 

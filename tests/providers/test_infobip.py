@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 
 from providers import registry
-from providers.base import Outcome, ReceiptStatus
+from providers.base import Outcome, Price, ReceiptStatus
 from providers.errors import HookUnreadable, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
@@ -352,3 +353,12 @@ def test_data_that_is_not_ours_is_left_out(build, data):
 def test_it_does_not_read_what_is_no_report(build, body):
     with pytest.raises(HookUnreadable):
         build().parse_hook(call(body))
+
+
+# Prices
+
+
+def test_a_receipt_tells_the_price_of_all_its_messages(build):
+    [two] = receipts_of(build(), report(result(messageCount=2)))
+    [unknown] = receipts_of(build(), report(result(price=None)))
+    assert (two.price, unknown.price) == (Price(Decimal("0.02"), "EUR"), None)

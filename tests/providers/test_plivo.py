@@ -3,12 +3,13 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+from decimal import Decimal
 from urllib.parse import urlencode
 
 import pytest
 
 from providers import registry
-from providers.base import HookRequest, Outcome, ReceiptStatus
+from providers.base import HookRequest, Outcome, Price, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import FORM, call, receipts_of
@@ -383,3 +384,11 @@ def test_an_id_that_is_not_ours_is_left_out(build, query):
 def test_it_does_not_read_a_receipt_that_names_no_message(build, fields):
     with pytest.raises(HookUnreadable):
         build().parse_hook(v3(fields))
+
+
+# Prices
+
+
+def test_a_receipt_tells_the_amount(build):
+    [receipt_] = receipts_of(build(), v3(receipt(TotalAmount="0.0070")))
+    assert receipt_.price == Price(Decimal("0.007"), "USD")

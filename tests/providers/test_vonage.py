@@ -3,12 +3,13 @@ from __future__ import annotations
 import hmac
 import json
 import time
+from decimal import Decimal
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
 from providers import registry
-from providers.base import HookRequest, Outcome, ReceiptStatus
+from providers.base import HookRequest, Outcome, Price, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
@@ -433,3 +434,14 @@ def test_a_reference_that_is_not_ours_is_left_out(build, reference):
 def test_it_does_not_read_a_receipt_that_names_no_message(build, request_):
     with pytest.raises(HookUnreadable):
         build().parse_hook(request_)
+
+
+# Prices
+
+
+def test_the_price_is_that_of_all_parts_and_unknown_if_one_lacks_it(build, server):
+    [part] = ACCEPTED["messages"]
+    server.script(answer(part, {**part, "message-price": "0.01"}))
+    assert build().send(make_sms()).price == Price(Decimal("0.0433"), "EUR")
+    server.script(answer(part, {**part, "message-price": None}))
+    assert build().send(make_sms()).price is None

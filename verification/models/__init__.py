@@ -7,6 +7,7 @@ from verification.models.channels import (
     Channel,
     ChannelType,
     CircuitBreaker,
+    FailedCosts,
     FallbackStep,
     MessageTemplate,
     Provider,
@@ -36,6 +37,7 @@ from verification.models.messages import (
 )
 from verification.models.oversight import Alert, Decision
 from verification.models.platform import ALL_SENDING, KillSwitch, Platform
+from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer
 from verification.models.project_settings import RetentionMode
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider, GuardMode
 from verification.models.projects import Membership, Project
@@ -59,16 +61,20 @@ __all__ = [
     "ChannelType",
     "Choice",
     "CircuitBreaker",
+    "DailyCosts",
     "DailyFigures",
     "DailySpend",
     "DailyUsers",
     "Decision",
     "DeliveryAttempt",
+    "ExchangeRate",
+    "FailedCosts",
     "FallbackStep",
     "GuardBlock",
     "GuardMode",
     "GuardRule",
     "GuardedSend",
+    "HourlyCosts",
     "HourlyFigures",
     "HourlyRefusals",
     "IdempotentRequest",
@@ -84,6 +90,8 @@ __all__ = [
     "NoAccount",
     "NumberArea",
     "Platform",
+    "Price",
+    "PricePer",
     "Project",
     "Provider",
     "PurgedRows",

@@ -35,6 +35,7 @@ WATCHED = {
     "auth.User": Watch("username", project="", secret=("password",), quiet=("last_login", "date_joined")),
     "verification.ApiKey": Watch("prefix", quiet=("last_used_at",)),
     "verification.Channel": Watch("type", quiet=("effective_budget",)),
+    "verification.ExchangeRate": Watch("currency", project=""),
     "verification.FallbackStep": Watch("channel"),
     "verification.GuardBlock": Watch("subject", only=("lifted_at",)),
     "verification.KillSwitch": Watch("subject", project=""),

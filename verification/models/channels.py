@@ -43,6 +43,13 @@ class ChannelType(models.TextChoices):
         return [choice for choice in cls.choices if choice[0] != cls.EMAIL]
 
 
+class FailedCosts(models.TextChoices):
+    """The cost of a message that a vendor accepted and could not deliver, by the vendor's practice."""
+
+    PRICE = "price", "Its full price"
+    NOTHING = "nothing", "Nothing"
+
+
 class Channel(models.Model):
     """A delivery route that a project offers. A user sees its name, icon and link."""
 
@@ -120,6 +127,16 @@ class Provider(models.Model):
         verbose_name="never numbers that begin with",
         most=MAX_PREFIXES,
         help_text="Such as +1900.",
+    )
+    failed_costs = models.CharField(
+        "a failed message costs",
+        max_length=7,
+        choices=FailedCosts.choices,
+        default=FailedCosts.PRICE,
+        help_text="Whether the vendor charges for a message that it accepted and then reports as not delivered.",
+    )
+    price_list = models.PositiveIntegerField(
+        default=0, editable=False, help_text="How often its prices were replaced: a new number, and they are read anew."
     )
     settings = models.JSONField(default=dict, blank=True)
     secrets = models.BinaryField(null=True, editable=False)

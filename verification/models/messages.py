@@ -4,9 +4,11 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from verification.currencies import CODE_LENGTH
 from verification.models.channels import ChannelType
 from verification.models.choices import CHOICE_MAX_LENGTH, Choice
 from verification.models.fields import LANGUAGE_MAX_LENGTH
+from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS
 
 ERROR_MAX_LENGTH = 500
 PROVIDER_MESSAGE_ID_MAX_LENGTH = 255
@@ -169,6 +171,11 @@ class DeliveryAttempt(models.Model):
         db_default="",
         help_text="Why this provider was asked.",
     )
+    segments = models.PositiveSmallIntegerField(null=True, help_text="SMS that it is billed as; null if not sent.")
+    price = models.DecimalField(
+        max_digits=PRICE_DIGITS, decimal_places=DECIMAL_PLACES, null=True, help_text="At the time; null if not known."
+    )
+    currency = models.CharField(max_length=CODE_LENGTH, null=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

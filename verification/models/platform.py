@@ -4,7 +4,9 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from verification.currencies import CODE_LENGTH, USUAL_ACCOUNT
 from verification.models.channels import ChannelType
+from verification.models.prices import CurrencyField
 
 ALL_SENDING = "all"
 
@@ -25,6 +27,12 @@ class Platform(models.Model):
     max_sends_per_day = ceiling_field("Messages to one recipient of a project in a day.")
     max_requests_per_second = ceiling_field("Session creates and manual sends of a project in a second.")
     max_creates_per_address = ceiling_field("Session creates from one client address in 10 minutes.")
+
+    account_currency = CurrencyField(
+        max_length=CODE_LENGTH,
+        default=USUAL_ACCOUNT,
+        help_text="The currency that costs are summed in, such as EUR. Prices in others need an exchange rate.",
+    )
 
     class Meta:
         verbose_name = verbose_name_plural = "ceilings"

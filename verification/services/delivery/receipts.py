@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from providers import registry
 from providers.base import Consent, HookReply, HookRequest, Receipt, ReceiptStatus
 from providers.errors import HookUnreadable
+from providers.reading import prices
 from verification import sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
@@ -164,6 +165,7 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
 
 
 def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
+    told = receipt.price and prices.price(receipt.price.amount, receipt.price.currency)
     sql.call(
         "take_receipt",
         provider=provider.pk,
@@ -172,6 +174,8 @@ def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
         status=receipt.status.value,
         error=sql.text(receipt.error or _USUAL_ERRORS.get(receipt.status, ""), ERROR_MAX_LENGTH),
         provider_status=sql.text(receipt.provider_status, PROVIDER_STATUS_MAX_LENGTH),
+        price=told and told.amount,
+        currency=told and told.currency,
     )
     if not receipt.is_suppressed and not receipt.is_no_account:
         return

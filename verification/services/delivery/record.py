@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 from typing import NamedTuple
 
 from django.db import IntegrityError, InterfaceError, OperationalError, connection
 
-from providers.base import Result
+from providers.base import OutgoingMessage, Result
 from verification import sql
 from verification.models import Choice, MessageStatus
 from verification.models.messages import (
@@ -16,6 +17,7 @@ from verification.models.messages import (
     PROVIDER_STATUS_MAX_LENGTH,
 )
 from verification.services.gateways.accounts import LiveProvider
+from verification.services.gateways.prices import cost_of
 from verification.sql.rows import ClaimedMessage
 
 RECORD_SECONDS = 15.0  # how long a worker tries to record an outcome while the database is away
@@ -33,14 +35,23 @@ class Attempt(NamedTuple):
     attempt_error: str | None = None
     latency_ms: int | None = None
     choice: str | None = None
+    segments: int | None = None
+    price: Decimal | None = None
+    currency: str | None = None
 
 
 NO_ATTEMPT = Attempt()
 
 
-def attempt_of(provider: LiveProvider, result: Result, *, latency: float, choice: Choice) -> Attempt:
-    """Return the attempt that ended with ``result``. ``latency`` is in seconds, ``choice`` is why it was made."""
+def attempt_of(
+    provider: LiveProvider, outgoing: OutgoingMessage, result: Result, *, latency: float, choice: Choice
+) -> Attempt:
+    """Return the attempt to send ``outgoing`` that ended with ``result``.
+
+    ``latency`` is in seconds, ``choice`` is why it was made.
+    """
     identity = result.provider_message_id
+    cost = cost_of(provider.prices, outgoing, result)
     return Attempt(
         provider=provider.id,
         provider_name=provider.name,
@@ -50,6 +61,9 @@ def attempt_of(provider: LiveProvider, result: Result, *, latency: float, choice
         attempt_error=sql.text(result.error, ERROR_MAX_LENGTH),
         latency_ms=round(latency * 1000),
         choice=choice.value,
+        segments=cost.segments,
+        price=cost.price,
+        currency=cost.currency,
     )
 
 

@@ -177,7 +177,7 @@ class Round:
         asked_at = time.monotonic()
         result = ask(provider, sender, outgoing, seconds=seconds)
         latency = time.monotonic() - asked_at
-        attempt = record.attempt_of(provider, result, latency=latency, choice=choice)
+        attempt = record.attempt_of(provider, outgoing, result, latency=latency, choice=choice)
         is_decided = self._record(provider, result, attempt)
         self._learn(provider, result)
         if is_late(result.outcome, latency) and not provider.pace.is_late:

@@ -30,6 +30,7 @@ from verification.outside import Busy, outside
 from verification.random_ids import generate_hook_secret
 from verification.services.gateways import room
 from verification.services.gateways.paces import Pace, paces_of
+from verification.services.gateways.prices import PriceBook, book_of
 from verification.services.gateways.store import ProviderStore
 from verification.services.projects.ceilings import require_budget_below_ceiling
 
@@ -56,6 +57,7 @@ class LiveProvider:
     senders: dict[str, SenderRule]
     open_until: datetime | None
     pace: Pace
+    prices: PriceBook
 
     def serves(self, address: str) -> bool:
         """Return whether its prefixes let it serve this number. E-mail addresses have none."""
@@ -325,6 +327,7 @@ def _live_provider(row: Provider, ahead: timedelta, pace: Pace) -> LiveProvider 
         senders={rule.prefix: rule for rule in row.sender_rules.all()},
         open_until=open_until and open_until + ahead,
         pace=pace,
+        prices=book_of(row.pk, row.price_list),
     )
 
 

@@ -15,7 +15,8 @@
 CREATE OR REPLACE FUNCTION finish_message(
     p_message bigint, p_claims integer, p_status text, p_error text, p_retry_seconds double precision,
     p_provider bigint, p_provider_name text, p_outcome text, p_provider_message_id text, p_provider_status text,
-    p_attempt_error text, p_latency_ms integer, p_choice text
+    p_attempt_error text, p_latency_ms integer, p_choice text,
+    p_segments integer, p_price numeric, p_currency text
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
@@ -39,10 +40,10 @@ BEGIN
     IF p_outcome IS NOT NULL THEN
         INSERT INTO verification_deliveryattempt (
             message_id, provider_id, provider_name, outcome, provider_message_id, provider_status, error, latency_ms,
-            choice
+            choice, segments, price, currency
         ) VALUES (
             p_message, p_provider, p_provider_name, p_outcome, p_provider_message_id, p_provider_status,
-            p_attempt_error, p_latency_ms, coalesce(p_choice, '')
+            p_attempt_error, p_latency_ms, coalesce(p_choice, ''), p_segments, p_price, p_currency
         );
     END IF;
     IF p_status IS NULL

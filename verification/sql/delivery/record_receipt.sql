@@ -40,12 +40,14 @@ $$;
 -- forward. A failure at one provider ends nothing while another has the message, may have it, or is about to be asked.
 -- Returns whether the message's status changed.
 CREATE OR REPLACE FUNCTION take_receipt(
-    p_provider bigint, p_provider_message_id text, p_message bigint, p_status text, p_error text, p_provider_status text
+    p_provider bigint, p_provider_message_id text, p_message bigint, p_status text, p_error text, p_provider_status text,
+    p_price numeric, p_currency text
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_usual_wait constant integer := 600;  -- seconds
     v_status text;
     v_is_changed boolean := false;
+    v_is_free boolean;
 BEGIN
     SELECT status INTO v_status FROM verification_message WHERE id = p_message;
     IF p_status NOT IN ('failed', 'expired') OR (v_status NOT IN ('queued', 'sending') AND NOT EXISTS (
@@ -56,7 +58,7 @@ BEGIN
     )) THEN
         v_is_changed := finish_message(
             p_message, NULL, p_status, nullif(p_error, ''), v_usual_wait, p_provider, NULL, NULL,
-            p_provider_message_id, NULL, NULL, NULL, NULL
+            p_provider_message_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL
         );
         -- No foreign key holds the message's provider. It may just be going, and is waited for then.
         PERFORM FROM verification_provider WHERE id = p_provider FOR KEY SHARE;
@@ -65,7 +67,14 @@ BEGIN
         END IF;
     END IF;
     -- A report that contradicts a final status changes nothing, but the attempt keeps the provider's word.
-    UPDATE verification_deliveryattempt SET provider_status = left(p_provider_status, 100)
+    -- A price that is told now replaces the one that was expected. What failed may cost nothing, by the provider's setting.
+    v_is_free := p_price IS NULL AND p_status IN ('failed', 'expired') AND v_status IS DISTINCT FROM 'success' AND EXISTS (
+        SELECT FROM verification_provider WHERE id = p_provider AND failed_costs = 'nothing'
+    );
+    UPDATE verification_deliveryattempt SET
+        provider_status = left(p_provider_status, 100),
+        price = CASE WHEN v_is_free THEN 0 ELSE coalesce(p_price, price) END,
+        currency = CASE WHEN v_is_free THEN coalesce(currency, 'XXX') ELSE coalesce(p_currency, currency) END
     WHERE id = (
         SELECT max(id) FROM verification_deliveryattempt
         WHERE verification_deliveryattempt.message_id = p_message AND provider_id = p_provider
