@@ -11,7 +11,7 @@ from tests.api.calls import problem
 from verification import memory
 from verification.errors import OUTCOMES
 from verification.models import Channel, GuardBlock, ListEntry, Session
-from verification.panel.frame.reasons import refusal_of, why_not_sent
+from verification.services.oversight.stories.refusals import refusal_of, why_not_sent
 from verification.services.records.decisions import RULES
 
 pytestmark = pytest.mark.django_db

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -16,6 +17,7 @@ from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, text_of, time_of
 from verification.panel.frame.paging import MAX_COUNT
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, chosen_project_ids
+from verification.panel.frame.story import story_shown
 from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.panel.pages.figures import figures_view
 from verification.panel.pages.inbox import inbox_view
@@ -108,6 +110,7 @@ class AttemptInline(ScopedInline):
 class MessageAdmin(NewestFirstAdmin):
     empty_text = "They appear once your app asks for a code, or your server sends one."
     has_history = False
+    change_form_outer_before_template = "admin/verification/story.html"
     list_display = (
         "short_id",
         "masked",
@@ -186,6 +189,15 @@ class MessageAdmin(NewestFirstAdmin):
             ("inbox/", "verification_inbox", inbox_view),
             ("figures/", "verification_figures", figures_view),
         )
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show what happened above what is stored: of a session's message, the story of the session."""
+        message = self.get_object(request, unquote(object_id))
+        told = {"story": story_shown(request, message)} if message else {}
+        shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        return shown
 
     @admin.display(description="Taken by workers")
     def taken(self, message: Message) -> str:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import F, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
 from verification.models import Message, Session
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of
-from verification.panel.frame.reasons import refusal_of, why_not_sent
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, own_project_ids
+from verification.panel.frame.story import story_shown
 from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.random_ids import is_session_id
+from verification.services.oversight.stories.refusals import refusal_of, why_not_sent
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -68,6 +70,7 @@ class SessionMessageInline(ScopedInline):
 class SessionAdmin(NewestFirstAdmin):
     empty_text = "They appear once your app asks for a code."
     has_history = False
+    change_form_outer_before_template = "admin/verification/story.html"
     list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
     list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, TestFilter)
     list_select_related = ("project", "recipient")
@@ -114,6 +117,15 @@ class SessionAdmin(NewestFirstAdmin):
     expires_when = time_of("expires_at", "Expires")
     verified_when = time_of("verified_at", "Verified")
     shown_channel = channel_of("channel", "Last sent over")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show what happened above what is stored."""
+        session = self.get_object(request, unquote(object_id))
+        told = {"story": story_shown(request, session)} if session else {}
+        shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        return shown
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Sort by the key, or for one project by the time. The order is the same, as ULIDs tell the time.
