@@ -173,11 +173,13 @@ def test_a_provider_that_failed_before_the_next_one_took_it_is_told(making):
     second = made.project.provider(name="BackupSMS", created_at=after(-60))
     message = made.message(sent_at=made.at(2), finished_at=made.at(3))
     made.attempt(message, "temporary", 1, error="HTTP 500")
-    made.attempt(message, "accepted", 2, provider=second)
+    made.attempt(message, "accepted", 2, provider=second, choice="next")
     made.verified()
     story = made.told()
     assert "though FastSMS failed" in story.verdict.sentence
-    assert "FastSMS failed, and surely sent nothing, after 40 ms" in texts(story)
+    failed, accepted = story.events[2:4]
+    assert failed.text == "FastSMS failed, and surely sent nothing, after 40 ms" and failed.detail == "HTTP 500."
+    assert accepted.detail == "It was asked as another one had not taken it."
     assert not [text for text in texts(story) if "not asked" in text]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.db.models import Model
 
-from verification.models import Callback, Message, MessageStatus
+from verification.models import Callback, Choice, Message, MessageStatus
 from verification.services.oversight.stories.providers import passed_over
 from verification.services.oversight.stories.rows import Rows, attempts_of
 from verification.services.oversight.stories.words import Tone, answer_of, channel_name, plural, sentence
@@ -78,7 +78,8 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
     for attempt in attempts_of(message):
         answer = answer_of(attempt.outcome)
         took = f"after {attempt.latency_ms:,} ms"
-        said = [attempt.error, f"Its answer: {attempt.provider_status}." if attempt.provider_status else ""]
+        asked = f"It was asked {Choice(attempt.choice).label}." if attempt.choice in Choice.values else ""
+        said = [asked, attempt.error, f"Its answer: {attempt.provider_status}." if attempt.provider_status else ""]
         yield Event(
             attempt.created_at,
             f"{answer.text.format(name=attempt.provider_name)}, {took}",
@@ -132,7 +133,9 @@ def _end(message: Message) -> Iterator[Event]:
         text = "Not delivered, says the provider's receipt" if was_sent else "The message was given up"
     else:
         text = "No receipt came" if was_sent else "The message's time ended"
-    yield Event(message.finished_at, text, sentence(message.error or ""), Tone.FAIR if was_sent else Tone.BAD)
+    said = [attempt.error for attempt in attempts_of(message)][-1:]
+    detail = "" if message.error in said else sentence(message.error or "")  # the line before has these words
+    yield Event(message.finished_at, text, detail, Tone.FAIR if was_sent else Tone.BAD)
 
 
 def _checks(rows: Rows) -> Iterator[Event]:

@@ -182,5 +182,7 @@ def _advice(attempts: list[DeliveryAttempt]) -> Iterator[Advice]:
     """Return the remedy of each provider's last answer, once each."""
     last = {attempt.provider_name: attempt for attempt in attempts}
     for name, attempt in last.items():
-        if remedy := answer_of(attempt.outcome).remedy:
-            yield Advice(remedy.format(name=name), row=attempt.provider)
+        answer = answer_of(attempt.outcome)
+        if answer.remedy:
+            row = None if answer.page else attempt.provider
+            yield Advice(answer.remedy.format(name=name), answer.page, row)

@@ -37,6 +37,7 @@ class Answer:
     text: str
     tone: Tone
     remedy: str = ""
+    page: str = ""  # where the remedy is applied, if not on the provider's page: as in Advice
 
 
 _SECOND = "Add a second provider of the channel, which takes over where {name} fails."
@@ -76,8 +77,10 @@ ANSWERS: dict[str, Answer] = {
         Tone.FAIR,
         "Ask {name} for a higher rate, or add a second provider to share the traffic.",
     ),
-    Outcome.TEMPORARY: Answer("{name} failed, and surely sent nothing", Tone.FAIR, _SECOND),
-    Outcome.UNKNOWN: Answer("{name} gave no clear answer, so it may have sent the message", Tone.FAIR, _SECOND),
+    Outcome.TEMPORARY: Answer("{name} failed, and surely sent nothing", Tone.FAIR, _SECOND, "provider"),
+    Outcome.UNKNOWN: Answer(
+        "{name} gave no clear answer, so it may have sent the message", Tone.FAIR, _SECOND, "provider"
+    ),
 }
 _OTHER = Answer("{name} answered", Tone.PLAIN)
 
