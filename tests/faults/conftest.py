@@ -1,4 +1,7 @@
-"""One live service for all tests that do not take it apart, and a shop for each file."""
+"""One live service for all tests that do not take it apart, and a shop for each file.
+
+A file that needs another service has a fixture ``service`` of its own; its shop is then opened there.
+"""
 
 import pytest
 

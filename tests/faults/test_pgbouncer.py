@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import pgbouncer
-from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.pgbouncer import PgBouncer
 from tests.fakes.postgres import PostgresServer
-from tests.faults.shop import open_shop, recipient, statuses
+from tests.faults.shop import recipient, statuses
 from tests.live import LiveService, at_once, wait_until
 
 pytestmark = [
@@ -66,17 +65,6 @@ def service(request, tmp_path_factory, pooler):
         yield live.start()
     finally:
         live.stop()
-
-
-@pytest.fixture(scope="module")
-def gateway():
-    with FakeHttpServer() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shop(service, gateway):
-    return open_shop(service, gateway)
 
 
 def verify_somebody(shop):
