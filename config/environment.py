@@ -9,6 +9,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 HOST = re.compile(r"(\[[^]]+\]|[^:]*)(:\d+)?")
+SENTINELS_PATH = re.compile(r"/[^/]+(/\d*)?")  # the name of what the sentinels watch, and the number of a database
 SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 LARGEST = 2**31 - 1  # what the servers and libraries that get such a number read as one
 
@@ -82,6 +83,8 @@ def is_sound(url: str, schemes: Iterable[str]) -> bool:
         return False
     hosts = parts.netloc.rpartition("@")[2].split(",")  # libpq takes several
     has_rest_of_password = bool(parts.fragment) or "@" in parts.path + parts.query
+    if parts.scheme.endswith("+sentinel") and not (all(hosts) and SENTINELS_PATH.fullmatch(parts.path)):
+        return False
     return parts.scheme in schemes and "://" in url and all(map(HOST.fullmatch, hosts)) and not has_rest_of_password
 
 

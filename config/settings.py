@@ -29,7 +29,12 @@ DATABASE_URL = env.address(
 DATABASE_REPLICA_URL = env.address(
     "DATABASE_REPLICA_URL", ("postgres", "postgresql"), default="", example="postgres://user:password@replica/name"
 )
-REDIS_URL = env.address("REDIS_URL", ("redis", "rediss", "unix"), default="", example="redis://:password@host:6379/0")
+REDIS_URL = env.address(
+    "REDIS_URL",
+    ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel"),
+    default="",
+    example="redis://:password@host:6379/0 or redis+sentinel://:password@one:26379,two:26379/name/0",
+)
 # The embedded mode opens loopback to tenants, takes dummy secrets and makes an admin user. So it is chosen by setting
 # neither address, or by name, and never by forgetting one.
 _missing = [name for name, url in (("DATABASE_URL", DATABASE_URL), ("REDIS_URL", REDIS_URL)) if not url]
@@ -144,9 +149,10 @@ BROKER_URL = _redis_url
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": _redis_url,
+        "LOCATION": [_redis_url],  # a text would be parted at its commas
         "KEY_PREFIX": "watchword",
         "OPTIONS": {
+            "CONNECTION_POOL_CLASS": "verification.valkey.Pool",
             # By default it unpickles, so that whoever writes to the cache would run code here.
             "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
             "SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT_SECONDS,

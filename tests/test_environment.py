@@ -13,6 +13,12 @@ from tests.test_deployment import PRODUCTION
 
 POSTGRES = {"schemes": ("postgres", "postgresql"), "default": "", "example": "postgres://user:password@host/name"}
 
+SENTINELS = {
+    "schemes": ("redis+sentinel", "rediss+sentinel"),
+    "default": "",
+    "example": "redis+sentinel://one:26379/name/0",
+}
+
 
 def environment(**values):
     class Env(Environment):
@@ -44,6 +50,32 @@ def test_a_secret_may_begin_with_a_dollar():
 )
 def test_a_good_address_is_taken(url):
     assert environment(URL=url).address("URL", **POSTGRES) == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis+sentinel://one/shop",
+        "rediss+sentinel://:p%40ss@one:26379,two:26379,[::1]:26379/shop/2?sentinel_password=p%40ss",
+    ],
+)
+def test_sentinels_are_taken(url):
+    assert environment(URL=url).address("URL", **SENTINELS) == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis+sentinel://one:26379",
+        "redis+sentinel://one:26379/",
+        "redis+sentinel://one:26379/shop/two",
+        "redis+sentinel://one:26379,/shop",
+        "redis+sentinel:///shop",
+    ],
+)
+def test_sentinels_without_a_host_or_the_name_of_what_they_watch_are_refused(url):
+    with pytest.raises(ImproperlyConfigured, match="URL cannot be read"):
+        environment(URL=url).address("URL", **SENTINELS)
 
 
 @pytest.mark.parametrize(

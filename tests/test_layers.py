@@ -23,6 +23,7 @@ GROUND = {
     "pseudonyms",
     "random_ids",
     "timestamps",
+    "valkey",
     "whole_numbers",
 }
 MODELS = GROUND | {"models"}
@@ -39,7 +40,7 @@ MAY_IMPORT = {
     "sql": set(),
     "providers": set(),
     "services": SERVICES,
-    "broker": set(),
+    "broker": {"valkey"},
     "outside": {"errors"},
     "tasks": SERVICES,
     "poller": {"broker", "sql"},

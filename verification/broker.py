@@ -29,6 +29,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from verification import valkey
+
 log = logging.getLogger(__name__)
 
 NAMESPACE = "watchword"
@@ -101,7 +103,9 @@ class ListBroker(dramatiq.Broker):
     def __init__(self, url: str, *, timeout: float, middleware: list[dramatiq.Middleware]) -> None:
         super().__init__(middleware=middleware)
         self.url, self.timeout = url, timeout
-        self.patient_client = redis.Redis.from_url(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=timeout)
+        self.patient_client = redis.Redis(
+            connection_pool=valkey.pool(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=timeout)
+        )
         self._local = threading.local()
         self._ask_at: dict[
             str, float
@@ -116,13 +120,13 @@ class ListBroker(dramatiq.Broker):
         return client
 
     def _connect(self) -> redis.Redis:
-        return redis.Redis.from_url(
+        pool = valkey.pool(
             self.url,
             socket_timeout=self.timeout,
             socket_connect_timeout=self.timeout,
-            single_connection_client=True,  # without the bookkeeping of a pool
             retry=Retry(NoBackoff(), 1, (redis.ConnectionError,)),  # the kept connection may have been closed
         )
+        return redis.Redis(connection_pool=pool, single_connection_client=True)  # without the bookkeeping of a pool
 
     def wake(self, queue_name: str, message_id: int) -> None:
         """Push one message's id for the actor that is named as the queue. Raises redis' errors.

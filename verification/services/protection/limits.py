@@ -20,6 +20,7 @@ from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
+from verification import valkey
 from verification.errors import Decision, Refusal
 from verification.memory import Away, Once, Waits
 from verification.networks import read_address
@@ -180,9 +181,8 @@ def _is_neighbour(client_address: str) -> bool:
 def _shared_counter() -> FixedWindowRateLimiter:
     """Return what all processes count in: the cache."""
     timeout = settings.REDIS_TIMEOUT_SECONDS
-    return FixedWindowRateLimiter(
-        RedisStorage(settings.BROKER_URL, socket_timeout=timeout, socket_connect_timeout=timeout)
-    )
+    pool = valkey.pool(settings.BROKER_URL, socket_timeout=timeout, socket_connect_timeout=timeout)
+    return FixedWindowRateLimiter(RedisStorage("redis://", connection_pool=pool))  # the URL counts for nothing then
 
 
 @Once
