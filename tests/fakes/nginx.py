@@ -1,0 +1,63 @@
+"""Debian's nginx before web servers of the tests, configured as the operators' guide shows it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.live import ROOT, free_port
+
+PROGRAM = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")  # Debian keeps it where only root looks
+GUIDE = ROOT / "docs" / "operate.md"
+FRAME = """
+daemon off;
+pid {folder}/pid;
+events {{}}
+http {{
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+{guide}
+}}
+"""
+
+
+def documented(port: int, nodes: Sequence[int], folder: Path) -> str:
+    """Return the guide's configuration with other ports and another folder, and without TLS."""
+    (text,) = re.findall(r"^```nginx\n(.*?)^```$", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    for old, new in (
+        ("listen 443 ssl;", f"listen 127.0.0.1:{port};"),
+        ("server 127.0.0.1:8000;", " ".join(f"server 127.0.0.1:{node};" for node in nodes)),
+        ("/var/log/nginx", str(folder)),
+    ):
+        assert old in text, f"The guide's configuration of nginx has no line {old!r}."
+        text = text.replace(old, new)
+    return re.sub(r"^ *ssl_certificate.*\n", "", text, flags=re.MULTILINE)
+
+
+class Nginx:
+    """Use as a context manager. ``nodes`` are the ports of the web servers behind it."""
+
+    def __init__(self, nodes: Sequence[int], *, port: int = 0) -> None:
+        self.nodes, self.port = nodes, port or free_port()
+
+    def __enter__(self) -> Nginx:
+        self.folder = Path(tempfile.mkdtemp(prefix="watchword-"))
+        self.folder.chmod(0o755)  # its own processes are another user's
+        file = self.folder / "nginx.conf"
+        file.write_text(
+            FRAME.format(folder=self.folder, guide=documented(self.port, self.nodes, self.folder)),
+        )
+        self.process = subprocess.Popen([str(PROGRAM), "-c", file, "-p", self.folder, "-e", self.folder / "error.log"])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=30)
+        shutil.rmtree(self.folder)
+
+    def log(self) -> str:
+        return (self.folder / "watchword.log").read_text()
