@@ -1,4 +1,5 @@
-"""One attacker, in a process of its own: requests at a fixed rate whatever the answers, or bodies that never end.
+"""One attacker, in a process of its own: requests at a fixed rate whatever the answers, hundreds at once, or bodies
+that never end.
 
     python -m benchmarks.attacker KIND PORT KEY RATE SECONDS
 
@@ -21,16 +22,20 @@ from typing import cast
 
 from benchmarks import tenants
 from benchmarks.driver import LOOPBACK, READ_BYTES, Request, take_message
-from benchmarks.scripts import Target
+from benchmarks.scripts import Target, recipients
 
 ADDRESS = "81.2.69.142"  # a public one, which the service is told of by its trusted proxy
 CONNECTIONS = 16
 PANEL_CONNECTIONS = 64  # more than the web processes have threads
 SLOW_SOCKETS = 500
+PARALLEL_CREATES = 300  # for one recipient; each on a connection of its own
+BURST_SECONDS = 1.0  # from one burst of them to the next, at least
 WRONG_KEYS, PREFIX, SLOW = "wrong keys", "creates over a prefix", "slow bodies"
+ONE_RECIPIENT = "parallel creates for one recipient"
 BOTS, PANEL = "bots whose messenger hangs", "checks and test events that hang"
 HANGING = (BOTS, PANEL)
-KINDS = (WRONG_KEYS, PREFIX, SLOW, *HANGING)
+CLOSED = "closed"  # the answer of a server that hung up
+KINDS = (WRONG_KEYS, PREFIX, ONE_RECIPIENT, SLOW, *HANGING)
 # Requests a second at most: what is measured is who waits, not what a flood of updates or of the panel's pages costs.
 MOST = {BOTS: 50.0, PANEL: 2.0}
 
@@ -38,6 +43,8 @@ MOST = {BOTS: 50.0, PANEL: 2.0}
 def main(kind: str, port: int, key: str, rate: float, seconds: float) -> None:
     if kind == SLOW:
         answers = hold_slowly(port, key, seconds)
+    elif kind == ONE_RECIPIENT:
+        answers = burst(port, key, seconds)
     else:
         connections = PANEL_CONNECTIONS if kind == PANEL else CONNECTIONS
         rate = min(rate, MOST.get(kind, rate))
@@ -95,6 +102,37 @@ def ask(
     return answers
 
 
+def burst(port: int, key: str, seconds: float) -> Counter[str]:
+    """Creates for one recipient, all sent before any answer is read; once all are answered, for another recipient."""
+    answers: Counter[str] = Counter()
+    connections = [socket.create_connection((LOOPBACK, port)) for _ in range(PARALLEL_CREATES)]
+    deadline = time.perf_counter() + seconds
+    for to in recipients():
+        began_at = time.perf_counter()
+        if began_at >= deadline:
+            break
+        data = as_attacker(Target("attacked", port, key).create(to))
+        for connection in connections:
+            connection.sendall(data)
+        for number, connection in enumerate(connections):
+            status = read_status(connection)
+            answers[status] += 1
+            if status == CLOSED:
+                connections[number] = socket.create_connection((LOOPBACK, port))
+        time.sleep(max(0.0, began_at + BURST_SECONDS - time.perf_counter()))
+    return answers
+
+
+def read_status(connection: socket.socket) -> str:
+    buffer = b""
+    while (message := take_message(buffer)) is None:
+        data = connection.recv(READ_BYTES)
+        if not data:
+            return CLOSED
+        buffer += data
+    return message[0][9:12].decode()
+
+
 def hold_slowly(port: int, key: str, seconds: float) -> Counter[str]:
     """Requests with a good key whose last byte never comes; those that are given up are begun again."""
     answers: Counter[str] = Counter()
@@ -112,7 +150,7 @@ def hold_slowly(port: int, key: str, seconds: float) -> Counter[str]:
     while time.perf_counter() < deadline:
         for ready, _ in selector.select(0.2):
             connection = cast(socket.socket, ready.fileobj)
-            answers[connection.recv(READ_BYTES)[9:12].decode() or "closed"] += 1
+            answers[connection.recv(READ_BYTES)[9:12].decode() or CLOSED] += 1
             selector.unregister(connection)
             connection.close()
             begin()
