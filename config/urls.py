@@ -19,5 +19,6 @@ urlpatterns = [
     path("docs/errors/", views.errors),
     path("docs/openapi.json", views.openapi, {"name": "json"}),
     path("docs/openapi.yaml", views.openapi, {"name": "yaml"}),
+    path("docs/set-up.schema.json", views.setup_schema),
     path("admin/", admin.site.urls),
 ]

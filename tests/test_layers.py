@@ -63,6 +63,7 @@ PACKAGES = (  # of the services: each may use those before it
     "texts",
     "projects",
     "gateways",
+    "setup",
     "notices",
     "protection",
     "sessions",

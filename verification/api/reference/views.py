@@ -24,6 +24,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
 from verification.api.reference import error_guide
 from verification.api.reference.schema import REASONS
+from verification.services.setup.schema import schema
 
 OWN_SCRIPTS = {"script-src": ["'self'"]}  # unlike the admin, these pages evaluate nothing
 OWN_STYLES = {**OWN_SCRIPTS, "style-src": ["'self'"]}
@@ -39,7 +40,7 @@ def description() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The description in one format, made and compressed once, because anybody may ask for it."""
+    """What tools read, in one format: made and compressed once, because anybody may ask for it."""
 
     content_type: str
     plain: bytes
@@ -50,15 +51,33 @@ class Document:
 @lru_cache(maxsize=2)
 def _document(name: str) -> Document:
     renderer = OpenApiJsonRenderer() if name == "json" else OpenApiYamlRenderer()
-    plain = force_bytes(renderer.render(description()))
+    return _made(f"application/{name}", force_bytes(renderer.render(description())))
+
+
+@lru_cache(maxsize=1)
+def _setup_schema() -> Document:
+    return _made("application/schema+json", json.dumps(schema()).encode())
+
+
+def _made(content_type: str, plain: bytes) -> Document:
     etag = f'"{hashlib.sha256(plain).hexdigest()[:32]}"'
-    return Document(f"application/{name}", plain, gzip.compress(plain, mtime=0), etag)
+    return Document(content_type, plain, gzip.compress(plain, mtime=0), etag)
 
 
 @require_safe
 def openapi(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Serve the description as ``json`` or ``yaml``, compressed for callers that accept gzip."""
-    document = _document(name)
+    """Serve the description of the API as ``json`` or ``yaml``."""
+    return _serve(request, _document(name))
+
+
+@require_safe
+def setup_schema(request: HttpRequest) -> HttpResponseBase:
+    """Serve the schema of set-up files, which editors read by the first line of a file."""
+    return _serve(request, _setup_schema())
+
+
+def _serve(request: HttpRequest, document: Document) -> HttpResponseBase:
+    """Answer with a document, compressed for callers that accept gzip."""
     if unchanged := get_conditional_response(request, etag=document.etag):
         return unchanged
     is_compressed = re_accepts_gzip.search(request.headers.get("Accept-Encoding", ""))

@@ -57,11 +57,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 
     def clean_language(self) -> str:
         """Return the writing that the texts are looked up by."""
-        text: str = self.cleaned_data["language"]
-        known = {name.lower(): name for name in languages()}
-        first, *rest = text.split("-")
-        region = [part.upper() if len(part) == 2 else part for part in rest]
-        return known.get(text.lower()) or "-".join([first.lower(), *region])
+        return own.canonical_language(self.cleaned_data["language"])
 
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]

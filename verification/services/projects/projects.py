@@ -36,14 +36,30 @@ def create_project(*, name: str, owner: User | None = None) -> NewProject:
 
     Raises :class:`Misuse`.
     """
-    require_free_name(name, among=Project.objects.all())
-    project = Project(name=name)
-    require_sound(project, ("name",))
-    project.save()
+    project = _make(name)
     if owner is not None:
         # Else nobody could show an address or export what is stored about a person, nor give that right to anybody.
         Membership.objects.create(project=project, user=owner, sees_addresses=True)
     return equip(project, by=owner)
+
+
+@transaction.atomic
+def create_bare_project(name: str) -> Project:
+    """Make a project without keys, which a file never brings, but with a webhook secret to sign alerts and callbacks.
+
+    Raises :class:`Misuse`.
+    """
+    project = _make(name)
+    issue_webhook_secret(project=project)
+    return project
+
+
+def _make(name: str) -> Project:
+    require_free_name(name, among=Project.objects.all())
+    project = Project(name=name)
+    require_sound(project, ("name",))
+    project.save()
+    return project
 
 
 def equip(project: Project, *, by: User | None) -> NewProject:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models
 
 from providers.challenges.vendors import VENDORS, is_dummy_secret
@@ -26,6 +26,7 @@ from verification.services.texts.own import judge_name
 from verification.whole_numbers import whole_number
 
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
+ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
 _RULES = {  # by the name of the database's constraint
     "project_code_alphabet": "code_digits, code_letters: a code has digits, letters or both.",
 }
@@ -46,16 +47,23 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
 
 def require_sound(project: Project, changed: Collection[str]) -> None:
     """Clean a row that is to be saved. Raises :class:`Misuse` with one sentence."""
+    for name, text in all_faults(project, changed).items():
+        raise Misuse(text if name == ROW else f"{name}: {text}")
+
+
+def all_faults(project: Project, changed: Collection[str]) -> dict[str, str]:
+    """Clean a row. Return by field, or for the whole row, why it must not be saved."""
     try:
         project.full_clean(validate_constraints=False)
-        for name, text in faults(project, changed).items():
-            raise Misuse(f"{name}: {text}")
+        if found := faults(project, changed):
+            return found
         project.validate_constraints()
     except ValidationError as error:
-        name, texts = next(iter(error.message_dict.items()))
-        if name == "__all__":
-            raise Misuse(next((text for rule, text in _RULES.items() if rule in texts[0]), texts[0])) from None
-        raise Misuse(f"{name}: {texts[0]}") from None
+        found = {name: texts[0] for name, texts in error.message_dict.items()}
+        if ROW in found:
+            found[ROW] = next((text for rule, text in _RULES.items() if rule in found[ROW]), found[ROW])
+        return found
+    return {}
 
 
 def faults(project: Project, changed: Collection[str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from verification.services.texts.rendering import (
     Style,
     fill,
     for_autofill,
+    languages,
     render_text,
 )
 
@@ -68,6 +69,14 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
     if channel == ChannelType.SMS:
         found += _sms_faults(project, text)
     return found
+
+
+def canonical_language(name: str) -> str:
+    """Return the writing of a language by which texts are looked up, such as de or pt-BR."""
+    known = {each.lower(): each for each in languages()}
+    first, *rest = name.split("-")
+    region = [part.upper() if len(part) == 2 else part for part in rest]
+    return known.get(name.lower()) or "-".join([first.lower(), *region])
 
 
 def require_room(project: Project) -> None:

@@ -1,0 +1,278 @@
+"""Bringing a project to what a file says, part by part. What is as it should be already is not written again.
+
+All of it runs in the caller's transaction. The first thing that cannot be is raised with its path; the caller undoes
+the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from providers.errors import SettingsInvalid
+from verification.crypto import DecryptionFailed
+from verification.errors import Misuse
+from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
+from verification.models.fields import clean_language
+from verification.services.projects.ceilings import require_budget_below_ceiling
+from verification.services.projects.lists import add_entry, clean_value
+from verification.services.projects.settings import all_faults, challenge_secret_of, seal_challenge_secret
+from verification.services.setup import parts
+from verification.services.setup.reading import Document, Fault, FileRefused, Path
+from verification.services.texts import own
+
+Finder = Callable[[str], str | None]  # from the name of a secret to its text, or to None where nobody has given it
+
+
+@dataclass(slots=True)
+class Bringing:
+    """The things that every part needs: the project, the file for the lines of its refusals, and who knows the secrets.
+
+    ``is_trial`` says that all will be undone. ``kept`` gathers the names of secrets that nobody has given and that stay
+    as they are stored.
+    """
+
+    project: Project
+    document: Document
+    find_secret: Finder
+    is_trial: bool
+    kept: list[str] = field(default_factory=list)
+
+    def refuse(self, path: Path, sentence: str) -> Misuse:
+        return self.document.refusal(Fault(path, sentence))
+
+    @contextmanager
+    def judging(self, path: Path) -> Iterator[None]:
+        """Turn what fields, adapters and services refuse into the refusal of the file, with path and line."""
+        try:
+            yield
+        except FileRefused:
+            raise
+        except SettingsInvalid as error:
+            faults = (Fault((*path, "settings", name), f"{text}.") for name, text in error.errors.items())
+            raise self.document.refusal(*faults) from None
+        except ValidationError as error:
+            by_name = error.message_dict if hasattr(error, "error_dict") else {"": error.messages}
+            faults = (Fault((*path, name) if name else path, texts[0]) for name, texts in by_name.items())
+            raise self.document.refusal(*faults) from None
+        except DecryptionFailed:
+            raise self.refuse(
+                path, "its stored secrets cannot be read with the present encryption keys. Give them again."
+            ) from None
+        except Misuse as error:
+            raise self.refuse(path, str(error)) from None
+
+    def secret(self, path: Path, reference: Mapping[str, str], *, is_stored: bool) -> str | None:
+        """Return the text of a secret; None where the stored one stays."""
+        name = reference[parts.SECRET]
+        text = self.find_secret(name)
+        if text:
+            return text
+        if not is_stored:
+            raise self.refuse(path, f"the secret {name} is not given, and none is stored.")
+        self.kept.append(name)
+        return None
+
+
+def bring_settings(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> None:
+    project, changed = bringing.project, []
+    for name, value in wanted.items():
+        setting = parts.SETTINGS[name]
+        with bringing.judging((*path, name)):
+            if isinstance(setting, models.BinaryField):
+                is_changed = _bring_challenge_secret(bringing, value, (*path, name))
+            else:
+                is_changed = set_value(project, setting, value)
+        if is_changed:
+            changed.append(name)
+    if not changed:
+        return
+    if found := all_faults(project, changed):
+        faults = (Fault((*path, name) if name in parts.SETTINGS else path, text) for name, text in found.items())
+        raise bringing.document.refusal(*faults)
+    project.save(update_fields=changed)
+
+
+def _bring_challenge_secret(bringing: Bringing, value: Mapping[str, str] | None, path: Path) -> bool:
+    project = bringing.project
+    if value is None:
+        is_changed, project.challenge_secret = bool(project.challenge_secret), None
+        return is_changed
+    text = bringing.secret(path, value, is_stored=bool(project.challenge_secret))
+    if text is None or text == _readable_challenge_secret(project):
+        return False
+    project.challenge_secret = seal_challenge_secret(project, text)
+    return True
+
+
+def _readable_challenge_secret(project: Project) -> str:
+    try:
+        return challenge_secret_of(project)
+    except DecryptionFailed:
+        return ""
+
+
+def bring_channels(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> None:
+    rows = {row.type: row for row in bringing.project.channels.all()}
+    for name in rows.keys() - wanted.keys():
+        rows[name].delete()
+    for name, values in wanted.items():
+        row = rows.get(name) or Channel(project=bringing.project, type=name)
+        with bringing.judging((*path, name)):
+            changed = bring_row(row, parts.CHANNEL, values)
+        if "daily_budget" in changed:
+            with bringing.judging((*path, name, "daily_budget")):
+                require_budget_below_ceiling(row.daily_budget)
+        save(row, changed)
+
+
+def bring_fallback(bringing: Bringing, wanted: list[dict[str, Any]], path: Path) -> None:
+    rows = list(bringing.project.fallback_steps.all())
+    if [{name: getattr(row, name) for name in parts.STEP} for row in rows] == wanted:
+        return
+    channels = [step["channel"] for step in wanted]
+    for position, channel in enumerate(channels):
+        if channel in channels[:position]:
+            raise bringing.refuse((*path, position, "channel"), f"{channel} stands here twice.")
+    by_channel = {row.channel: row for row in rows}
+    for channel in by_channel.keys() - set(channels):
+        by_channel[channel].delete()
+    for position, values in enumerate(wanted):
+        row = by_channel.get(values["channel"]) or FallbackStep(project=bringing.project, channel=values["channel"])
+        with bringing.judging((*path, position)):
+            changed = bring_row(row, parts.STEP, values)
+        if row.position != position:
+            row.position = position
+            changed.append("position")
+        save(row, changed)
+
+
+def bring_texts(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> None:
+    project = bringing.project
+    rows = {(row.channel, row.language): row for row in project.templates.all()}
+    given: dict[tuple[str, str], Path] = {}
+    for channel, languages in wanted.items():
+        for language in languages:
+            at = (*path, channel, language)
+            with bringing.judging(at):
+                key = channel, own.canonical_language(clean_language(language))
+            if key in given:
+                raise bringing.refuse(at, f"the language {key[1]} stands here twice.")
+            given[key] = at
+    for key in rows.keys() - given.keys():
+        rows[key].delete()
+    for key, at in given.items():
+        values = wanted[key[0]][at[-1]]
+        row = rows.get(key)
+        if row is None:
+            row = MessageTemplate(project=project, channel=key[0], language=key[1])
+            with bringing.judging(at):
+                own.require_room(project)
+        with bringing.judging(at):
+            changed = bring_row(row, parts.TEXT, values)
+        if changed:
+            faults = own.faults(project=project, channel=row.channel, text=row.text, subject=row.subject)
+            if faults:
+                raise bringing.document.refusal(*(Fault((*at, "text"), sentence) for sentence in faults))
+        save(row, changed)
+
+
+def bring_lists(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> None:
+    """Bring the lists that are given. Entries about recipients, which no file holds, stay."""
+    for kind, subjects in wanted.items():
+        rows = {
+            (row.subject, row.value): row
+            for row in bringing.project.list_entries.live().filter(kind=kind)
+            if row.subject in parts.SUBJECTS[kind]  # type: ignore[index]  # the values of the enumeration
+        }
+        given: dict[tuple[str, str], tuple[Path, Any]] = {}
+        for subject, entries in subjects.items():
+            for value, more in entries.items():
+                at = (*path, kind, subject, value)
+                with bringing.judging(at):
+                    key = subject, clean_value(kind, subject, value)
+                if key in given:
+                    raise bringing.refuse(at, f"{key[1]} stands here twice.")
+                given[key] = at, more or {}
+        for key in rows.keys() - given.keys():
+            rows[key].delete()
+        for key, (at, values) in given.items():
+            _bring_entry(bringing, kind, key, values, rows.get(key), at)
+
+
+def _bring_entry(
+    bringing: Bringing,
+    kind: str,
+    key: tuple[str, str],
+    values: Mapping[str, Any],
+    row: ListEntry | None,
+    path: Path,
+) -> None:
+    """Bring one entry. One whose end is past is passed over, so that a file can be applied again later."""
+    wanted = {"note": values.get("note", ""), "expires_at": None}
+    if (text := values.get("expires_at")) is not None:
+        with bringing.judging((*path, "expires_at")):
+            wanted["expires_at"] = _time(text)
+        if wanted["expires_at"] <= timezone.now():
+            if row is not None:
+                row.delete()
+            return
+    if row is None or any(getattr(row, name) != value for name, value in wanted.items()):
+        with bringing.judging(path):
+            add_entry(project=bringing.project, kind=kind, subject=key[0], value=key[1], **wanted)
+
+
+def _time(text: str) -> Any:
+    """Read a time as files write it. Raises :class:`Misuse`."""
+    try:
+        found = parse_datetime(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise Misuse("write a time with its zone, such as 2027-01-31T12:00:00Z.")
+    return found
+
+
+# --- rows ----------------------------------------------------------------------------------------------------------
+
+
+def bring_row(row: models.Model, fields: Mapping[str, parts.Field], values: Mapping[str, Any]) -> list[str]:
+    """Set the values that a file names, and judge the row. Return the names of those that differed.
+
+    The row is not saved. Raises ``ValidationError`` by field.
+    """
+    changed, refused = [], {}
+    for name, value in values.items():
+        try:
+            if set_value(row, fields[name], value):
+                changed.append(name)
+        except ValidationError as error:
+            refused[name] = error
+    if refused:
+        raise ValidationError(refused)
+    if changed or row.pk is None:
+        row.clean_fields(exclude={field.name for field in row._meta.concrete_fields} - set(fields))
+    return changed
+
+
+def set_value(row: models.Model, field: parts.Field, value: Any) -> bool:
+    """Set one value in the writing that its field gives it. Return whether it differs from the present one."""
+    cleaned = field.clean(value, row)
+    is_changed: bool = cleaned != getattr(row, field.name)
+    setattr(row, field.name, cleaned)
+    return is_changed
+
+
+def save(row: models.Model, changed: list[str]) -> None:
+    """Save a new row, or what has changed of an old one."""
+    if row.pk is None:
+        row.save()
+    elif changed:
+        row.save(update_fields=changed)

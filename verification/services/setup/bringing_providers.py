@@ -1,0 +1,170 @@
+"""Bringing a project's providers, with their settings, secrets and senders, to what a file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from providers import registry
+from providers.base import SettingKind
+from verification.crypto import DecryptionFailed
+from verification.errors import Misuse
+from verification.models import Provider, SenderRule
+from verification.models.bounds import MAX_SENDERS
+from verification.models.fields import clean_prefix
+from verification.services.gateways import room
+from verification.services.gateways.accounts import (
+    add_provider,
+    is_known,
+    require_free_name,
+    store_settings,
+    stored_secrets,
+)
+from verification.services.setup import parts
+from verification.services.setup.bringing import Bringing, bring_row, save
+from verification.services.setup.reading import Path
+
+
+def bring_providers(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> None:
+    """Bring the providers. Those that the file lacks go first, as they may take the places of new ones."""
+    rows = {(row.channel, row.name.lower()): row for row in bringing.project.providers.all()}
+    given: dict[tuple[str, str], Path] = {}
+    for channel, names in wanted.items():
+        for name in names:
+            at = (*path, channel, name)
+            key = channel, name.strip().lower()
+            if key in given:
+                raise bringing.refuse(at, "another provider of the channel has this name.")
+            given[key] = at
+    for key in rows.keys() - given.keys():
+        remove(rows[key], is_trial=bringing.is_trial)
+    for key, at in given.items():
+        values = wanted[key[0]][at[-1]]
+        with bringing.judging(at):
+            row = rows.get(key)
+            row = _add(bringing, values, at) if row is None else _change(bringing, row, values, at)
+        if "senders" in values:
+            _bring_senders(bringing, row, values["senders"], (*at, "senders"))
+
+
+def remove(row: Provider, *, is_trial: bool = False) -> None:
+    """Delete a provider with what belongs to it. In a trial the row alone goes: its messages may be millions."""
+    if is_trial:
+        Provider.objects.filter(pk=row.pk)._raw_delete("default")  # undone before any foreign key is looked at
+    else:
+        row.delete()
+
+
+def change_provider(row: Provider, values: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Set fields of a provider, and settings of its adapter, and save what differs. Settings not named stay.
+
+    A setting that is None is taken away. Return whether anything differed. Raises :class:`Misuse`, ``ValidationError``,
+    :class:`providers.errors.SettingsInvalid` and :class:`verification.crypto.DecryptionFailed`.
+    """
+    changed = bring_row(row, parts.PROVIDER, {name: value for name, value in values.items() if name != "name"})
+    if (name := values.get("name", row.name)) != row.name:
+        row.name = name
+        require_free_name(row)
+        row.clean_fields(exclude={field.name for field in row._meta.concrete_fields} - {"name"})
+        changed.append("name")
+    if settings and _differs(row, settings):
+        before = row.settings, row.secrets, row.hook_secret
+        declared = {setting.name for setting in registry.adapter_class(row.type).declared}
+        kept = {name: value for name, value in row.settings.items() if name in declared}
+        store_settings(row, {**kept, **settings})
+        after = row.settings, row.secrets, row.hook_secret
+        names = ("settings", "secrets", "hook_secret")
+        changed += [name for name, old, new in zip(names, before, after, strict=True) if old != new]
+        room.require_connections(row)
+    save(row, changed)
+    return bool(changed)
+
+
+def _differs(row: Provider, settings: Mapping[str, Any]) -> bool:
+    """Return whether settings are not the stored ones. Secrets always may differ: their storing tells.
+
+    Raises :class:`Misuse` for a type that is not run here.
+    """
+    if not is_known(row.type):
+        raise Misuse(f"This installation has no provider type {row.type!r}, so its settings cannot be changed.")
+    plain = {
+        setting.name: row.settings.get(setting.name, setting.default)
+        for setting in registry.adapter_class(row.type).declared
+        if setting.kind is not SettingKind.SECRET
+    }
+    return any(name not in plain or plain[name] != value for name, value in settings.items())
+
+
+def _add(bringing: Bringing, values: Mapping[str, Any], path: Path) -> Provider:
+    settings = _settings(bringing, None, values, path)
+    row = add_provider(
+        project=bringing.project,
+        channel=str(path[-2]),
+        provider_type=values["type"],
+        name=str(path[-1]).strip(),
+        values=settings,
+    )
+    save(row, bring_row(row, parts.PROVIDER, _fields(values)))
+    return row
+
+
+def _change(bringing: Bringing, row: Provider, values: Mapping[str, Any], path: Path) -> Provider:
+    if row.type != values["type"]:
+        raise bringing.refuse(
+            (*path, "type"), f"the provider is of type {row.type}. Take another name for another type."
+        )
+    fields = {**_fields(values), "name": str(path[-1]).strip()}
+    change_provider(row, fields, _settings(bringing, row, values, path))
+    return row
+
+
+def _fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in parts.PROVIDER}
+
+
+def _settings(bringing: Bringing, row: Provider | None, values: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the settings that the file names, with the secrets that were given. Those that stay are left out."""
+    names = parts.secrets_of(registry.adapter_class(values["type"]))
+    stored = _stored(row)
+    found: dict[str, Any] = {}
+    for name, value in values.get("settings", {}).items():
+        if name not in names or value is None:
+            found[name] = value
+            continue
+        text = bringing.secret((*path, "settings", name), value, is_stored=bool(stored is None or stored.get(name)))
+        if text is not None:
+            found[name] = text
+    return found
+
+
+def _stored(row: Provider | None) -> dict[str, Any] | None:
+    """Return the stored secrets; None where there are some that no key opens."""
+    if row is None:
+        return {}
+    try:
+        return stored_secrets(row)
+    except DecryptionFailed:
+        return None
+
+
+def _bring_senders(bringing: Bringing, provider: Provider, wanted: Mapping[str, Any], path: Path) -> None:
+    if len(wanted) > MAX_SENDERS:
+        raise bringing.refuse(path, f"a provider has at most {MAX_SENDERS} senders.")
+    rows = {row.prefix: row for row in provider.sender_rules.all()}
+    given: dict[str, Path] = {}
+    for text in wanted:
+        at = (*path, text)
+        with bringing.judging(at):
+            prefix = clean_prefix(text)
+        if prefix in given:
+            raise bringing.refuse(at, f"{prefix} stands here twice.")
+        given[prefix] = at
+    for prefix in rows.keys() - given.keys():
+        rows[prefix].delete()
+    for prefix, at in given.items():
+        row = rows.get(prefix) or SenderRule(provider=provider, prefix=prefix)
+        with bringing.judging(at):
+            changed = bring_row(row, parts.SENDER, wanted[str(at[-1])])
+            if not any(getattr(row, name) for name in parts.SENDER):
+                raise Misuse("give a sender or DLT ids, or take the line away.")
+        save(row, changed)
