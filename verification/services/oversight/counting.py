@@ -15,7 +15,16 @@ from django.utils import timezone
 
 from verification import sql
 from verification.addresses import country_of
-from verification.models import DailyFigures, DailyUsers, HourlyFigures, HourlyRefusals, NumberArea, Upkeep
+from verification.models import (
+    DailyCosts,
+    DailyFigures,
+    DailyUsers,
+    HourlyCosts,
+    HourlyFigures,
+    HourlyRefusals,
+    NumberArea,
+    Upkeep,
+)
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 PERIOD = timedelta(minutes=1)  # from one count to the next: the figures are at most this much behind.
@@ -101,8 +110,10 @@ def purge(now: datetime) -> dict[str, int]:
     """Remove hours and days that are kept no longer. Return the number of rows by kind."""
     old = {
         "hourly_figures": HourlyFigures.objects.filter(hour__lt=now - HOURS_KEPT),
+        "hourly_costs": HourlyCosts.objects.filter(hour__lt=now - HOURS_KEPT),
         "hourly_refusals": HourlyRefusals.objects.filter(hour__lt=now - DAYS_KEPT),
         "daily_figures": DailyFigures.objects.filter(day__lt=(now - DAYS_KEPT).date()),
+        "daily_costs": DailyCosts.objects.filter(day__lt=(now - DAYS_KEPT).date()),
         "daily_users": DailyUsers.objects.filter(day__lt=(now - DAYS_KEPT).date()),
         "number_areas": NumberArea.objects.filter(noted_at__lt=now - AREAS_KEPT),
     }

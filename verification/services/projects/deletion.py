@@ -17,8 +17,10 @@ from verification.models import (
     Alert,
     BotUpdate,
     Callback,
+    DailyCosts,
     DailyFigures,
     Decision,
+    HourlyCosts,
     HourlyFigures,
     HourlyRefusals,
     IdempotentRequest,
@@ -68,7 +70,7 @@ def carry_on(project_id: int) -> bool:
 def _rows_of(project_id: int) -> Iterator[QuerySet[Any]]:
     """The tables with many rows, in an order in which nothing refers to what has gone; the rest goes with the row."""
     models = (IdempotentRequest, Callback, Message, Session, UsedChallenge, Recipient, Decision, Alert)
-    for model in (*models, HourlyFigures, DailyFigures, HourlyRefusals):
+    for model in (*models, HourlyFigures, DailyFigures, HourlyCosts, DailyCosts, HourlyRefusals):
         yield model._default_manager.filter(project=project_id)
     yield BotUpdate.objects.filter(provider__in=Provider.objects.filter(project=project_id))
 

@@ -200,6 +200,7 @@ BEGIN
     )
     SELECT unknown.area, unknown.samples FROM unknown;
     PERFORM count_refusals(p_hour);
+    PERFORM count_costs(p_hour);
 END
 $$;
 
@@ -253,6 +254,7 @@ BEGIN
     WHERE hour >= v_start AND hour < v_end
       AND (v_start >= p_hours_since OR project_id IN (SELECT countable_projects(v_start)))
     GROUP BY project_id, channel, provider_id, country, language, is_manual;
+    PERFORM sum_costs(p_day, p_hours_since);
 END
 $$;
 
