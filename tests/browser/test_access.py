@@ -66,6 +66,9 @@ def pages_of(panel):
         yield reverse(f"admin:verification_{name}_changelist")
     for name in ("project_issue_key", "project_test_event", "project_webhook_secret"):
         yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
+    for channel in ("sms", "email", "voice"):
+        query = {"project": panel.project.pk, "channel": channel, "language": "en"}
+        yield reverse("admin:verification_messagetemplate_add", query=query)
     for name in ("provider_add", "channel_add", "messagetemplate_add", "testlogin_add"):
         yield reverse(f"admin:verification_{name}")
 

@@ -357,7 +357,7 @@ def test_the_project_channel_and_language_of_a_text_stay_as_they_are(panel):
 def test_a_refused_text_is_previewed_as_typed_and_escaped(panel):
     client, address = panel.as_("owner"), page("messagetemplate_change", panel.rows[MessageTemplate])
     response = save(client, address, text="<script>alert(1)</script>")
-    assert "The placeholder {code} is missing." in errors(response)["text"]
+    assert "The placeholder {code} is missing." in errors(response)["text"][0]
     assert "<script>alert(1)" not in response.content.decode()
     assert "&lt;script&gt;alert(1)" in response.content.decode().partition("ww-preview")[2]
 

@@ -18,7 +18,9 @@ from verification.services.texts.rendering import (
     for_autofill,
     languages,
     render_text,
+    texts_for,
 )
+from verification.services.texts.sizes import measure
 
 MAX_CHARACTERS = 480  # characters of a text, placeholders unfilled: more than two SMS hold, and enough for an e-mail
 MAX_SEGMENTS = 2  # SMS that one message may cost
@@ -54,16 +56,17 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
     if channel in VENDOR_WORDED:
         found.append("This messenger fixes the wording itself; a text of your own is never sent there.")
     if "{code}" not in text:
-        found.append("The placeholder {code} is missing.")
+        found.append("The placeholder {code} is missing. Write it where the code is to stand.")
     unknown = sorted({name for name in _ANY_PLACEHOLDER.findall(text + subject) if name not in PLACEHOLDERS})
     if unknown:
-        found.append(f"Unknown placeholders: {', '.join(f'{{{name}}}' for name in unknown)}.")
+        named = ", ".join(f"{{{name}}}" for name in unknown)
+        found.append(f"Unknown placeholders: {named}. Use {{code}}, {{project}} and {{minutes}}, or no braces.")
     if any(_is_control(character) for character in text + subject):
-        found.append("There are control characters in it.")
+        found.append("There are control characters in it. Type the text anew, as a copy may bring them along.")
     if "\n" in subject:
         found.append("A subject is one line.")
     if len(text) > MAX_CHARACTERS:
-        found.append(f"It has {len(text)} characters; {MAX_CHARACTERS} is the most.")
+        found.append(f"It has {len(text)} characters; {MAX_CHARACTERS} is the most. Shorten it.")
     for link in _foreign_links(project, f"{fill(text, _sample(project))}\n{fill(subject, _sample(project))}"):
         found.append(f"{link} reads as a link, and not as one to the project's site. {_WRITE}")
     if channel == ChannelType.SMS:
@@ -77,6 +80,40 @@ def canonical_language(name: str) -> str:
     first, *rest = name.split("-")
     region = [part.upper() if len(part) == 2 else part for part in rest]
     return known.get(name.lower()) or "-".join([first.lower(), *region])
+
+
+def advice(*, project: Project, channel: str, text: str) -> list[str]:
+    """List what would make a sound text better, a sentence with its remedy each. A text goes out without it."""
+    found = []
+    if "{project}" not in text and project.name not in text:
+        found.append("Nothing says who sends it. Write {project}, or the name that your users know.")
+    if channel == ChannelType.VOICE and text.count("{code}") == 1:
+        found.append("The call says the code once. Write {code} a second time, for those who had no pen ready.")
+    if channel == ChannelType.SMS and gsm.segments(_typical(project, text)) > 1:
+        found.append(f"Each code costs {gsm.segments(_typical(project, text))} SMS. Shorten the text to pay for one.")
+    return found
+
+
+def sample_values(project: Project) -> dict[str, str]:
+    """Return what previews write for the placeholders."""
+    code = SAMPLE_CODES[project.code_digits, project.code_letters]
+    code = (code * project.code_length)[: project.code_length]
+    return {"code": code, "project": project.name, "minutes": str(SAMPLE_MINUTES)}
+
+
+def sms_tail(project: Project) -> str:
+    """Return the lines that every SMS of the project ends with, for apps and browsers; "" where there are none."""
+    return for_autofill("", sample_values(project)["code"], _style(project))
+
+
+def ours(channel: str, language: str) -> OwnText:
+    """Return our text for the channel and language as an owner would write it, placeholders unfilled."""
+    texts = texts_for(language)
+    if channel == ChannelType.VOICE:
+        return OwnText("", texts["voice"])
+    if channel != ChannelType.EMAIL:
+        return OwnText("", texts["sms"])
+    return OwnText("", f"{texts['title']}: {{code}}\n\n{texts['validity']} {texts['ignore']}")
 
 
 def require_room(project: Project) -> None:
@@ -93,19 +130,13 @@ def judge_name(project: Project) -> None:
         raise Misuse(f"{links[0]} reads as a link, and not as one to the project's site. {_WRITE}")
 
 
-def sms_segments(project: Project, text: str) -> int:
-    """Return the number of SMS that the text takes, with a typical code, the project's name and the autofill lines."""
-    return gsm.segments(_typical(project, text))
-
-
 def preview(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> Rendered:
     """Render the message as it would arrive, with a sample code. An empty text stands for ours."""
-    code = SAMPLE_CODES[project.code_digits, project.code_letters][: project.code_length]
     return render_text(
         OwnText(subject, text) if text else None,
         channel=channel,
         language=language,
-        code=code,
+        code=sample_values(project)["code"],
         project=_style(project),
         minutes=SAMPLE_MINUTES,
     )
@@ -116,11 +147,12 @@ def _sms_faults(project: Project, text: str) -> list[str]:
     typical = _typical(project, text)
     segments = gsm.segments(typical)
     if segments > MAX_SEGMENTS:
-        alphabet = "GSM-7" if gsm.is_gsm7(typical) else "UCS-2, as some character is not in GSM-7"
-        found.append(f"It travels as {segments} SMS ({alphabet}); {MAX_SEGMENTS} is the most.")
-    size = gsm.octets(typical)
-    if project.android_hash and size > ANDROID_MAX_BYTES:
-        found.append(f"With the app's hash it has {size} bytes; Android reads {ANDROID_MAX_BYTES}.")
+        size = measure(typical)
+        remedy = size.note or "Shorten it."
+        found.append(f"It travels as {segments} SMS; {MAX_SEGMENTS} is the most. {remedy}")
+    octets = gsm.octets(typical)
+    if project.android_hash and octets > ANDROID_MAX_BYTES:
+        found.append(f"With the app's hash it has {octets} bytes; Android reads {ANDROID_MAX_BYTES}. Shorten it.")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -10,14 +11,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
 from verification.models import ChannelType, MessageTemplate
 from verification.panel.frame.display import channel as show_channel
-from verification.panel.frame.display import label, shortened
 from verification.panel.frame.page import ScopedAdmin
-from verification.panel.frame.scoping import ProjectFilter, Who
+from verification.panel.frame.scoping import ProjectFilter, Who, chosen_project_ids, own_projects
+from verification.panel.pages.texts.editor import EditorWidget, about_of, preview_view
+from verification.panel.pages.texts.matrix import matrix_of
 from verification.services.texts import own
 from verification.services.texts.rendering import languages
 
@@ -34,18 +36,22 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
 
 
 class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    """The form of one text. ``asked_by`` is the request that shows it, whose user's projects alone are previewed."""
+
+    asked_by: HttpRequest
+
     class Meta:
         widgets = {
             "language": SuggestingInput,
-            "text": UnfoldAdminTextareaWidget(attrs={"rows": 6, "class": "ww-lines"}),
+            "text": EditorWidget,
         }
         labels = {"text": "Text"}
         help_texts = {
             "channel": "The wording on WhatsApp is the platform's own, so there is no text for it.",
             "language": "As in de or pt-BR. A text in de also serves de-AT, unless that has its own.",
             "subject": "For e-mail only. Empty means ours.",
-            "text": "Placeholders: {code}, which must be in it; {project}, the project's name; {minutes}, how long the"
-            " code is still valid. Links may lead to the project's site only.",
+            "text": "{code} must be in it; {project} is the project's name, {minutes} how long the code is still valid."
+            " Links may lead to the project's site only.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -54,6 +60,19 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
             field = self.fields["channel"]
             assert isinstance(field, forms.ChoiceField)
             field.choices = CHANNELS
+        widget = self.fields["text"].widget
+        assert isinstance(widget, EditorWidget)
+        widget.about = self._about()
+
+    def _about(self) -> dict[str, Any] | None:
+        """Return what the text is for, as far as it is known: of a new one by what was chosen."""
+        values = self.data if self.is_bound else self.initial
+        subject = {"subject": str(values.get("subject", ""))}
+        if self.instance.pk:
+            row = self.instance
+            return {"project": row.project, "channel": row.channel, "language": row.language, **subject}
+        about = about_of(self.asked_by, values)
+        return about and {**about, **(subject if about["channel"] == ChannelType.EMAIL else {"subject": ""})}
 
     def clean_language(self) -> str:
         """Return the writing that the texts are looked up by."""
@@ -77,7 +96,6 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
             except Misuse as error:
                 self.add_error(None, str(error))
         if text := values.get("text"):
-            self.instance.text = text  # for the preview, also where it is refused
             for fault in own.faults(project=project, channel=channel, text=text):
                 self.add_error("text", fault)
         if subject := values.get("subject"):
@@ -89,25 +107,47 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 @admin.register(MessageTemplate)
 class TextAdmin(ScopedAdmin):
     adders = changers = deleters = Who.MEMBERS
+    deleted_along = "; our own text goes out in its place"
     form = TextForm
-    list_display = ("shown_language", "shown_channel", "project", "beginning", "size")
+    change_form_outer_before_template = "admin/verification/messagetemplate/intro.html"
+    change_list_template = "admin/verification/messagetemplate/texts.html"
+    list_display = ("shown_language", "shown_channel", "project")
     list_filter = (ProjectFilter, "channel")
     list_select_related = ("project",)
-    list_before_template = "admin/verification/messagetemplate/intro.html"
     ordering = ("project__name", "channel", "language")
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (("preview/", "verification_text_preview", preview_view),)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show all texts of one project, by default of the first by name, in place of a list of rows."""
+        chosen = own_projects(request.user).filter(pk__in=chosen_project_ids(request)).order_by("name").first()
+        matrix = matrix_of(chosen) if chosen else None
+        projects = own_projects(request.user).order_by("name")
+        return super().changelist_view(request, {"matrix": matrix, "projects": projects, **(extra_context or {})})
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        made = super().get_form(request, obj, change=change, **kwargs)
+        made.asked_by = request
+        return made
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Begin with our text, where the address says which: few owners want to write one from nothing."""
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        if about := about_of(request, request.GET):
+            initial.setdefault("text", own.ours(about["channel"], about["language"]).text)
+        return initial
 
     def get_fieldsets(self, request: HttpRequest, obj: MessageTemplate | None = None) -> Any:
         if obj is None:
-            return ((None, {"fields": ("project", "channel", "language", "subject", "text")}),)
+            about = about_of(request, request.GET)
+            subject = ("subject",) if not about or about["channel"] == ChannelType.EMAIL else ()
+            return ((None, {"fields": ("project", "channel", "language", *subject, "text")}),)
         subject = ("subject",) if obj.channel == ChannelType.EMAIL else ()
-        size = ("size",) if obj.channel == ChannelType.SMS else ()
-        return (
-            (None, {"fields": ("project", "shown_channel", "shown_language", *subject, "text")}),
-            ("As it arrives", {"fields": (*size, "preview")}),
-        )
+        return ((None, {"fields": ("project", "shown_channel", "shown_language", *subject, "text")}),)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("project", "shown_channel", "shown_language", "size", "preview") if obj else ()
+        return ("project", "shown_channel", "shown_language") if obj else ()
 
     def response_add(
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
@@ -123,23 +163,3 @@ class TextAdmin(ScopedAdmin):
     @admin.display(description="Channel", ordering="channel")
     def shown_channel(self, row: MessageTemplate) -> str:
         return show_channel(row.channel)
-
-    @admin.display(description="Text")
-    def beginning(self, row: MessageTemplate) -> str:
-        return shortened(row.text, 70)
-
-    @admin.display(description="Size")
-    def size(self, row: MessageTemplate) -> str:
-        if row.channel != ChannelType.SMS:
-            return "–"
-        number = own.sms_segments(row.project, row.text)
-        return label(f"{number} SMS", "success" if number == 1 else "warning")
-
-    @admin.display(description="Preview")
-    def preview(self, row: MessageTemplate) -> str:
-        """Show the text with a sample code; after a refusal, the text that was typed."""
-        shown = own.preview(
-            project=row.project, channel=row.channel, language=row.language, text=row.text, subject=row.subject
-        )
-        subject = format_html('<p class="ww-subject">{}</p>', shown.subject) if shown.subject else ""
-        return format_html('<div class="ww-preview" dir="auto">{}<p class="ww-text">{}</p></div>', subject, shown.text)

@@ -1,0 +1,161 @@
+"""The editor of one text: how it arrives, how large it is and what is wrong with it, shown while it is typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from verification.errors import Misuse
+from verification.models import ChannelType, Project
+from verification.models.fields import clean_language
+from verification.panel.door.confirmation import without_asking
+from verification.panel.frame.scoping import own_projects
+from verification.services.texts import own
+from verification.services.texts.rendering import RIGHT_TO_LEFT, Rendered
+from verification.services.texts.sizes import Size, alphabet, measure
+from verification.whole_numbers import whole_number
+
+MAX_TYPED = 4_000  # characters of a text that are previewed: several times what can be saved
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One text as it arrives, and what is to be said about it."""
+
+    project: Project
+    channel: str
+    language: str
+    rendered: Rendered
+    size: Size | None = None  # of an SMS
+    faults: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+
+    @property
+    def direction(self) -> str:
+        return "rtl" if self.language.partition("-")[0] in RIGHT_TO_LEFT else "ltr"
+
+    @property
+    def words(self) -> SafeString:
+        """The text with its costly characters marked, and a line where the next SMS begins."""
+        if self.size is None:
+            return format_html("{}", self.rendered.text)
+        pieces = (
+            _marked(part, set(self.size.remedies), number) for number, part in enumerate(self.size.parts, start=1)
+        )
+        return format_html_join("", "{}", ((piece,) for piece in pieces))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The values that the script counts by, and the address where it asks for the rest."""
+        facts = {
+            "project": self.project.pk,
+            "channel": self.channel,
+            "language": self.language,
+            "address": preview_address(),
+        }
+        if self.size is None:
+            return facts
+        values, tail = own.sample_values(self.project), own.sms_tail(self.project)
+        return {**facts, "values": values, "tail": tail, "alphabet": alphabet()}
+
+
+def show(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> Shown:
+    """Return a text as it arrives. An empty one stands for ours."""
+    rendered = own.preview(project=project, channel=channel, language=language, text=text, subject=subject)
+    faults, advice = [], []
+    if text:
+        faults = own.faults(project=project, channel=channel, text=text, subject=subject)
+        advice = own.advice(project=project, channel=channel, text=text)
+    size = measure(rendered.text) if channel == ChannelType.SMS else None
+    return Shown(project, channel, language, rendered, size, faults, advice)
+
+
+class EditorWidget(UnfoldAdminTextareaWidget):
+    """The field of a text, with the message beside it. ``about`` names its project, channel, language and subject."""
+
+    template_name = "admin/verification/messagetemplate/editor.html"
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__({"rows": 6, "class": "ww-lines", "dir": "auto", **(attrs or {})})
+        self.about: dict[str, Any] | None = None
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        shown = show(**self.about, text=str(value or "")[:MAX_TYPED]) if self.about else None
+        facts = shown.facts if shown else {"address": preview_address()}
+        links = links_of(self.about) if self.about else {}
+        return {**context, "shown": shown, "facts": facts, "query": _query(self.about), "links": links}
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """Render by the project's templates: Django's renderer of forms knows none of ours."""
+        return render_to_string(self.template_name, self.get_context(name, value, attrs))
+
+
+@without_asking
+def preview_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    """Show what was typed, as a part of the editor for its script, and as a page for a browser without one."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    shown = None
+    about = about_of(request, request.POST) or about_of(request, request.GET)
+    if about:
+        text = request.POST.get("text", "").replace("\r\n", "\n")[:MAX_TYPED]
+        subject = request.POST.get("subject", "")[:MAX_TYPED] if about["channel"] == ChannelType.EMAIL else ""
+        shown = show(**{**about, "subject": subject}, text=text)
+    context = {"shown": shown, "facts": shown.facts if shown else {"address": preview_address()}}
+    if request.headers.get("X-Fragment"):
+        return TemplateResponse(request, "admin/verification/messagetemplate/live.html", context)
+    context = model_admin.page_context(request, "Preview of a text", **context)
+    return TemplateResponse(request, "admin/verification/messagetemplate/preview.html", context)
+
+
+def about_of(request: HttpRequest, values: Any) -> dict[str, Any] | None:
+    """Return the user's own project, the channel and the language that a form names; None where one is missing."""
+    project_id = whole_number(str(values.get("project", "")))
+    channel, language = values.get("channel", ""), values.get("language", "")
+    if project_id is None or channel not in ChannelType.values or channel in own.VENDOR_WORDED:
+        return None
+    try:
+        language = own.canonical_language(clean_language(language))
+    except Misuse:
+        return None
+    project = own_projects(request.user).filter(pk=project_id).first()
+    return {"project": project, "channel": channel, "language": language} if project else None
+
+
+def links_of(about: dict[str, Any]) -> dict[str, str]:
+    """Return the addresses of what can be done with this project's text of this channel and language."""
+    named = {"project": about["project"].pk, "channel": about["channel"], "language": about["language"]}
+    return {"all": reverse("admin:verification_messagetemplate_changelist", query={"project": named["project"]})}
+
+
+def preview_address() -> str:
+    return reverse("admin:verification_text_preview")
+
+
+def _query(about: dict[str, Any] | None) -> str:
+    """Return the preview's address for a browser without scripts, whose form may lack what is fixed."""
+    if not about:
+        return preview_address()
+    named = {"project": about["project"].pk, "channel": about["channel"], "language": about["language"]}
+    return reverse("admin:verification_text_preview", query=named)
+
+
+def _marked(part: str, costly: set[str], number: int) -> SafeString:
+    begin = format_html('<span class="ww-next-sms">SMS {}</span>', number) if number > 1 else ""
+    pieces, plain = [], ""
+    for character in part:
+        if character in costly:
+            pieces += [format_html("{}", plain), format_html("<mark>{}</mark>", character)]
+            plain = ""
+        else:
+            plain += character
+    return format_html("{}{}", begin, format_html_join("", "{}", ((each,) for each in [*pieces, plain])))
