@@ -11,6 +11,7 @@ from verification.models.channels import (
     FallbackStep,
     MessageTemplate,
     Provider,
+    RoutingMode,
     SenderRule,
 )
 from verification.models.choices import Choice
@@ -98,6 +99,7 @@ __all__ = [
     "Recipient",
     "RetentionMode",
     "RecoveryCode",
+    "RoutingMode",
     "SecondFactor",
     "SenderRule",
     "Session",

@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now, NullIf
@@ -21,6 +22,8 @@ DEFAULT_PRIORITY = 100
 DEFAULT_DAILY_BUDGET = 1_000  # SMS, or calls: enough for a first launch, and a bound on what an attack may cost
 # Seconds that a channel is waited for before the next is tried. Receipts take some seconds, and a session lasts 180.
 MIN_FALLBACK_WAIT_SECONDS, MAX_FALLBACK_WAIT_SECONDS = 5, 150
+DEFAULT_EXPLORE_PERCENT = 5  # of messages: enough to find a route that came back within the hour
+MAX_EXPLORE_PERCENT = 20  # of messages: more would cost more than it teaches
 MAX_PREFIXES = 200  # that a provider serves, or does not; each message is compared with them
 MAX_COUNTRIES = 300  # more than there are
 
@@ -48,6 +51,15 @@ class FailedCosts(models.TextChoices):
 
     PRICE = "price", "Its full price"
     NOTHING = "nothing", "Nothing"
+
+
+class RoutingMode(models.TextChoices):
+    """The rule by which a channel's providers take their turns."""
+
+    FIXED = "fixed", "Fixed order"
+    SHARES = "shares", "Shares"
+    BEST_PRICE = "best_price", "Best for the money"
+    BEST_TIME = "best_time", "Best for the time"
 
 
 class Channel(models.Model):
@@ -80,12 +92,30 @@ class Channel(models.Model):
         most=MAX_COUNTRIES,
         help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
     )
+    routing = models.CharField(
+        "choice of the provider",
+        max_length=10,
+        choices=RoutingMode.choices,
+        default=RoutingMode.FIXED,
+        db_default=RoutingMode.FIXED.value,
+        help_text="In any case your own providers come before the system's, and those that were late just now last.",
+    )
+    explore_percent = models.PositiveSmallIntegerField(
+        "messages to learn from",
+        default=DEFAULT_EXPLORE_PERCENT,
+        db_default=DEFAULT_EXPLORE_PERCENT,
+        validators=(MaxValueValidator(MAX_EXPLORE_PERCENT),),
+        help_text="With one of the best: how many of a hundred messages at the most try another provider, so that one"
+        f" that became better is found. 0 to {MAX_EXPLORE_PERCENT}.",
+    )
 
     class Meta:
         ordering = ("position", "id")
         constraints = (
             models.UniqueConstraint(name="channel_once", fields=("project", "type")),
             models.CheckConstraint(name="channel_type", condition=Q(type__in=ChannelType.values)),
+            models.CheckConstraint(name="channel_routing", condition=Q(routing__in=RoutingMode.values)),
+            models.CheckConstraint(name="channel_explores", condition=Q(explore_percent__lte=MAX_EXPLORE_PERCENT)),
         )
 
     def __str__(self) -> str:

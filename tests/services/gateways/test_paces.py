@@ -104,7 +104,7 @@ def test_what_was_waited_for_in_vain_counts_and_failures_do_not(message):
 
 
 def order(project):
-    about = {"address": "+4915112345678", "pinned_id": None, "left_out": (), "accounts": {}}
+    about = {"address": "+4915112345678", "country": "DE", "pinned_id": None, "left_out": (), "accounts": {}}
     return [provider.name for provider in providers_for(project_id=project.id, channel="sms", **about).providers]
 
 

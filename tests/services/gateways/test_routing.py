@@ -34,7 +34,7 @@ def names(project, address=PHONE):
 
 def order(project, address=PHONE):
     return providers_for(
-        project_id=project.id, channel="sms", address=address, pinned_id=None, left_out=(), accounts={}
+        project_id=project.id, channel="sms", address=address, country="DE", pinned_id=None, left_out=(), accounts={}
     )
 
 
@@ -213,7 +213,7 @@ def test_a_pinned_provider_is_asked_whatever_its_prefixes(project):
     Provider.objects.update(only_prefixes=["+43"])
     memory.forget_all()
     found = providers_for(
-        project_id=project.id, channel="sms", address=PHONE, pinned_id=first.pk, left_out=(), accounts={}
+        project_id=project.id, channel="sms", address=PHONE, country="DE", pinned_id=first.pk, left_out=(), accounts={}
     )
     assert [provider.name for provider in found.providers] == ["first"]
     assert found.choice == "pinned"

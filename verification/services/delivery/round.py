@@ -25,7 +25,7 @@ from verification.services.gateways.accounts import LiveProvider, forget_provide
 from verification.services.gateways.paces import is_late
 from verification.services.gateways.routing import Order, is_aside, is_due_for_probe, providers_for
 from verification.services.notices import provider_alerts
-from verification.services.projects.snapshot import ProjectConfig, load_project
+from verification.services.projects.snapshot import FIXED_ORDER, ProjectConfig, load_project
 from verification.services.protection.admission import why_not_to_send
 from verification.services.protection.suppressions import suppress
 from verification.sql.rows import ClaimedMessage
@@ -38,6 +38,7 @@ HAND_OVER_SECONDS = 2.0  # how long a message is kept for the workers that hold 
 # short that a code of some minutes gets several rounds, and each is longer than the one before. A hand-over and a lost
 # lease are claims too.
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
+MAX_CLAIMS = 100_000  # more than a message's claims, so that no two rounds of any messages draw by the same seed
 UNCONFIRMED_SECONDS = (
     600  # how long a message that may have been sent waits for a receipt: as long as a manual send lives
 )
@@ -65,6 +66,8 @@ class Round:
         self.refusal = _LastRefusal(may_have_sent=bool(message.unknown_at))
         self.complaints: list[tuple[LiveProvider, Result]] = []
         self.has_asked = False
+        # A worker that the message is handed over to draws as the one that handed it over, so that it asks the same.
+        self.seed = message.id * MAX_CLAIMS + message.claims - message.is_handed_over
 
     def run(self) -> None:
         message = self.message
@@ -82,9 +85,12 @@ class Round:
         finally:
             self._report_complaints()
 
+    def _project(self) -> ProjectConfig | None:
+        project_id = self.message.project_id
+        return _projects.get(project_id, lambda: load_project(project_id))
+
     def _why_not_to_send(self) -> str:
-        message = self.message
-        project = _projects.get(message.project_id, lambda: load_project(message.project_id))
+        message, project = self.message, self._project()
         return why_not_to_send(project, message.channel, message.address, self.country) if project else ""
 
     def _ask_in_turn(self, outgoing: OutgoingMessage) -> None:
@@ -116,14 +122,18 @@ class Round:
 
     def _next_providers(self, had_their_turn: set[int]) -> Order:
         """Choose again each time: the earlier providers may have taken many seconds."""
-        message = self.message
+        message, project = self.message, self._project()
+        channel = project and project.channels.get(message.channel)
         return providers_for(
             project_id=message.project_id,
             channel=message.channel,
             address=message.address,
+            country=self.country,
             pinned_id=message.pinned_provider_id,
             left_out={*message.unknown_at, *message.no_account_at, *had_their_turn},
             accounts=message.accounts,
+            routing=channel.routing if channel else FIXED_ORDER,
+            seed=self.seed,
         )
 
     def _reason(self, order: Order, *, is_first: bool) -> Choice:

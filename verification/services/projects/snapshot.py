@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from django.templatetags.static import static
 from providers import registry
 from verification import sql
 from verification.addresses import AddressKind, kind_of
-from verification.models import ChallengeMode, ChallengeProvider, ChannelType
+from verification.models import ChallengeMode, ChallengeProvider, ChannelType, RoutingMode
 from verification.services.projects import terms
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded, lower_budget
 from verification.services.projects.lists import Lists
@@ -52,6 +52,16 @@ class ProviderConfig:
             return ""
 
 
+class RoutingConfig(NamedTuple):
+    """The rule by which a channel's providers take their turns. ``explore`` is a part of 1."""
+
+    mode: str = RoutingMode.FIXED.value
+    explore: float = 0.0
+
+
+FIXED_ORDER = RoutingConfig()
+
+
 @dataclass(frozen=True)
 class ChannelConfig:
     """A live channel of a project. ``providers`` are the enabled ones, the project's own before the system's."""
@@ -62,6 +72,7 @@ class ChannelConfig:
     link: str
     daily_budget: int | None
     countries: frozenset[str]
+    routing: RoutingConfig
     providers: tuple[ProviderConfig, ...]
 
     @cached_property
@@ -253,6 +264,7 @@ class ProjectConfig:
             link=row["link"] or self.site_url or settings.BASE_URL,
             daily_budget=lower_budget(row["effective_budget"], self._budget_ceiling),
             countries=frozenset(row["countries"]),
+            routing=RoutingConfig(row["routing"], row["explore_percent"] / 100),
             providers=tuple(
                 ProviderConfig(item["id"], item["type"], item["name"], item["is_system"], item["settings"])
                 for item in row["providers"]
