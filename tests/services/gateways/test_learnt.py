@@ -3,12 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from tests import factories
 from tests.services.gateways.test_routing import PHONE, TEMPORARY, api_message, choices
 from verification import memory
-from verification.models import Channel, HourlyFigures, Provider, Upkeep
+from verification.models import Channel, ExchangeRate, HourlyFigures, Price, Provider, Upkeep
 from verification.services.delivery import dispatch
 from verification.services.gateways.learnt import read_state
 from verification.services.gateways.routing import providers_for
@@ -72,6 +73,28 @@ def test_a_worker_asks_the_one_that_has_shown_most_and_the_attempt_says_so(proje
     counted(project, "shop second", asked=100, verified=90)
     dispatch.deliver(api_message(project))
     assert choices() == [("shop second", "best")]
+
+
+def price(name, amount, currency="USD", place=""):
+    provider = Provider.objects.get(name=name)
+    Price.objects.create(provider=provider, place=place, amount=amount, currency=currency, per="message")
+    Provider.objects.filter(pk=provider.pk).update(price_list=F("price_list") + 1)
+    memory.forget_all()
+
+
+def test_for_the_money_the_cheaper_of_two_that_verify_alike_is_asked_in_any_currency(project):
+    Channel.objects.update(routing="best_price")
+    counted(project, "shop first", asked=200, verified=160)
+    counted(project, "shop second", asked=200, verified=160)
+    price("shop first", "0.05")
+    price("shop second", "3", "INR")
+    assert names(project)[0] == "shop first"  # nobody has told what a rupee is worth
+    today = timezone.now().date()
+    ExchangeRate.objects.create(currency="INR", account="USD", rate="0.012", valid_from=today)
+    memory.forget_all()
+    assert names(project)[0] == "shop second"
+    price("shop first", "0.01", place="+4915")
+    assert names(project)[0] == "shop first"
 
 
 def test_where_it_refuses_the_next_best_follows(project, outbox):

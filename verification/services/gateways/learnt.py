@@ -14,6 +14,7 @@ from verification import sql
 from verification.memory import Fresh
 from verification.services.gateways.accounts import LiveProvider
 from verification.services.gateways.best import HOUR_SECONDS, WINDOW_HOURS, Hour, State, learn
+from verification.services.gateways.exchange import in_account
 
 READ_SECONDS = 60.0  # between two readings: the figures are counted once a minute.
 HOUR = timedelta(hours=1)
@@ -54,8 +55,12 @@ def read_state(project_id: int, channel: str) -> State:
 
 
 def price_of(provider: LiveProvider, address: str, country: str) -> float | None:
-    """Return the price of one message to this recipient; None where it is not known."""
-    return None
+    """Return today's price of one message to this recipient in the currency of account; None where it is not known.
+
+    A price per segment is that of one segment: the text is the same whoever sends it.
+    """
+    found = provider.prices.find(address, country, timezone.now().date())
+    return None if found is None else in_account(found.amount, found.currency)
 
 
 def _age(hour: datetime, present: datetime) -> int:
