@@ -3,6 +3,7 @@
 import secrets
 import time
 import uuid
+from datetime import datetime
 
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ULID_LENGTH = 26
@@ -12,8 +13,12 @@ MESSAGE_ID_BITS = 53  # the largest whole number that every JSON reader keeps ex
 
 def generate_session_id() -> str:
     """A ULID: 48 bits of milliseconds and 80 random bits, fresh for every id so that none tells another."""
-    number = (time.time_ns() // 1_000_000 << 80) | secrets.randbits(80)
-    return "".join(CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
+    return _ulid((time.time_ns() // 1_000_000 << 80) | secrets.randbits(80))
+
+
+def first_session_id(moment: datetime) -> str:
+    """Return the least id that a session of this time may have."""
+    return _ulid(int(moment.timestamp() * 1_000) << 80)
 
 
 def is_session_id(text: str) -> bool:
@@ -38,3 +43,7 @@ def generate_link_payload() -> str:
 def generate_hook_secret() -> str:
     """Draw the secret in the path that a provider reports to: 32 random bytes, enough for vendors that do not sign."""
     return secrets.token_urlsafe(32)
+
+
+def _ulid(number: int) -> str:
+    return "".join(CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))

@@ -1,16 +1,19 @@
 """The page of figures: what it tells, to whom, and as a file."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from verification.models import HourlyFigures, Provider
+from tests.panel.rows import a_message, a_session
+from verification.models import Alert, DailyFigures, HourlyFigures, Provider, Recipient
+from verification.services.oversight import counting
 
 pytestmark = pytest.mark.django_db
 
 PAGE = reverse("admin:verification_figures")
+USUAL = {"channel": "sms", "country": "DE", "language": "en", "is_manual": False, "provider_id": 0}
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def test_the_funnel_tells_where_sessions_were_lost(counted):
 
 def test_the_page_and_its_files_leak_nothing_of_another_project(counted):
     client = counted.as_("owner")
-    for query in ({}, {"csv": ""}, {"json": ""}):
+    for query in ({}, {"csv": ""}, {"csv": "project"}, {"json": ""}, {"provider": "none"}, {"country": "DE"}):
         text = client.get(PAGE, query).content.decode()
         assert "5000" not in text and "5,000" not in text and "Theirs" not in text
     assert client.get(PAGE, {"project": counted.other.pk}).status_code == 404
@@ -45,8 +48,8 @@ def test_the_page_and_its_files_leak_nothing_of_another_project(counted):
 
 def test_the_chart_has_a_table_with_the_same_numbers(counted):
     response = counted.as_("owner").get(PAGE, {"range": "24h"})
-    bars = response.context["bars"]
-    assert [bar.counts for bar in bars if any(bar.counts)] == [(90, 80, 60)]
+    (bars,) = (chart.bars for chart in response.context["charts"] if chart.id == "counts")
+    assert [(bar.look, bar.height) for bar in bars] == [("ww-started", 144.0), ("ww-verified", 96.0)]  # of 160 for 100
     assert "<td>90</td><td>80</td><td>60</td>" in response.content.decode()
 
 
@@ -56,10 +59,13 @@ def test_the_files_have_the_hours_and_the_breakdowns(counted):
     assert len(lines) == 1 + 24
     assert lines[-2].split(",")[1:3] == ["90", "80"]
     told = client.get(PAGE, {"range": "24h", "json": ""}).json()
-    assert (told["provider"][0]["provider"], told["provider"][0]["verified"]) == ("Our gateway", 60)
+    assert [(row["provider"], row["verified"]) for row in told["by"]["provider"]] == [("Our gateway", 60)]
+    assert client.get(PAGE, {"range": "24h", "csv": "country"}).content.decode().splitlines()[1].startswith("DE,90,80,")
 
 
-@pytest.mark.parametrize("query", [{"range": "forever"}, {"project": "x"}, {"project": "0"}])
+@pytest.mark.parametrize(
+    "query", [{"range": "forever"}, {"project": "x"}, {"project": "0"}, {"provider": "x"}, {"csv": "recipient"}]
+)
 def test_an_address_that_names_no_range_or_project_finds_nothing(counted, query):
     assert counted.as_("owner").get(PAGE, query).status_code == 404
 
@@ -67,4 +73,95 @@ def test_an_address_that_names_no_range_or_project_finds_nothing(counted, query)
 @pytest.mark.parametrize("word", ["today", "7d", "30d", "90d", "12m"])
 def test_a_range_with_nothing_in_it_says_so(panel, word):
     text = panel.as_("owner").get(PAGE, {"range": word}).content.decode()
-    assert "No session was started in this range." in text
+    assert "Nothing happened in this range" in text and "No session was started in this range" in text
+
+
+def test_a_range_of_two_days_is_told_against_as_many_days_before(panel):
+    today = timezone.now().date()
+    for ago, verified in ((10, 6), (12, 2), (13, 100)):
+        day = today - timedelta(days=ago)
+        DailyFigures.objects.create(
+            project=panel.project, day=day, sessions=10, sessions_sent=10, sessions_verified=verified, **USUAL
+        )
+        HourlyFigures.objects.create(
+            project=panel.project, hour=datetime.combine(day, time(9), UTC), sessions=10, sessions_sent=10,
+            sessions_verified=verified, **USUAL,
+        )  # fmt: skip
+    query = {"from": str(today - timedelta(days=11)), "to": str(today - timedelta(days=10)), "json": ""}
+    told = panel.as_("owner").get(PAGE, query).json()
+    assert (told["figures"]["verified"], told["before"]["verified"]) == (6, 102)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "reason"),
+    [
+        ("2026-13-01", "2026-01-02", "2026-13-01 is no day"),
+        ("", "2026-01-02", "An empty text is no day"),
+        ("2026-11-02", "2026-11-01", "Swap the days."),
+        ("2999-01-01", "2999-01-02", "still to come"),
+        ("2001-01-01", "2001-01-02", "kept for 25 months"),
+        ("2020-01-01", "2026-01-01", "at most 366 days"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused_with_its_reason(panel, first, last, reason):
+    client = panel.as_("owner")
+    page = client.get(PAGE, {"from": first, "to": last})
+    assert (page.status_code, reason in page.content.decode()) == (400, True)
+    file = client.get(PAGE, {"from": first, "to": last, "csv": ""})
+    assert (file.status_code, reason in file.content.decode()) == (400, True)
+
+
+def test_a_page_that_is_narrowed_tells_of_the_chosen_alone(counted):
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    HourlyFigures.objects.create(project=counted.project, hour=hour, sessions=7, **{**USUAL, "country": "AT"})
+    client = counted.as_("owner")
+    told = client.get(PAGE, {"range": "24h", "country": "AT", "json": ""}).json()
+    assert (told["figures"]["started"], [row["country"] for row in told["by"]["country"]]) == (7, ["AT"])
+    text = client.get(PAGE, {"range": "24h", "country": "AT"}).content.decode()
+    assert "Country: " in text and "By country" not in text
+
+
+def test_alerts_are_marked_in_the_charts_and_told_in_words_in_the_table(counted):
+    at = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    Alert.objects.create(project=counted.project, kind="k", key="1", title="SMS: nothing gets out", created_at=at)
+    Alert.objects.create(project=counted.other, kind="k", key="1", title="Of another", created_at=at)
+    page = counted.as_("owner").get(PAGE, {"range": "24h"})
+    assert "SMS: nothing gets out" in [mark.title for mark in page.context["charts"][0].marks]
+    assert [row["events"] for row in page.context["table"]][-2] == ["SMS: nothing gets out"]
+    assert "Of another" not in page.content.decode()
+
+
+def test_each_number_of_a_row_leads_to_the_rows_that_it_counts(panel):
+    """A session to Austria over the provider, beside the panel's own to Germany without one."""
+    gateway = panel.rows[Provider]
+    recipient = Recipient.objects.create(project=panel.project, address="+436641234567")
+    session = a_session(panel.project, recipient)
+    now = timezone.now()
+    sent = {"status": "success", "error": None, "sent_at": now, "finished_at": now}
+    a_message(panel.project, recipient, session=session, provider=gateway, **sent)
+    counting.count_due()
+    client = panel.as_("owner")
+    page = client.get(PAGE, {"range": "24h"})
+    seen = 0
+    for breakdown in page.context["breakdowns"]:
+        for row in breakdown["rows"]:
+            if breakdown["title"] == "Channel" and row.line.key == "":
+                continue
+            for number, link in (("started", row.sessions), ("messages", row.messages), ("lost", row.lost)):
+                found = client.get(link)
+                assert found.status_code == 200
+                if breakdown["title"] != "Provider" or row.line.key:
+                    assert found.context["cl"].result_count == row.figures[number], (breakdown["title"], link)
+                    seen += 1
+    assert seen >= 9
+
+
+@pytest.mark.parametrize(
+    "value", ["x", "2026-11-01T00", "2026-11-01T00..now", "0001-01-01T00..9999-01-01T00", "a..b..c"]
+)
+@pytest.mark.parametrize("name", ["session", "message", "decision"])
+def test_a_list_takes_a_range_that_is_none_for_an_empty_one(panel, name, value):
+    address = reverse(f"admin:verification_{name}_changelist")
+    for who in ("owner", "root"):
+        found = panel.as_(who).get(address, {"between": value})
+        assert (found.status_code, found.context["cl"].result_count) == (200, 0)

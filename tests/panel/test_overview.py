@@ -10,7 +10,7 @@ from tests.panel.rows import a_message, a_session
 from verification import client_address
 from verification.management.commands.stats import collect
 from verification.models import KeyKind, Message
-from verification.services.oversight import counting, report
+from verification.services.oversight import counting, ranges
 from verification.services.records import workers
 
 pytestmark = pytest.mark.django_db
@@ -72,7 +72,7 @@ def test_the_latest_failures_hold_the_expired_and_group_what_is_alike(panel):
 def test_test_logins_count_neither_on_the_overview_nor_in_stats(panel):
     sent(panel, session=a_session(panel.project, recipient_of(panel), is_open=False, is_test=True), is_test=True)
     shown = overview(panel).context["figures"]
-    (told,) = (row for row in collect(report.last_hours(timezone.now(), 24)) if row["project"] == panel.project.pk)
+    (told,) = (row for row in collect(ranges.last_hours(timezone.now(), 24)) if row["project"] == panel.project.pk)
     assert (shown["sessions"], shown["messages"]) == (told["sessions"], told["messages"]["all"]) == (1, 1)
 
 

@@ -1,11 +1,14 @@
 """Lists of traffic read what they show, however many rows the tables have."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from tests import factories
 from verification.models import Membership
@@ -15,6 +18,7 @@ ROWS = 4 * LOOKED_THROUGH  # of each table, most of them the first project's
 NUMBER = "+49151123000001"
 TABLES = ("verification_message", "verification_session", "verification_recipient", "verification_callback")
 LIST_LENGTH = 50
+RANGE = f"{timezone.now() - timedelta(hours=30):%Y-%m-%dT%H}..{timezone.now() - timedelta(hours=6):%Y-%m-%dT%H}"
 READ = """
 SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM (
   SELECT indexrelid FROM pg_index WHERE indrelid = 'verification_message'::regclass
@@ -99,11 +103,18 @@ def rows_read_by(statement):
         ("message", {"status": "waiting"}),
         ("message", {"since": "week", "test": "only"}),
         ("message", {"o": "5"}),
+        ("message", {"between": RANGE}),
+        ("message", {"between": RANGE, "status": "lost"}),
+        ("message", {"between": RANGE, "country": "DE"}),
+        ("message", {"between": RANGE, "provider": "7", "language": "en"}),
         ("session", {}),
         ("session", {"q": NUMBER}),
         ("session", {"state": "locked"}),
         ("session", {"since": "hour", "channel__exact": "voice"}),
         ("session", {"o": "-4"}),
+        ("session", {"between": RANGE}),
+        ("session", {"between": RANGE, "country": "none"}),
+        ("session", {"between": RANGE, "provider": "7", "state": "verified"}),
         ("recipient", {}),
         ("recipient", {"q": NUMBER}),
         ("recipient", {"verified_channel__exact": "sms"}),

@@ -8,8 +8,9 @@ from django.core.management.base import CommandParser
 
 from verification.management.base import WatchwordCommand, whole
 from verification.services.oversight import counting
+from verification.services.oversight.ranges import DAYS_KEPT
 
-MAX_DAYS = counting.DAYS_KEPT.days
+MAX_DAYS = DAYS_KEPT.days
 DEFAULT_DAYS = 30
 
 

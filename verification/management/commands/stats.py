@@ -1,4 +1,4 @@
-"""``stats [--days N]``"""
+"""``stats [--days N | --from DAY --to DAY]``"""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, table, whole
 from verification.models import Project, Worker
-from verification.services.oversight import figures, report
+from verification.services.oversight import figures, ranges
+from verification.services.oversight.summary import as_dict, summarize
 from verification.services.protection.guard import conversion
 from verification.services.records import workers
 from verification.services.upkeep.retention import is_overdue, last_purge
@@ -23,19 +25,24 @@ class Command(WatchwordCommand):
         f"The figures of the last {figures.HOURS} hours, or of some days, by project and against the time before, and"
         " the workers. Test logins are left out."
     )
-    epilog = "With --json also by channel, provider, country and language.\n\nexample:\n  manage.py stats --days 7"
+    epilog = (
+        "With --json also over time, by channel, provider, country and language, and the alerts.\n\n"
+        "examples:\n  manage.py stats --days 7\n  manage.py stats --from 2026-10-01 --to 2026-10-31"
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
+        ends = parser.add_argument_group("a range of days (UTC), both included")
+        ends.add_argument("--from", dest="first", default="", metavar="DAY", help="Such as 2026-10-01.")
+        ends.add_argument("--to", dest="last", default="", metavar="DAY", help="Default: today.")
         parser.add_argument(
             "--days",
-            type=whole(least=1, most=report.MAX_DAYS),
+            type=whole(least=1, most=ranges.MAX_DAYS),
             metavar="N",
             help=f"Days (UTC), of which today is the last. Default: the last {figures.HOURS} hours.",
         )
 
-    def handle(self, *, days: int | None, json: bool, **_: Any) -> None:
-        now = timezone.now()
-        span = report.last_days(now, days) if days else report.last_hours(now, figures.HOURS)
+    def handle(self, *, days: int | None, first: str, last: str, json: bool, **_: Any) -> None:
+        span = chosen_range(days, first, last)
         rows = collect(span)
         finished_at = last_purge()
         purge = {"finished_at": finished_at and finished_at.isoformat(), "is_overdue": is_overdue(finished_at)}
@@ -50,6 +57,17 @@ class Command(WatchwordCommand):
             "purge": purge,
         }
         self.show(data, text, as_json=json)
+
+
+def chosen_range(days: int | None, first: str, last: str) -> ranges.Range:
+    now = timezone.now()
+    if not (first or last):
+        return ranges.last_days(now, days) if days else ranges.last_hours(now, figures.HOURS)
+    if days:
+        raise Misuse("--days is a range of its own. Leave it out, or leave out --from and --to.")
+    if not first:
+        raise Misuse("--to names the last day alone. Name the first one, too, with --from.")
+    return ranges.between(ranges.read_day(first, now=now), ranges.read_day(last, now=now, default=now.date()), now=now)
 
 
 def written(rows: list[dict[str, Any]]) -> str:
@@ -98,33 +116,23 @@ def tell(running: list[dict[str, Any]]) -> str:
     return "Workers: " + "; ".join(lines)
 
 
-def collect(span: report.Range) -> list[dict[str, Any]]:
+def collect(span: ranges.Range) -> list[dict[str, Any]]:
     """One row a project, those without traffic included."""
     return [_row(project, span) for project in Project.objects.filter(deleted_at=None).order_by("id")]
 
 
-def _row(project: Project, span: report.Range) -> dict[str, Any]:
+def _row(project: Project, span: ranges.Range) -> dict[str, Any]:
     only = [project.pk]
-    told = report.total(only, span)
+    told = summarize(only, span)
+    counts = told.told.counts
+    by = {name: lines for name, lines in as_dict(told)["by"].items() if name != "project"}
     return {
+        **as_dict(told),
         "project": project.pk,
         "name": project.name,
-        "sessions": told.counts["sessions"],
-        "verified": told.counts["sessions_verified"],
-        "messages": {"all": told.counts["messages"], **{state: told.counts[f"messages_{state}"] for state in STATES}},
-        "figures": report.as_dict(told),
-        "before": report.as_dict(report.total(only, span.before)),
-        "verified_users": report.users(only, span),
-        "by": {name.removesuffix("_id"): _by(only, span, name) for name in report.DIMENSIONS if name != "project"},
-        "refused": dict(report.refusals(only, span)),
+        "sessions": counts["sessions"],
+        "verified": counts["sessions_verified"],
+        "messages": {"all": counts["messages"], **{state: counts[f"messages_{state}"] for state in STATES}},
+        "by": by,
         "countries": [line.as_dict() for line in conversion.by_country(only, hours=figures.HOURS)],
     }
-
-
-def _by(projects: list[int], span: report.Range, name: str) -> list[dict[str, Any]]:
-    found = report.grouped(projects, span, (name,))
-    names = report.names(name, found)
-    return [
-        {name.removesuffix("_id"): names.get(key, key), **report.as_dict(told)}
-        for (key,), told in sorted(found.items(), key=lambda item: (-item[1].counts["messages"], str(item[0])))
-    ]

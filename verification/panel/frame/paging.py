@@ -88,7 +88,8 @@ class NewestList(ShortList):
         others = [spec.used_parameters for spec in used if spec not in scopes]
         if self.query or not others:
             return rows
-        if any(self.model_admin.has_index_for(each) for each in others):
+        is_range = any(getattr(spec, "is_range", False) for spec in scopes)
+        if not is_range and any(self.model_admin.has_index_for(each) for each in others):
             rest = [spec for spec in used if not any(getattr(spec, name, False) for name in ("is_scope", "is_newest"))]
             if len(rest) > 1 and any(getattr(spec, "is_cut", False) for spec in rest):
                 self.looks_back = (

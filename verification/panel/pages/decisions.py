@@ -14,6 +14,7 @@ from verification.models import ChannelType, Decision, GuardRule, ListSubject
 from verification.models.guard_rules import ABOUT_COUNTRIES
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of
+from verification.panel.frame.figure_filters import LastBetweenFilter
 from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.frame.traffic_page import SPANS, CreatedFilter, TrafficAdmin
 from verification.services.protection.guard import findings
@@ -50,7 +51,7 @@ class DecisionAdmin(TrafficAdmin):
     empty_text = "Nothing was refused so far."
     has_history = False
     list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
-    list_filter = (ProjectFilter, RuleFilter, LastFilter)
+    list_filter = (ProjectFilter, LastBetweenFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
     list_before_template = "admin/verification/decision/intro.html"
     search_fields = ("subject",)

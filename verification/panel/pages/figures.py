@@ -3,118 +3,165 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from verification.models import ChannelType, Project
+from verification.errors import Misuse
+from verification.models import Project
+from verification.panel.frame.display import ago, exactly
+from verification.panel.frame.figures_shown import (
+    EMPTY,
+    charts_of,
+    delivery_times,
+    funnel,
+    largest_loss,
+    list_link,
+    percent,
+    seconds,
+    step_label,
+    tiles,
+)
+from verification.panel.frame.replica import database_for, reading
 from verification.panel.frame.scoping import own_projects
 from verification.panel.pages.decisions import title_of_rule
-from verification.services.oversight import report
+from verification.services.oversight import ranges, report
+from verification.services.oversight.ranges import Range
+from verification.services.oversight.report import Told
+from verification.services.oversight.summary import Event, Line, Summary, as_dict, summarize, word
+from verification.whole_numbers import whole_number
 
-RANGES = {  # by their word in the address: the label, and the range as hours or days
-    "24h": ("24 hours", 24, 0),
-    "today": ("Today", 0, 1),
-    "7d": ("7 days", 0, 7),
-    "30d": ("30 days", 0, 30),
-    "90d": ("90 days", 0, 90),
-    "12m": ("12 months", 0, 365),
-}
-USUAL_RANGE = "7d"
 ROWS_SHOWN = 20  # of one breakdown: the others are in the download
-BREAKDOWNS = (("channel", "Channel"), ("provider_id", "Provider"), ("country", "Country"), ("language", "Language"))
-CHART_WIDTH, CHART_HEIGHT = 720, 160  # units of the chart's own; the page scales it
-GAP = 0.25  # the part of a bar's place that stays free
+BREAKDOWNS = {
+    "project": "Project",
+    "channel": "Channel",
+    "provider_id": "Provider",
+    "country": "Country",
+    "language": "Language",
+}
+LIST_FILTERS = {  # the filters of the lists, by the dimension
+    "project": "project",
+    "channel": "channel__exact",
+    "provider_id": "provider",
+    "country": "country",
+    "language": "language",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A step of the funnel: how many sessions reached it, and how many were lost since the step before."""
+class Row:
+    """One row of a breakdown: its figures, the page narrowed to it, and the lists behind its numbers."""
 
-    word: str
-    number: int
-    share: float | None  # in percent of the first step
-    lost: int
-    before: int
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One hour or day of the chart, in the chart's own units."""
-
-    x: float
-    width: float
-    started: float
-    verified: float
-    label: str
-    counts: tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One row of a breakdown."""
-
-    name: str
+    line: Line
     is_country: bool
     figures: dict[str, Any]
+    narrowed: str
+    sessions: str
+    messages: str
+    lost: str
+
+    @property
+    def conversion(self) -> str:
+        return percent(self.line.told.conversion)
+
+    @property
+    def conversion_before(self) -> str:
+        return percent(self.line.before.conversion)
+
+    @property
+    def deliver(self) -> str:
+        return seconds(self.line.told.seconds(delivery_times(self.line.told), 0.5))
+
+    @property
+    def verify(self) -> str:
+        return seconds(self.line.told.seconds("verify_times", 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An event of the range as the page lists it."""
+
+    event: Event
+    at: str
+    ago: str
+    lasted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The choice that the address makes: the projects, the range, and the values that narrow the figures."""
+
+    projects: list[Project]
+    chosen: Project | None
+    range_word: str
+    span: Range
+    where: dict[str, Any]
+    query: dict[str, str]
+    wrong: str = ""
+
+    @property
+    def ids(self) -> list[int]:
+        return [self.chosen.pk] if self.chosen else [project.pk for project in self.projects]
+
+    def address(self, *without: str, **changed: str) -> str:
+        """Return the query of this page with other values, and without some."""
+        query = {name: value for name, value in self.query.items() if name not in without} | changed
+        return f"?{urlencode(query)}"
 
 
 def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
-    projects = list(own_projects(request.user).order_by("name"))
-    chosen = _chosen(request, projects)
-    word = request.GET.get("range", USUAL_RANGE)
-    if word not in RANGES:
-        raise Http404
-    _, hours, days = RANGES[word]
-    now = timezone.now()
-    span = report.last_days(now, days) if days else report.last_hours(now, hours)
-    ids = [chosen.pk] if chosen else [project.pk for project in projects]
+    choice = _choice(request)
+    is_file = "csv" in request.GET or "json" in request.GET
+    if choice.wrong and is_file:
+        return HttpResponseBadRequest(choice.wrong, content_type="text/plain")
+    with reading(database_for(request)):
+        summary = summarize(choice.ids, choice.span, choice.where)
     if "csv" in request.GET:
-        return _csv(ids, span)
-    told, before = report.total(ids, span), report.total(ids, span.before)
-    refused = report.refusals(ids, span)
-    data = {"figures": report.as_dict(told), "before": report.as_dict(before), "refused": dict(refused)}
+        return _csv(summary, request.GET["csv"])
     if "json" in request.GET:
-        by = {name.removesuffix("_id"): _breakdown(ids, span, name) for name, _ in BREAKDOWNS}
-        lines = {name: [{name: line.name, **line.figures} for line in rows] for name, rows in by.items()}
-        return JsonResponse({"since": span.since, "until": span.until, **data, **lines})
+        return JsonResponse(as_dict(summary))
     context = model_admin.page_context(
-        request,
-        "Figures",
-        opts=None,
-        ranges=[(key, label) for key, (label, _, _) in RANGES.items()],
-        chosen_range=word,
-        range_label=RANGES[word][0].lower(),
-        projects=projects if len(projects) > 1 else [],
-        chosen_project=chosen,
-        since=span.since,
-        funnel=_funnel(told, before),
-        told=data["figures"],
-        before=data["before"],
-        users=report.users(ids, span),
-        users_before=report.users(ids, span.before),
-        bars=(bars := _bars(report.over_time(ids, span), is_by_day=span.is_by_day)),
-        most=max((bar.counts[0] for bar in bars), default=0),
-        chart=(CHART_WIDTH, CHART_HEIGHT),
-        step="day" if span.is_by_day else "hour",
-        breakdowns=[
-            {"title": title, "rows": rows[:ROWS_SHOWN], "number": len(rows)}
-            for name, title in BREAKDOWNS
-            if (rows := _breakdown(ids, span, name))
-        ],
-        refusals=[(title_of_rule(rule), times) for rule, times in refused],
+        request, "Figures", opts=None, choice=choice, **_choices(choice), **_told(choice, summary)
     )
-    return TemplateResponse(request, "admin/verification/figures.html", context)
+    status = 400 if choice.wrong else 200
+    return TemplateResponse(request, "admin/verification/figures.html", context, status=status)
 
 
-def _chosen(request: HttpRequest, projects: Sequence[Project]) -> Project | None:
+def _choice(request: HttpRequest) -> Choice:
+    get = request.GET
+    projects = list(own_projects(request.user).order_by("name"))
+    chosen = _chosen(get.get("project"), projects)
+    now = timezone.now()
+    range_word, wrong = get.get("range", ranges.USUAL), ""
+    query = {name: get[name] for name in ("project", *map(word, BREAKDOWNS)) if get.get(name)}
+    if get.get("from") or get.get("to"):
+        range_word = ""
+        query |= {"from": get.get("from", ""), "to": get.get("to", "")}
+        try:
+            span = ranges.between(
+                ranges.read_day(get.get("from", ""), now=now),
+                ranges.read_day(get.get("to", ""), now=now, default=now.date()),
+                now=now,
+            )
+        except Misuse as error:
+            wrong, range_word = str(error), ranges.USUAL
+    else:
+        query["range"] = range_word
+    if range_word:
+        known = ranges.named(range_word, now)
+        if known is None:
+            raise Http404
+        span = known
+    return Choice(projects, chosen, range_word, span, _where(request), query, wrong)
+
+
+def _chosen(wanted: str | None, projects: Sequence[Project]) -> Project | None:
     """Return the project that the address names, of the user's own alone; None for all of them."""
-    wanted = request.GET.get("project")
     if not wanted:
         return None
     found = next((project for project in projects if str(project.pk) == wanted), None)
@@ -123,58 +170,143 @@ def _chosen(request: HttpRequest, projects: Sequence[Project]) -> Project | None
     return found
 
 
-def _funnel(told: report.Told, before: report.Told) -> list[Step]:
-    steps: list[Step] = []
-    for word, name in report.FUNNEL:
-        number = told.counts[name]
-        lost = max(0, steps[-1].number - number) if steps else 0
-        share = report.percent(number, told.counts["sessions"])
-        steps.append(Step(word.capitalize(), number, share, lost, before.counts[name]))
-    return steps
+def _where(request: HttpRequest) -> dict[str, Any]:
+    """Return the values that narrow the figures. They can be anything: only rows of the user's projects are read."""
+    found: dict[str, Any] = {}
+    for name in BREAKDOWNS:
+        value = request.GET.get(word(name))
+        if not value or name == "project":
+            continue
+        found[name] = "" if value == EMPTY else value[:20]
+        if name == "provider_id":
+            found[name] = 0 if value == EMPTY else whole_number(value)
+            if found[name] is None:
+                raise Http404
+    return found
 
 
-def _bars(over_time: list[tuple[datetime, Any]], *, is_by_day: bool) -> list[Bar]:
-    """Return the bars of the chart; none where nothing happened."""
-    most = max((counts["sessions"] for _, counts in over_time), default=0)
-    if not most:
-        return []
-    place = CHART_WIDTH / len(over_time)
+def _choices(choice: Choice) -> dict[str, Any]:
+    """Return what the head of the page offers."""
+    return {
+        "ranges": [
+            (choice.address("from", "to", range=key), label, key == choice.range_word and not choice.wrong)
+            for key, (label, _, _) in ranges.WORDS.items()
+        ],
+        "first": choice.query.get("from") or choice.span.since.date().isoformat(),
+        "last": choice.query.get("to") or choice.span.last_day.isoformat(),
+        "hidden": [(name, value) for name, value in choice.query.items() if name not in ("from", "to", "range")],
+        "kept": [(name, value) for name, value in choice.query.items() if name != "project"],
+        "files": (choice.address(csv=""), choice.address(json="")),
+        "projects": choice.projects if len(choice.projects) > 1 else [],
+    }
+
+
+def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
+    span, steps = summary.span, funnel(summary)
+    breakdowns = [
+        {
+            "title": title,
+            "rows": [_row(choice, name, line) for line in summary.by[name][:ROWS_SHOWN]],
+            "number": len(summary.by[name]),
+            "csv": choice.address(csv=word(name)),
+        }
+        for name, title in BREAKDOWNS.items()
+        if summary.by[name] and name not in choice.where and (name != "project" or len(summary.by[name]) > 1)
+    ]
+    return {
+        "is_empty": summary.is_empty,
+        "since": span.since,
+        "before": span.before,
+        "tiles": tiles(summary),
+        "funnel": steps,
+        "largest_loss": largest_loss(steps),
+        "charts": charts_of(summary),
+        "table": _table(summary),
+        "breakdowns": breakdowns,
+        "chips": [
+            (BREAKDOWNS[name], _name_of(summary, name, value), choice.address(word(name)))
+            for name, value in choice.where.items()
+        ],
+        "refusals": [
+            (title_of_rule(rule), times, list_link("decision", span, rule=rule)) for rule, times in summary.refused
+        ],
+        "events": [_shown(event) for event in summary.events],
+    }
+
+
+def _name_of(summary: Summary, dimension: str, value: Any) -> str:
+    lines = summary.by[dimension]
+    return lines[0].name if lines else str(value or "None")
+
+
+def _shown(event: Event) -> Shown:
+    lasted = f"until {exactly(event.until)}" if event.until else ""
+    return Shown(event, exactly(event.at), ago(event.at), lasted)
+
+
+def _row(choice: Choice, dimension: str, line: Line) -> Row:
+    value = str(line.key or EMPTY)
+    narrowing = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in choice.where.items()}
+    if choice.chosen:
+        narrowing["project"] = str(choice.chosen.pk)
+    narrowing[LIST_FILTERS[dimension]] = value
+    return Row(
+        line,
+        dimension == "country" and bool(line.key),
+        report.as_dict(line.told),
+        narrowed=choice.address(**{word(dimension): value}),
+        sessions=list_link("session", choice.span, **narrowing),
+        messages=list_link("message", choice.span, **narrowing),
+        lost=list_link("message", choice.span, status="lost", **narrowing),
+    )
+
+
+def _table(summary: Summary) -> list[dict[str, Any]]:
+    """Return the numbers behind the charts, and in words what happened in each hour or day."""
+    deliver = delivery_times(summary.told)
     return [
-        Bar(
-            x=round(number * place + GAP * place / 2, 2),
-            width=round((1 - GAP) * place, 2),
-            started=round(CHART_HEIGHT * counts["sessions"] / most, 2),
-            verified=round(CHART_HEIGHT * counts["sessions_verified"] / most, 2),
-            label=f"{at:%-d %b %Y}" if is_by_day else f"{at:%-d %b, %H:%M} UTC",
-            counts=(counts["sessions"], counts["sessions_sent"], counts["sessions_verified"]),
-        )
-        for number, (at, counts) in enumerate(over_time)
+        {
+            "label": step_label(at, summary.span),
+            "counts": [told.counts[name] for name in ("sessions", "sessions_sent", "sessions_verified")],
+            "conversion": percent(told.conversion),
+            "times": [
+                seconds(told.seconds(name, share)) for name in (deliver, "verify_times") for share in (0.5, 0.95)
+            ],
+            "events": [event.title for event in summary.events if at <= event.at < at + summary.span.step],
+        }
+        for at, told in summary.over_time
     ]
 
 
-def _breakdown(projects: list[int], span: report.Range, name: str) -> list[Line]:
-    """Return the figures by one dimension, the rows with most sessions first."""
-    found = report.grouped(projects, span, (name,))
-    names = report.names(name, found)
-    lines = [
-        Line(names.get(key) or _name(name, key), name == "country" and bool(key), report.as_dict(told))
-        for (key,), told in found.items()
-    ]
-    return sorted(lines, key=lambda line: (-line.figures["started"], -line.figures["messages"], line.name))
-
-
-def _name(dimension: str, key: str) -> str:
-    if dimension == "channel":
-        return str(ChannelType(key).label) if key in ChannelType.values else "Not sent"
-    return key or "No country"
-
-
-def _csv(projects: list[int], span: report.Range) -> HttpResponse:
-    """Return the counts of each hour or day, as a file."""
+def _csv(summary: Summary, kind: str) -> HttpResponse:
+    """Return the figures of each hour or day, or of each row of one breakdown, as a file."""
+    names = {word(name): name for name in BREAKDOWNS}
+    if kind and kind not in names:
+        raise Http404
+    lines: Iterable[tuple[Any, Told]] = (
+        ((line.name, line.told) for line in summary.by[names[kind]])
+        if kind
+        else ((at.isoformat(), told) for at, told in summary.over_time)
+    )
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="figures-{span.since:%Y-%m-%d}.csv"'
+    name = f"figures-{kind + '-' if kind else ''}{summary.span.since:%Y-%m-%d}-to-{summary.span.last_day}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
     rows = csv.writer(response)
-    rows.writerow(["from", *report.COUNTS])
-    for at, counts in report.over_time(projects, span):
-        rows.writerow([at.isoformat(), *(counts[name] for name in report.COUNTS)])
+    rows.writerow([kind or "from", *_cells(Told())])
+    rows.writerows([_harmless(first), *_cells(told).values()] for first, told in lines)
     return response
+
+
+def _cells(told: Told) -> dict[str, Any]:
+    """Return the figures flat, the median and the 95th percentile of a time each in a column."""
+    flat: dict[str, Any] = {}
+    for name, value in report.as_dict(told).items():
+        flat |= (
+            {f"{name}_{part}": number for part, number in value.items()} if isinstance(value, dict) else {name: value}
+        )
+    return flat
+
+
+def _harmless(text: str) -> str:
+    """Return a name that a spreadsheet takes for no formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

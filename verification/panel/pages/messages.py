@@ -15,6 +15,8 @@ from django.utils.html import format_html
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, text_of, time_of
+from verification.panel.frame.figure_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
+from verification.panel.frame.figures_shown import BETWEEN
 from verification.panel.frame.paging import MAX_COUNT
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, chosen_project_ids
 from verification.panel.frame.story import story_shown
@@ -47,6 +49,10 @@ class StatusFilter(admin.SimpleListFilter):
     @property
     def is_cut(self) -> bool:
         """Return whether the filter lets through the newest messages alone: of those that were lost, a page's count."""
+        return self.is_of_lost and BETWEEN not in self.request.GET
+
+    @property
+    def is_of_lost(self) -> bool:
         return self.value() in (*figures.LOST, "lost")
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -60,7 +66,7 @@ class StatusFilter(admin.SimpleListFilter):
         statuses: tuple[str, ...] = figures.LOST if value == "lost" else (value or "",)
         if self.is_cut and not request.GET.get(SEARCH_VAR):
             return figures.newest_lost(queryset, chosen_project_ids(request), statuses, MAX_COUNT + 1)
-        return queryset.filter(status__in=statuses) if self.is_cut or value in MessageStatus.values else queryset
+        return queryset.filter(status__in=statuses) if self.is_of_lost or value in MessageStatus.values else queryset
 
 
 def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> Any:
@@ -122,7 +128,17 @@ class MessageAdmin(NewestFirstAdmin):
         "project",
         "created",
     )
-    list_filter = (ProjectFilter, StatusFilter, "channel", CreatedFilter, TestFilter)
+    list_filter = (
+        ProjectFilter,
+        BetweenFilter,
+        StatusFilter,
+        "channel",
+        ProviderFilter,
+        CountryFilter,
+        LanguageFilter,
+        CreatedFilter,
+        TestFilter,
+    )
     list_select_related = ("project", "recipient", "provider")
     search_fields = ("id",)
     search_help_text = "Whole address, message or session id"

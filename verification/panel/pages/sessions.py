@@ -14,6 +14,12 @@ from django.utils.html import format_html
 from verification.models import Message, Session
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of
+from verification.panel.frame.figure_filters import (
+    CountryFilter,
+    LanguageFilter,
+    SessionBetweenFilter,
+    SessionProviderFilter,
+)
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, own_project_ids
 from verification.panel.frame.story import story_shown
 from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin, TestFilter
@@ -72,7 +78,17 @@ class SessionAdmin(NewestFirstAdmin):
     has_history = False
     change_form_outer_before_template = "admin/verification/story.html"
     list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
-    list_filter = (ProjectFilter, StateFilter, "channel", CreatedFilter, TestFilter)
+    list_filter = (
+        ProjectFilter,
+        SessionBetweenFilter,
+        StateFilter,
+        "channel",
+        SessionProviderFilter,
+        CountryFilter,
+        LanguageFilter,
+        CreatedFilter,
+        TestFilter,
+    )
     list_select_related = ("project", "recipient")
     search_fields = ("id",)
     search_help_text = "Whole address or session id"

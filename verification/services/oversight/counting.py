@@ -25,16 +25,14 @@ from verification.models import (
     NumberArea,
     Upkeep,
 )
+from verification.services.oversight.ranges import DAY, DAYS_KEPT, HOUR, HOURS_KEPT
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 PERIOD = timedelta(minutes=1)  # from one count to the next: the figures are at most this much behind.
 SHARE = 0.05  # the part of a worker's time that counting may take: after a slow count the next one comes later.
 USERS_PERIOD = timedelta(minutes=15)  # between two counts of the day's users, which read the whole day.
 # How long rows may change after their hour: a manual send lives 10 minutes, and a receipt is waited for 15 minutes.
 LATE = timedelta(hours=1)
 FIRST_LOOK = DAY  # where nothing was ever counted; `recount` counts what is older.
-HOURS_KEPT = timedelta(days=100)  # longer than the 90 days that charts show by the hour.
-DAYS_KEPT = timedelta(days=761)  # 25 months: a month can be compared with that of the last year, and the year before.
 AREAS_KEPT = timedelta(days=30)  # an area that numbering plans give to another country is asked for again by then.
 AREA_ROUNDS = 5  # of asking for unknown areas in one hour's count; each notes all that there are.
 FIGURES, USERS = "figures", "users"  # the names of their rows in Upkeep

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import Aggregate, IntegerField, QuerySet, Sum
+from django.db.models import Aggregate, BigIntegerField, QuerySet, Sum
 from django.utils import timezone
 
 from verification.models import DailyFigures, DailyUsers, HourlyFigures, HourlyRefusals, Provider
+from verification.services.oversight.ranges import Range
 
-DAY, HOUR = timedelta(days=1), timedelta(hours=1)
-MAX_DAYS = 366  # the longest range: with the range before it, what the daily figures are kept for
-BY_DAY_FROM = timedelta(days=8)  # ranges from this length on are read by the day
+DAY = timedelta(days=1)
+Where = Mapping[str, Any]  # the values of some of DIMENSIONS that rows must have, such as one country
 COUNTS = (
     "sessions",
     "sessions_sent",
@@ -52,30 +52,21 @@ DIMENSIONS = ("project", "channel", "provider_id", "country", "language")
 # seconds, each further one is wider by a third of an octave.
 FIRST_STEP_SECONDS = 0.1
 STEPS_PER_OCTAVE = 3
+STEPS = 40
 
 
 class SumHistograms(Aggregate):
-    """The histograms of many rows added step by step, by our own aggregate."""
+    """The histograms of many rows added step by step; null where all are null.
 
-    function = "sum_histograms"
-    output_field = ArrayField(IntegerField())
+    Each step is a sum of PostgreSQL's own: over a year's rows that takes a tenth of the time of a function of ours.
+    """
 
+    output_field = ArrayField(BigIntegerField())
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The time from ``since`` up to ``until``. Both are whole hours, or whole days in a range that is read by day."""
-
-    since: datetime
-    until: datetime
-
-    @property
-    def is_by_day(self) -> bool:
-        return self.until - self.since >= BY_DAY_FROM
-
-    @property
-    def before(self) -> Range:
-        """The range of the same length that ends where this one begins."""
-        return Range(self.since - (self.until - self.since), self.since)
+    def as_sql(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:  # type: ignore[override]
+        column, _ = compiler.compile(self.get_source_expressions()[0])
+        sums = ", ".join(f"sum({column}[{step}])" for step in range(1, STEPS + 1))
+        return f"CASE WHEN count({column}) > 0 THEN ARRAY[{sums}] END", []
 
 
 @dataclass(slots=True)
@@ -85,7 +76,7 @@ class Told:
     counts: Counter[str] = field(default_factory=Counter)
     times: dict[str, list[int]] = field(default_factory=dict)
 
-    def add(self, counts: dict[str, int], times: dict[str, list[int] | None]) -> None:
+    def add(self, counts: Mapping[str, int], times: Mapping[str, list[int] | None]) -> None:
         self.counts.update(counts)
         for name, steps in times.items():
             if steps:
@@ -117,62 +108,47 @@ def percent(part: int, whole: int) -> float | None:
     return round(100 * part / whole, 1) if whole else None
 
 
-def last_hours(now: datetime, hours: int) -> Range:
-    """The present hour and those before it."""
-    until = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-    return Range(until - timedelta(hours=hours), until)
-
-
-def last_days(now: datetime, days: int) -> Range:
-    """The present day (UTC) and those before it."""
-    until = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + DAY
-    return Range(until - days * DAY, until)
-
-
-def total(projects: Sequence[int], span: Range) -> Told:
+def total(projects: Sequence[int], span: Range, where: Where | None = None) -> Told:
     """The sums of a range."""
-    return grouped(projects, span, ()).get((), Told())
+    return grouped(projects, span, (), where).get((), Told())
 
 
-def grouped(projects: Sequence[int], span: Range, by: Sequence[str]) -> dict[tuple[Any, ...], Told]:
+def grouped(
+    projects: Sequence[int], span: Range, by: Sequence[str], where: Where | None = None
+) -> dict[tuple[Any, ...], Told]:
     """The sums of a range for each value of some of :data:`DIMENSIONS`."""
     found: dict[tuple[Any, ...], Told] = {}
-    for rows in _rows(projects, span):
-        sums = {f"sum_{name}": Sum(name) for name in COUNTS} | {f"sum_{name}": SumHistograms(name) for name in TIMES}
-        for row in rows.order_by().values(*by).annotate(**sums):
-            told = found.setdefault(tuple(row[name] for name in by), Told())
-            told.add({name: row[f"sum_{name}"] or 0 for name in COUNTS}, {name: row[f"sum_{name}"] for name in TIMES})
+    for rows in _rows(projects, span, where):
+        for row in rows.order_by().values(*by).annotate(**_sums()):
+            _add(found.setdefault(tuple(row[name] for name in by), Told()), row)
     return found
 
 
-def over_time(projects: Sequence[int], span: Range) -> list[tuple[datetime, Counter[str]]]:
-    """The counts of each hour of a range, or of each day where it is read by the day; without traffic, of none."""
-    step = DAY if span.is_by_day else HOUR
-    found: dict[datetime, Counter[str]] = {}
+def over_time(projects: Sequence[int], span: Range, where: Where | None = None) -> list[tuple[datetime, Told]]:
+    """The sums of each hour of a range, or of each day where it is read by the day; without traffic, of none."""
+    found: dict[datetime, Told] = {}
     moment = span.since
     while moment < span.until:
-        found[moment] = Counter()
-        moment += step
-    for rows in _rows(projects, span):
+        found[moment] = Told()
+        moment += span.step
+    for rows in _rows(projects, span, where):
         when = "hour" if rows.model is HourlyFigures else "day"
-        for row in rows.order_by().values(when).annotate(**{f"sum_{name}": Sum(name) for name in COUNTS}):
+        for row in rows.order_by().values(when).annotate(**_sums()):
             at = row["hour"] if when == "hour" else datetime.combine(row["day"], time.min, UTC)
-            at = at.replace(hour=0) if span.is_by_day else at
-            found[at].update({name: row[f"sum_{name}"] or 0 for name in COUNTS})
+            _add(found[at.replace(hour=0) if span.is_by_day else at], row)
     return list(found.items())
 
 
-def refusals(projects: Sequence[int], span: Range) -> list[tuple[str, int]]:
-    """The refused requests by rule, the most frequent first."""
+def refusals(projects: Sequence[int], span: Range, country: str | None = None) -> list[tuple[str, int]]:
+    """The refused requests by rule, the most frequent first. Few rules note a country."""
     rows = HourlyRefusals.objects.filter(project__in=projects, hour__gte=span.since, hour__lt=span.until)
+    rows = rows if country is None else rows.filter(country=country)
     return list(rows.order_by().values_list("rule").annotate(times=Sum("refused")).order_by("-times", "rule"))
 
 
 def users(projects: Sequence[int], span: Range) -> int:
     """The verified users of the days that a range touches; a user counts once for each day and project."""
-    days = DailyUsers.objects.filter(
-        project__in=projects, day__gte=span.since.date(), day__lte=(span.until - HOUR).date()
-    )
+    days = DailyUsers.objects.filter(project__in=projects, day__gte=span.since.date(), day__lte=span.last_day)
     return days.aggregate(verified=Sum("verified"))["verified"] or 0
 
 
@@ -206,12 +182,22 @@ def _median_and_p95(told: Told, name: str) -> dict[str, float | None]:
     return {word: seconds and round(seconds, 2) for word, seconds in found.items()}
 
 
-def _rows(projects: Sequence[int], span: Range) -> Iterable[QuerySet[Any, Any]]:
+def _sums() -> dict[str, Aggregate]:
+    return {f"sum_{name}": Sum(name) for name in COUNTS} | {f"sum_{name}": SumHistograms(name) for name in TIMES}
+
+
+def _add(told: Told, row: dict[str, Any]) -> None:
+    told.add({name: row[f"sum_{name}"] or 0 for name in COUNTS}, {name: row[f"sum_{name}"] for name in TIMES})
+
+
+def _rows(projects: Sequence[int], span: Range, where: Where | None) -> Iterable[QuerySet[Any, Any]]:
     """Return the rows of a range. Days are read once they are surely summed; the last two are read by the hour."""
-    hours = HourlyFigures.objects.filter(project__in=projects, hour__lt=span.until)
+    hours = HourlyFigures.objects.filter(project__in=projects, hour__lt=span.until, **(where or {}))
     if not span.is_by_day:
         return (hours.filter(hour__gte=span.since),)
     yesterday = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - DAY
     by_hour_from = min(max(span.since, yesterday), span.until)
-    days = DailyFigures.objects.filter(project__in=projects, day__gte=span.since.date(), day__lt=by_hour_from.date())
+    days = DailyFigures.objects.filter(
+        project__in=projects, day__gte=span.since.date(), day__lt=by_hour_from.date(), **(where or {})
+    )
     return (days, hours.filter(hour__gte=by_hour_from))

@@ -1,0 +1,205 @@
+"""Figures as the pages show them: tiles against the time before, the funnel, charts, and what each leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from verification.panel.frame.charts import Chart, Mark, Number, Series, draw
+from verification.services.oversight import report
+from verification.services.oversight.ranges import Range
+from verification.services.oversight.report import Told
+from verification.services.oversight.summary import Summary
+
+BETWEEN = "between"  # the parameter by which the lists take a range of time
+EMPTY = "none"  # in an address, the value of what has no provider, country or language
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One figure in large letters. ``change`` says how it compares with the time before, and ``mood`` colours it."""
+
+    title: str
+    value: str
+    change: str
+    note: str = ""
+    mood: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the funnel: how many sessions reached it, and how many were lost since the step before."""
+
+    word: str
+    number: int
+    share: float | None  # in percent of the first step
+    lost: int
+    lost_share: float | None  # in percent of the step before
+    before: int
+
+
+def tiles(summary: Summary) -> list[Tile]:
+    told, before, span = summary.told, summary.before, summary.span
+    counts, counts_before = told.counts, before.counts
+    refused = sum(times for _, times in summary.refused)
+    users, users_before = summary.users, summary.users_before
+    verified = _tile(
+        "Verified",
+        counts["sessions_verified"],
+        counts_before["sessions_verified"],
+        note="sessions",
+        link=list_link("session", span, state="verified"),
+    )
+    if users is not None and users_before is not None and (users or users_before):
+        verified = _tile("Verified users", users, users_before, note="once a day each", link=verified.link)
+    return [
+        verified,
+        Tile("Conversion", percent(told.conversion), _points(told.conversion, before.conversion), "of those sent"),
+        _time_tile("Time to deliver", told, before, delivery_times(told)),
+        _time_tile("Time to verify", told, before, "verify_times"),
+        _tile(
+            "Refused",
+            refused,
+            summary.refused_before,
+            note="by rules, limits and the guard",
+            is_good=False,
+            link=list_link("decision", span),
+        ),
+    ]
+
+
+def funnel(summary: Summary) -> list[Step]:
+    steps: list[Step] = []
+    for word, name in report.FUNNEL:
+        number = summary.told.counts[name]
+        last = steps[-1].number if steps else number
+        lost = max(0, last - number)
+        share = report.percent(number, summary.told.counts["sessions"])
+        before = summary.before.counts[name]
+        steps.append(Step(word.capitalize(), number, share, lost, report.percent(lost, last), before))
+    return steps
+
+
+def largest_loss(steps: Sequence[Step]) -> str:
+    """Return the sentence on the step at which most sessions were lost; empty where none was. The proof is no loss."""
+    pairs = list(zip(steps, steps[1:-1], strict=False))
+    worst = max(pairs, key=lambda pair: pair[1].lost, default=None)
+    if worst is None or not worst[1].lost:
+        return ""
+    return (
+        f"Most were lost between {worst[0].word.lower()} and {worst[1].word.lower()}: {worst[1].lost:,} sessions,"
+        f" {worst[1].lost_share} % of those that had come so far."
+    )
+
+
+def charts_of(summary: Summary, texts: dict[int, str] | None = None) -> list[Chart]:
+    """Return the charts of a report: the counts, and where there is something to draw the conversion and the times.
+
+    ``texts`` are the words of events, by the alert's id, where they differ from its title.
+    """
+    span = summary.span
+    steps = [at for at, _ in summary.over_time]
+    told = [told for _, told in summary.over_time]
+    before = [told for _, told in summary.over_time_before][: len(told)]
+    before += [Told()] * (len(told) - len(before))
+    shared: dict[str, Any] = {
+        "label": lambda at: step_label(at, span),
+        "step": span.step,
+        "marks": [Mark((texts or {}).get(e.alert, e.title), e.at, e.until) for e in summary.events],
+    }
+    deliver = delivery_times(summary.told)
+    counts = [
+        Series("Started", "ww-started", [each.counts["sessions"] for each in told], is_bar=True),
+        Series("Verified", "ww-verified", [each.counts["sessions_verified"] for each in told], is_bar=True),
+    ]
+    if summary.before.counts["sessions_verified"]:
+        values = [each.counts["sessions_verified"] for each in before]
+        counts.append(Series("Verified before", "ww-before", values, is_dashed=True))
+    drawn = [
+        draw("counts", "Sessions started and verified", steps, counts, **shared),
+        draw(
+            "conversion",
+            "Conversion",
+            steps,
+            [
+                Series("Conversion", "ww-verified", [each.conversion for each in told]),
+                Series("Before", "ww-before", [each.conversion for each in before], is_dashed=True),
+            ],
+            written=percent,
+            top=100,
+            **shared,
+        ),
+        draw("deliver", "Time to deliver", steps, _times(told, deliver), written=seconds, **shared),
+        draw("verify", "Time to verify", steps, _times(told, "verify_times"), written=seconds, **shared),
+    ]
+    return [chart for chart in drawn if chart]
+
+
+def delivery_times(told: Told) -> str:
+    """Return the times that tell of delivery: of receipts, or where no provider sends any, of acceptance."""
+    return "receipt_times" if told.times.get("receipt_times") else "accept_times"
+
+
+def step_label(at: datetime, span: Range) -> str:
+    return f"{at:%-d %b %Y}" if span.is_by_day else f"{at:%-d %b, %H:%M}"
+
+
+def list_link(name: str, span: Range, **query: Any) -> str:
+    """Return the address of the list of sessions, messages or decisions of a range, narrowed by its filters."""
+    query = {BETWEEN: f"{span.since:%Y-%m-%dT%H}..{span.until:%Y-%m-%dT%H}"} | query
+    if name != "decision":
+        query["test"] = "without"
+    return f"{reverse(f'admin:verification_{name}_changelist')}?{urlencode(query)}"
+
+
+def percent(value: Number) -> str:
+    return "–" if value is None else f"{value:.1f}".removesuffix(".0") + " %"
+
+
+def seconds(value: Number) -> str:
+    """Write seconds with two digits that count."""
+    if value is None:
+        return "–"
+    return f"{value:.0f} s" if value >= 10 or not value else f"{value:.1f} s"
+
+
+def _tile(title: str, now: int, before: int, *, note: str, link: str = "", is_good: bool = True) -> Tile:
+    """Return a number against the one before. ``is_good`` says whether more of it is."""
+    if not before:
+        return Tile(title, f"{now:,}", "none before", note, link=link)
+    change = round(100 * (now - before) / before)
+    if not change:
+        return Tile(title, f"{now:,}", f"as before ({before:,})", note, link=link)
+    mood = "good" if (change > 0) is is_good else "bad"
+    text = f"{'▲' if change > 0 else '▼'} {abs(change):,} % against {before:,}"
+    return Tile(title, f"{now:,}", text, note, mood, link)
+
+
+def _points(now: float | None, before: float | None) -> str:
+    if before is None or now is None:
+        return "nothing sent before" if before is None else f"{percent(before)} before"
+    change = round(now - before, 1)
+    if not change:
+        return f"as before ({percent(before)})"
+    return f"{'▲' if change > 0 else '▼'} {abs(change)} points against {percent(before)}"
+
+
+def _time_tile(title: str, told: Told, before: Told, name: str) -> Tile:
+    now, then = told.seconds(name, 0.5), before.seconds(name, 0.5)
+    late = told.seconds(name, 0.95)
+    change = f"{seconds(then)} before" if then is not None else "nothing timed before"
+    note = f"median; 95 % within {seconds(late)}" if late is not None else "median"
+    return Tile(title, seconds(now), change, note)
+
+
+def _times(told: Sequence[Told], name: str) -> list[Series]:
+    return [
+        Series("Median", "ww-verified", [each.seconds(name, 0.5) for each in told]),
+        Series("95 % within", "ww-late", [each.seconds(name, 0.95) for each in told]),
+    ]

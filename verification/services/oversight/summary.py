@@ -1,0 +1,165 @@
+"""One report of a range against the range before: what the figures page, the overview, the files and ``stats`` tell.
+
+The caller names the projects, so a sum holds nothing of another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from verification.models import Alert, ChannelType, Project
+from verification.services.oversight import report
+from verification.services.oversight.ranges import Range
+from verification.services.oversight.report import Told, Where
+
+EVENTS_TOLD = 50  # the latest of a range: more marks on a chart hide each other
+NOT_SENT, NO_COUNTRY = "Not sent", "No country"  # the names of empty keys
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The figures of one channel, provider, country, language or project. ``key`` is its value in the rows."""
+
+    key: Any
+    name: str
+    told: Told
+    before: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An alert of the range. ``until`` is the end of an outage that is over."""
+
+    alert: int
+    project: int
+    kind: str
+    key: str
+    title: str
+    at: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All that is told of a range. ``users`` are None where the figures are of one channel, country and the like."""
+
+    span: Range
+    told: Told
+    before: Told
+    users: int | None
+    users_before: int | None
+    over_time: list[tuple[datetime, Told]]
+    over_time_before: list[tuple[datetime, Told]]
+    by: dict[str, list[Line]]
+    refused: list[tuple[str, int]]
+    refused_before: int
+    events: list[Event]
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was asked for in the range: no session, no message and no refusal."""
+        return not (self.told.counts["sessions"] or self.told.counts["messages"] or self.refused)
+
+
+def summarize(projects: Sequence[int], span: Range, where: Where | None = None) -> Summary:
+    """Sum the figures of these projects, or only those that have the values of ``where``."""
+    rows, rows_before = (report.grouped(projects, each, report.DIMENSIONS, where) for each in (span, span.before))
+    country = (where or {}).get("country")
+    return Summary(
+        span=span,
+        told=_total(rows),
+        before=_total(rows_before),
+        users=None if where else report.users(projects, span),
+        users_before=None if where else report.users(projects, span.before),
+        over_time=report.over_time(projects, span, where),
+        over_time_before=report.over_time(projects, span.before, where),
+        by={name: _lines(place, name, rows, rows_before) for place, name in enumerate(report.DIMENSIONS)},
+        refused=report.refusals(projects, span, country),
+        refused_before=sum(times for _, times in report.refusals(projects, span.before, country)),
+        events=events(projects, span),
+    )
+
+
+def events(projects: Sequence[int], span: Range) -> list[Event]:
+    """Return the latest alerts of a range, in the order of time."""
+    found = Alert.objects.filter(project__in=projects, created_at__gte=span.since, created_at__lt=span.until)
+    return [
+        Event(each.pk, each.project_id, each.kind, each.key, each.title, each.created_at, each.ended_at)
+        for each in reversed(found.order_by("-created_at")[:EVENTS_TOLD])
+    ]
+
+
+def as_dict(summary: Summary) -> dict[str, Any]:
+    """The report in the words of docs/figures.md, for programs."""
+    return {
+        "since": summary.span.since.isoformat(),
+        "until": summary.span.until.isoformat(),
+        "figures": report.as_dict(summary.told),
+        "before": report.as_dict(summary.before),
+        "verified_users": summary.users,
+        "verified_users_before": summary.users_before,
+        "refused": dict(summary.refused),
+        "over_time": [{"from": at.isoformat(), **report.as_dict(told)} for at, told in summary.over_time],
+        "by": {
+            word(name): [
+                {word(name): line.name, "key": line.key, **report.as_dict(line.told), "before": _short(line.before)}
+                for line in lines
+            ]
+            for name, lines in summary.by.items()
+        },
+        "events": [
+            {
+                "at": event.at.isoformat(),
+                "until": event.until and event.until.isoformat(),
+                "kind": event.kind,
+                "title": event.title,
+            }
+            for event in summary.events
+        ],
+    }
+
+
+def word(dimension: str) -> str:
+    """Return the name of a dimension for people and programs."""
+    return dimension.removesuffix("_id")
+
+
+def _short(told: Told) -> dict[str, Any]:
+    return {"verified": told.counts["sessions_verified"], "conversion_percent": told.conversion}
+
+
+def _total(rows: dict[tuple[Any, ...], Told]) -> Told:
+    whole = Told()
+    for told in rows.values():
+        whole.add(told.counts, told.times)
+    return whole
+
+
+def _lines(
+    place: int, dimension: str, rows: dict[tuple[Any, ...], Told], rows_before: dict[tuple[Any, ...], Told]
+) -> list[Line]:
+    """Return the figures by one dimension, the rows with most sessions first."""
+    found, before = _by_place(place, rows), _by_place(place, rows_before)
+    names = _names(dimension, list(found))
+    lines = [Line(key, names[key], told, before.get(key, Told())) for key, told in found.items()]
+    return sorted(lines, key=lambda line: (-line.told.counts["sessions"], -line.told.counts["messages"], line.name))
+
+
+def _by_place(place: int, rows: dict[tuple[Any, ...], Told]) -> dict[Any, Told]:
+    found: dict[Any, Told] = {}
+    for keys, told in rows.items():
+        found.setdefault(keys[place], Told()).add(told.counts, told.times)
+    return found
+
+
+def _names(dimension: str, keys: list[Any]) -> dict[Any, str]:
+    if dimension == "provider_id":
+        return report.names(dimension, [(key,) for key in keys])
+    if dimension == "project":
+        return dict(Project.objects.filter(pk__in=keys).values_list("pk", "name"))
+    if dimension == "channel":
+        return {key: str(ChannelType(key).label) if key in ChannelType.values else NOT_SENT for key in keys}
+    return {key: key or (NO_COUNTRY if dimension == "country" else "None") for key in keys}
