@@ -124,8 +124,8 @@ def draw(
 
 def round_up(number: float) -> float:
     """Return the next number with one digit, or two even ones: the end of a scale that reads well, also at its half."""
-    size = 10 ** math.floor(math.log10(number))
-    end: float = next(end for end in ROUND_ENDS if number <= end * size)
+    size: float = 10 ** math.floor(math.log10(number))
+    end = next(end for end in ROUND_ENDS if number <= end * size)
     return round(end * size) if size >= 10 else end * size
 
 
