@@ -58,3 +58,12 @@ def test_installing_the_statements_again_changes_nothing(db):
     before = functions()
     install._install(WATCHED, using="default")
     assert functions() == before
+
+
+def test_a_function_of_the_version_before_stays_for_its_processes(db):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION redeem_token(p_project bigint) RETURNS text LANGUAGE sql AS $$ SELECT 'former' $$"
+        )
+    install._install(WATCHED, using="default")
+    assert {"redeem_token(bigint)", "redeem_token(bigint,bytea)"} <= {name for name, _ in functions()}

@@ -44,6 +44,12 @@ BY_KEY = (
     "wipe_codes",
 )
 AVOIDED = ("enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_mergejoin", "enable_hashjoin", "jit")
+# With their parameters: beside a function whose parameters changed, the former one stays, for processes of the version
+# before.
+OF_NAMES = """
+SELECT oid::regprocedure::text FROM pg_proc
+WHERE pronamespace = current_schema()::regnamespace AND proname = ANY (%s)
+"""
 
 INSTALL_LOCK = 7_294_001  # an advisory lock of our own: two installers at once would trip over each other
 
@@ -57,6 +63,7 @@ def _install(watched: dict[str, Any], *, using: str, **_: Any) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [INSTALL_LOCK])
         for path in sorted(FOLDER.rglob("*.sql"), key=lambda path: path.name):
             cursor.execute(path.read_text())
-        for function in BY_KEY:
+        cursor.execute(OF_NAMES, [list(BY_KEY)])
+        for (function,) in cursor.fetchall():
             cursor.execute(f"ALTER FUNCTION {function} {' '.join(f'SET {option} = off' for option in AVOIDED)}")
         cursor.execute(triggers(watched))
