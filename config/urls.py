@@ -1,7 +1,7 @@
 """The address of every page and endpoint."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from verification.api.reference import views
@@ -17,6 +17,10 @@ urlpatterns = [
     path("", include("verification.api.urls")),
     path("docs/", views.reference),
     path("docs/errors/", views.errors),
+    path("docs/settings/", views.settings_page),
+    path("docs/guides/", views.guide_index),
+    re_path(r"^docs/guides/(?P<name>[\w./-]+\.(?:png|svg))$", views.guide_picture),
+    path("docs/guides/<path:slug>/", views.guide),
     path("docs/openapi.json", views.openapi, {"name": "json"}),
     path("docs/openapi.yaml", views.openapi, {"name": "yaml"}),
     path("docs/set-up.schema.json", views.setup_schema),

@@ -12,7 +12,7 @@ from typing import Any
 
 from csp.decorators import csp_replace
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import re_accepts_gzip
 from django.shortcuts import render
@@ -22,10 +22,12 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
-from verification.api.reference import error_guide
+from verification.api.reference import error_guide, guides
 from verification.api.reference.schema import REASONS
+from verification.models.project_settings.described import described
 from verification.services.setup.schema import schema
 
+LONGEST_QUERY = 100  # characters of a search; the rest is cut off
 OWN_SCRIPTS = {"script-src": ["'self'"]}  # unlike the admin, these pages evaluate nothing
 OWN_STYLES = {**OWN_SCRIPTS, "style-src": ["'self'"]}
 
@@ -102,3 +104,42 @@ def errors(request: HttpRequest) -> HttpResponse:
     groups = [(status, REASONS[status], list(entries)) for status, entries in by_status]
     sample = json.dumps(error_guide.example("channel_timeout", settings.BASE_URL), indent=2)
     return render(request, "docs/errors.html", {"page": "errors", "groups": groups, "sample": sample})
+
+
+@require_safe
+@csp_replace(OWN_STYLES)
+def guide_index(request: HttpRequest) -> HttpResponse:
+    """List the guides; with ``q``, the sections that hold its words."""
+    query = request.GET.get("q", "")[:LONGEST_QUERY]
+    hits = guides.search(query)
+    return render(
+        request, "docs/guides.html", {"page": "guides", "index": guides.index(), "query": query, "hits": hits}
+    )
+
+
+@require_safe
+@csp_replace(OWN_STYLES)
+def guide(request: HttpRequest, slug: str) -> HttpResponse:
+    if slug not in guides.paths():
+        raise Http404
+    context = {
+        "page": "guides",
+        "index": guides.index(),
+        "guide": guides.read(slug),
+        "here": f"{guides.ADDRESS}{slug}/",
+    }
+    return render(request, "docs/guide.html", context)
+
+
+@require_safe
+def guide_picture(request: HttpRequest, name: str) -> FileResponse:
+    path = guides.picture(name)
+    if path is None:
+        raise Http404
+    return FileResponse(path.open("rb"), content_type=guides.PICTURES[path.suffix])
+
+
+@require_safe
+@csp_replace(OWN_STYLES)
+def settings_page(request: HttpRequest) -> HttpResponse:
+    return render(request, "docs/settings.html", {"page": "settings", "groups": described()})

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.postgres.fields import ArrayField
 from django.core.management.base import CommandParser
-from django.db import models
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, add_project, aligned, read_value
-from verification.models import Project
-from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
+from verification.models.project_settings import SECRETS
+from verification.models.project_settings.described import Described, described
 from verification.services.projects.projects import find_project, set_project
 
 
@@ -52,27 +50,10 @@ def split(text: str) -> tuple[str, str]:
 
 
 def names_by_group() -> str:
-    return "\n\n".join(f"{title}\n{aligned(map(describe, names))}" for title, names in SETTABLE_GROUPS.items())
+    return "\n\n".join(f"{title}\n{aligned(map(_line, settings))}" for title, settings in described().items())
 
 
-def describe(name: str) -> tuple[str, str]:
+def _line(setting: Described) -> tuple[str, str]:
     """Return the line of one name in the help: kind, default, and what it does."""
-    field = Project._meta.get_field(name)
-    assert isinstance(field, models.Field)
-    return name, " ".join(filter(None, [f"{_kind(field)}{_default(field)}.", str(field.help_text)]))
-
-
-def _kind(field: models.Field[Any, Any]) -> str:
-    if field.choices:
-        return " | ".join(str(value) for value, _ in field.flatchoices)
-    if isinstance(field, models.BooleanField):
-        return "true | false"
-    if isinstance(field, ArrayField):
-        return "list"
-    return "number" if isinstance(field, models.IntegerField | models.FloatField) else "text"
-
-
-def _default(field: models.Field[Any, Any]) -> str:
-    if not field.has_default() or field.default is list:
-        return ""
-    return f", default {str(field.default).lower() if isinstance(field.default, bool) else field.default}"
+    default = f", default {setting.default}" if setting.default else ""
+    return setting.name, " ".join(filter(None, [f"{setting.kind}{default}.", setting.about]))

@@ -1,0 +1,83 @@
+"""The guides and settings under /docs/."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from verification.api.reference import guides
+from verification.models.project_settings import SETTABLE
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["/docs/guides/", "/docs/settings/", *(f"{guides.ADDRESS}{slug}/" for slug in guides.paths())]
+
+
+def body(client, address):
+    response = client.get(address)
+    assert response.status_code == 200, address
+    return response.getvalue().decode()
+
+
+def test_every_guide_stands_in_the_index():
+    listed = {entry.path for entries in guides.index().values() for entry in entries}
+    written = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} - {guides.INDEX}
+    assert written <= listed
+    assert all((ROOT / path).is_file() for path in listed)
+    assert all(entry.about for entries in guides.index().values() for entry in entries)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_somewhere(client, page):
+    text = body(client, page)
+    for href in map(unescape, re.findall(r'<a [^>]*href="(/[^"]*|#[^"]*)"', text)):
+        address, _, anchor = href.partition("#")
+        target = body(client, address) if address and not address.startswith("/docs/openapi") else text
+        assert not anchor or f'id="{anchor}"' in target, href
+    for picture in re.findall(r'<img src="(/docs/[^"]+)"', text):
+        assert client.get(picture)["Content-Type"].startswith("image/")
+
+
+def test_no_link_of_the_guides_is_left_without_its_page():
+    for path in guides.paths().values():
+        for href in re.findall(r"\]\(([^)\s]+\.md)(?:#[^)]*)?\)", (ROOT / path).read_text()):
+            if not href.startswith("http"):
+                assert ((ROOT / path).parent / href).resolve().is_file(), f"{path}: {href}"
+
+
+def test_a_page_runs_no_script_but_our_own(client):
+    policy = dict(
+        part.strip().split(" ", 1) for part in client.get("/docs/guides/operate/")["Content-Security-Policy"].split(";")
+    )
+    assert policy["script-src"] == policy["style-src"] == "'self'"
+
+
+def test_search_finds_the_section_with_all_words_and_says_where_there_is_none(client):
+    hits = guides.search("pgbouncer transaction mode")
+    assert hits
+    assert all(
+        word in f"{hit.guide} {hit.heading} {section_text(hit)}".casefold()
+        for hit in hits
+        for word in ("pgbouncer", "transaction", "mode")
+    )
+    assert hits[0].address in unescape(body(client, "/docs/guides/?q=PgBouncer+transaction+mode"))
+    assert "No section of the guides holds all" in body(client, "/docs/guides/?q=zebra+crossing")
+
+
+def section_text(hit):
+    slug, _, anchor = hit.address.removeprefix(guides.ADDRESS).partition("/#")
+    return next(section.text for section in guides.read(slug).sections if section.anchor == anchor)
+
+
+def test_a_searched_text_is_escaped(client):
+    assert "<script>alert" not in body(client, "/docs/guides/?q=%3Cscript%3Ealert(1)")
+
+
+@pytest.mark.parametrize("name", ["../manage.py/", "images/../../config/settings.png", "%2e%2e/README.png", "none.png"])
+def test_nothing_outside_the_guides_is_served(client, name):
+    assert client.get(f"/docs/guides/{name}").status_code == 404
+
+
+def test_every_setting_of_a_project_is_described(client):
+    text = body(client, "/docs/settings/")
+    assert re.findall(r'<section class="error" id="(\w+)">', text) == list(SETTABLE)

@@ -1,0 +1,218 @@
+"""The guides of docs/ as pages of the service, so that what is read is of the version that runs."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element
+
+from django.conf import settings
+from django.utils.safestring import SafeString, mark_safe
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.treeprocessors import Treeprocessor
+
+ADDRESS = "/docs/guides/"
+INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the repository it is the front door
+PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
+# The worth of a searched word by where it stands, so that a page about it comes before one that names it.
+TITLE_SCORE, HEADING_SCORE, TEXT_SCORE = 2, 4, 1
+MOST_HITS = 30  # sections on a page of results; who needs more searches for a further word
+EXCERPT = 220  # characters of a section shown with a hit
+
+_ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<path>[^)]+)\)(?:: (?P<about>.*))?$")
+_TAGS = re.compile(r"<[^>]+>")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One guide in the index. ``path`` is the file's, from the top of the repository."""
+
+    title: str
+    path: str
+    about: str
+
+    @property
+    def address(self) -> str:
+        return address_of(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One heading of a guide, and the text below it up to the next."""
+
+    anchor: str
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """``contents`` are the anchors and headings of the second level."""
+
+    title: str
+    html: SafeString
+    contents: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One section that holds all searched words."""
+
+    guide: str
+    heading: str
+    address: str
+    excerpt: str
+
+
+@lru_cache(maxsize=1)
+def index() -> dict[str, tuple[Entry, ...]]:
+    """Return the guides by group, in the order of the index."""
+    groups: dict[str, list[Entry]] = {}
+    group = ""
+    for line in (settings.BASE_DIR / INDEX).read_text().splitlines():
+        if line.startswith("## "):
+            group = line.removeprefix("## ")
+        elif entry := _ENTRY.match(line):
+            path = posixpath.normpath(posixpath.join("docs", entry["path"]))
+            groups.setdefault(group, []).append(Entry(entry["title"], path, entry["about"] or ""))
+    return {name: tuple(entries) for name, entries in groups.items()}
+
+
+@lru_cache(maxsize=1)
+def paths() -> dict[str, str]:
+    """Return the files that are served, by their slugs: the index's, and the pages of single providers."""
+    listed = [entry.path for entries in index().values() for entry in entries]
+    providers = [f"docs/providers/{path.name}" for path in sorted((settings.BASE_DIR / "docs/providers").glob("*.md"))]
+    return {_slug(path): path for path in [*listed, *providers]}
+
+
+def address_of(path: str) -> str:
+    """Return the address of a guide by its file."""
+    return f"{ADDRESS}{_slug(path)}/"
+
+
+def picture(name: str) -> Path | None:
+    """Return the file of a picture that guides show, by its path under docs/, or None."""
+    top = (settings.BASE_DIR / "docs").resolve()
+    path = (top / name).resolve()
+    is_there = path.is_relative_to(top) and path.suffix in PICTURES and path.is_file()
+    return path if is_there else None
+
+
+@cache
+def read(slug: str) -> Guide:
+    """Read a guide. Raises ``KeyError`` for a slug that none has."""
+    path = paths()[slug]
+    parser = Markdown(
+        extensions=["fenced_code", "tables", "sane_lists", "toc", _Links(path)],
+        extension_configs={"toc": {"slugify": _anchor, "toc_depth": "2"}},
+        output_format="html",
+    )
+    html = parser.convert((settings.BASE_DIR / path).read_text())
+    title = html.partition("</h1>")[0].rpartition(">")[2] or slug
+    contents = tuple((token["id"], token["name"]) for token in parser.toc_tokens)  # type: ignore[attr-defined]
+    # The files are the project's own. Nothing of them comes from a caller.
+    return Guide(title, mark_safe(html), contents, tuple(_sections(html)))  # noqa: S308
+
+
+def search(query: str) -> list[Hit]:
+    """Return the sections that hold every word of the query, the best first."""
+    words = query.casefold().split()
+    if not words:
+        return []
+    scored = []
+    for slug in paths():
+        guide = read(slug)
+        for section in guide.sections:
+            if score := _score(words, guide.title, section):
+                address = f"{ADDRESS}{slug}/#{section.anchor}"
+                scored.append((score, Hit(guide.title, section.heading, address, _excerpt(section.text, words[0]))))
+    scored.sort(key=lambda pair: -pair[0])
+    return [hit for _, hit in scored[:MOST_HITS]]
+
+
+def _score(words: list[str], title: str, section: Section) -> int:
+    """Return how well a section answers the words; 0 if it lacks one of them."""
+    places = (
+        (TITLE_SCORE, title.casefold()),
+        (HEADING_SCORE, section.heading.casefold()),
+        (TEXT_SCORE, section.text.casefold()),
+    )
+    scores = [sum(score for score, text in places if word in text) for word in words]
+    return sum(scores) if all(scores) else 0
+
+
+class _Links(Extension):
+    """Lets links between files lead to their pages, as they do where the repository is browsed."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802, the library's name
+        md.treeprocessors.register(_Resolve(md, self.path), "guide_links", 0)
+
+
+class _Resolve(Treeprocessor):
+    def __init__(self, md: Markdown, path: str) -> None:
+        super().__init__(md)
+        self.folder = posixpath.dirname(path)
+
+    def run(self, root: Element) -> None:
+        for link in root.iter("a"):
+            link.set("href", self._target(link.get("href", "")))
+        for image in root.iter("img"):
+            path = posixpath.normpath(posixpath.join(self.folder, image.get("src", "")))
+            image.set("src", f"{ADDRESS}{path.removeprefix('docs/')}")
+            image.set("loading", "lazy")
+
+    def _target(self, href: str) -> str:
+        parts = urlsplit(href)
+        if parts.scheme or not parts.path:
+            return href
+        path = posixpath.normpath(posixpath.join(self.folder, parts.path))
+        if path == INDEX:
+            return ADDRESS
+        if _slug(path) not in paths():
+            return ADDRESS  # a file of the repository that is no guide
+        return address_of(path) + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+def _slug(path: str) -> str:
+    return path.removeprefix("docs/").removesuffix(".md").removesuffix("/README").lower()
+
+
+def _anchor(text: str, separator: str) -> str:
+    """Make the anchor of a heading as GitHub makes it, so that a link serves both."""
+    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", separator)
+
+
+def _sections(html: str) -> list[Section]:
+    found = []
+    for part in re.split(r"(?=<h[123] id=)", html):
+        if opened := re.match(r'<h[123] id="([^"]+)">(.*?)</h[123]>', part, re.DOTALL):
+            text = " ".join(_plain(part[opened.end() :]).split())
+            found.append(Section(opened[1], _plain(opened[2]), text))
+    return found
+
+
+def _plain(html: str) -> str:
+    text = _TAGS.sub("", html)
+    for entity, sign in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")):
+        text = text.replace(entity, sign)
+    return text
+
+
+def _excerpt(text: str, word: str) -> str:
+    """Return the part of a text that shows a word, cut between words."""
+    start = max(text.casefold().find(word) - EXCERPT // 3, 0)
+    before = "… " if start else ""
+    start = text.find(" ", start) + 1 if start else 0
+    shown = text[start:]
+    return before + (shown if len(shown) <= EXCERPT else shown[:EXCERPT].rpartition(" ")[0] + " …")
