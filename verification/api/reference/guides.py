@@ -116,7 +116,7 @@ def read(slug: str) -> Guide:
     )
     html = parser.convert((settings.BASE_DIR / path).read_text())
     title = html.partition("</h1>")[0].rpartition(">")[2] or slug
-    contents = tuple((token["id"], token["name"]) for token in parser.toc_tokens)  # type: ignore[attr-defined]
+    contents = tuple((token["id"], token["name"]) for token in parser.toc_tokens)  # type: ignore[attr-defined]  # set by the extension toc
     # The files are the project's own. Nothing of them comes from a caller.
     return Guide(title, mark_safe(html), contents, tuple(_sections(html)))  # noqa: S308
 
