@@ -41,7 +41,9 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
         if name not in SETTABLE:
             raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE)}.")
         is_secret = name in SECRETS
-        setattr(project, name, seal_challenge_secret(project, text) if is_secret else _read(name, text.strip()))
+        field = Project._meta.get_field(name)
+        value = seal_challenge_secret(project, text) if is_secret else read_text(field, text.strip())
+        setattr(project, name, value)
     require_sound(project, values.keys())
 
 
@@ -124,10 +126,13 @@ def challenge_secret_of(project: Project) -> str:
     return decrypt(bytes(sealed), binding=bindings.challenge_secret(project.public_id)) if sealed else ""
 
 
-def _read(name: str, text: str) -> Any:
-    """Return the text as the field's type. The field itself cleans it."""
-    field = Project._meta.get_field(name)
-    if isinstance(field, models.Field) and field.choices:
+def read_text(field: Any, text: str) -> Any:
+    """Return a text of a command line as the type of a model's field. The field itself cleans it.
+
+    Raises :class:`Misuse`.
+    """
+    name = field.name
+    if field.choices:
         choices = [str(value) for value, _ in field.flatchoices]
         if text not in choices and not (field.blank and text == ""):
             raise Misuse(f"{name}: write one of {', '.join(choices)}.")

@@ -20,6 +20,7 @@ from providers.errors import SettingsInvalid
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
+from verification.models.changes import change_row, save_changes, set_value
 from verification.models.fields import clean_language
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import add_entry, clean_value
@@ -126,11 +127,11 @@ def bring_channels(bringing: Bringing, wanted: Mapping[str, Any], path: Path) ->
     for name, values in wanted.items():
         row = rows.get(name) or Channel(project=bringing.project, type=name)
         with bringing.judging((*path, name)):
-            changed = bring_row(row, parts.CHANNEL, values)
+            changed = change_row(row, parts.CHANNEL, values)
         if "daily_budget" in changed:
             with bringing.judging((*path, name, "daily_budget")):
                 require_budget_below_ceiling(row.daily_budget)
-        save(row, changed)
+        save_changes(row, changed)
 
 
 def bring_fallback(bringing: Bringing, wanted: list[dict[str, Any]], path: Path) -> None:
@@ -147,11 +148,11 @@ def bring_fallback(bringing: Bringing, wanted: list[dict[str, Any]], path: Path)
     for position, values in enumerate(wanted):
         row = by_channel.get(values["channel"]) or FallbackStep(project=bringing.project, channel=values["channel"])
         with bringing.judging((*path, position)):
-            changed = bring_row(row, parts.STEP, values)
+            changed = change_row(row, parts.STEP, values)
         if row.position != position:
             row.position = position
             changed.append("position")
-        save(row, changed)
+        save_changes(row, changed)
 
 
 def bring_texts(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> None:
@@ -176,12 +177,12 @@ def bring_texts(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> No
             with bringing.judging(at):
                 own.require_room(project)
         with bringing.judging(at):
-            changed = bring_row(row, parts.TEXT, values)
+            changed = change_row(row, parts.TEXT, values)
         if changed:
             faults = own.faults(project=project, channel=row.channel, text=row.text, subject=row.subject)
             if faults:
                 raise bringing.document.refusal(*(Fault((*at, "text"), sentence) for sentence in faults))
-        save(row, changed)
+        save_changes(row, changed)
 
 
 def bring_lists(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> None:
@@ -238,41 +239,3 @@ def _time(text: str) -> Any:
     if found is None or found.tzinfo is None:
         raise Misuse("write a time with its zone, such as 2027-01-31T12:00:00Z.")
     return found
-
-
-# --- rows ----------------------------------------------------------------------------------------------------------
-
-
-def bring_row(row: models.Model, fields: Mapping[str, parts.Field], values: Mapping[str, Any]) -> list[str]:
-    """Set the values that a file names, and judge the row. Return the names of those that differed.
-
-    The row is not saved. Raises ``ValidationError`` by field.
-    """
-    changed, refused = [], {}
-    for name, value in values.items():
-        try:
-            if set_value(row, fields[name], value):
-                changed.append(name)
-        except ValidationError as error:
-            refused[name] = error
-    if refused:
-        raise ValidationError(refused)
-    if changed or row.pk is None:
-        row.clean_fields(exclude={field.name for field in row._meta.concrete_fields} - set(fields))
-    return changed
-
-
-def set_value(row: models.Model, field: parts.Field, value: Any) -> bool:
-    """Set one value in the writing that its field gives it. Return whether it differs from the present one."""
-    cleaned = field.clean(value, row)
-    is_changed: bool = cleaned != getattr(row, field.name)
-    setattr(row, field.name, cleaned)
-    return is_changed
-
-
-def save(row: models.Model, changed: list[str]) -> None:
-    """Save a new row, or what has changed of an old one."""
-    if row.pk is None:
-        row.save()
-    elif changed:
-        row.save(update_fields=changed)

@@ -6,22 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from providers import registry
-from providers.base import SettingKind
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Provider, SenderRule
 from verification.models.bounds import MAX_SENDERS
+from verification.models.changes import change_row, save_changes
 from verification.models.fields import clean_prefix
-from verification.services.gateways import room
-from verification.services.gateways.accounts import (
-    add_provider,
-    is_known,
-    require_free_name,
-    store_settings,
-    stored_secrets,
-)
+from verification.services.gateways.accounts import add_provider, stored_secrets
+from verification.services.gateways.editing import change_provider, remove_provider
 from verification.services.setup import parts
-from verification.services.setup.bringing import Bringing, bring_row, save
+from verification.services.setup.bringing import Bringing
 from verification.services.setup.reading import Path
 
 
@@ -37,7 +31,7 @@ def bring_providers(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -
                 raise bringing.refuse(at, "another provider of the channel has this name.")
             given[key] = at
     for key in rows.keys() - given.keys():
-        remove(rows[key], is_trial=bringing.is_trial)
+        remove_provider(rows[key], is_trial=bringing.is_trial)
     for key, at in given.items():
         values = wanted[key[0]][at[-1]]
         with bringing.judging(at):
@@ -45,54 +39,6 @@ def bring_providers(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -
             row = _add(bringing, values, at) if row is None else _change(bringing, row, values, at)
         if "senders" in values:
             _bring_senders(bringing, row, values["senders"], (*at, "senders"))
-
-
-def remove(row: Provider, *, is_trial: bool = False) -> None:
-    """Delete a provider with what belongs to it. In a trial the row alone goes: its messages may be millions."""
-    if is_trial:
-        Provider.objects.filter(pk=row.pk)._raw_delete("default")  # undone before any foreign key is looked at
-    else:
-        row.delete()
-
-
-def change_provider(row: Provider, values: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Set fields of a provider, and settings of its adapter, and save what differs. Settings not named stay.
-
-    A setting that is None is taken away. Return whether anything differed. Raises :class:`Misuse`, ``ValidationError``,
-    :class:`providers.errors.SettingsInvalid` and :class:`verification.crypto.DecryptionFailed`.
-    """
-    changed = bring_row(row, parts.PROVIDER, {name: value for name, value in values.items() if name != "name"})
-    if (name := values.get("name", row.name)) != row.name:
-        row.name = name
-        require_free_name(row)
-        row.clean_fields(exclude={field.name for field in row._meta.concrete_fields} - {"name"})
-        changed.append("name")
-    if settings and _differs(row, settings):
-        before = row.settings, row.secrets, row.hook_secret
-        declared = {setting.name for setting in registry.adapter_class(row.type).declared}
-        kept = {name: value for name, value in row.settings.items() if name in declared}
-        store_settings(row, {**kept, **settings})
-        after = row.settings, row.secrets, row.hook_secret
-        names = ("settings", "secrets", "hook_secret")
-        changed += [name for name, old, new in zip(names, before, after, strict=True) if old != new]
-        room.require_connections(row)
-    save(row, changed)
-    return bool(changed)
-
-
-def _differs(row: Provider, settings: Mapping[str, Any]) -> bool:
-    """Return whether settings are not the stored ones. Secrets always may differ: their storing tells.
-
-    Raises :class:`Misuse` for a type that is not run here.
-    """
-    if not is_known(row.type):
-        raise Misuse(f"This installation has no provider type {row.type!r}, so its settings cannot be changed.")
-    plain = {
-        setting.name: row.settings.get(setting.name, setting.default)
-        for setting in registry.adapter_class(row.type).declared
-        if setting.kind is not SettingKind.SECRET
-    }
-    return any(name not in plain or plain[name] != value for name, value in settings.items())
 
 
 def _add(bringing: Bringing, values: Mapping[str, Any], path: Path) -> Provider:
@@ -104,7 +50,7 @@ def _add(bringing: Bringing, values: Mapping[str, Any], path: Path) -> Provider:
         name=str(path[-1]).strip(),
         values=settings,
     )
-    save(row, bring_row(row, parts.PROVIDER, _fields(values)))
+    save_changes(row, change_row(row, parts.PROVIDER, _fields(values)))
     return row
 
 
@@ -164,7 +110,7 @@ def _bring_senders(bringing: Bringing, provider: Provider, wanted: Mapping[str, 
     for prefix, at in given.items():
         row = rows.get(prefix) or SenderRule(provider=provider, prefix=prefix)
         with bringing.judging(at):
-            changed = bring_row(row, parts.SENDER, wanted[str(at[-1])])
+            changed = change_row(row, parts.SENDER, wanted[str(at[-1])])
             if not any(getattr(row, name) for name in parts.SENDER):
                 raise Misuse("give a sender or DLT ids, or take the line away.")
-        save(row, changed)
+        save_changes(row, changed)

@@ -6,10 +6,6 @@ neither is the project's switch, which is the operator's.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-from django.db import models
-
 from providers import registry
 from providers.base import Adapter, SettingKind
 from verification.models import (
@@ -21,25 +17,17 @@ from verification.models import (
     ListSubject,
     MessageTemplate,
     Project,
-    Provider,
     SenderRule,
 )
+from verification.models.changes import Field, fields_of
 from verification.models.project_settings import SETTABLE_GROUPS
+from verification.services.gateways.editing import FIELDS as PROVIDER_FIELDS
 from verification.services.projects.lists import SAFE_SUBJECTS
 from verification.services.texts.own import VENDOR_WORDED
 
 FORMAT = 1  # the version of the format; another number is a file for another Watchword
 NOT_SETTINGS = ("name", "is_enabled")  # the first is the file's key of a project, the second a switch
 SECRET = "secret"  # noqa: S105  (the key of a reference to a secret)
-
-Field: TypeAlias = "models.Field[Any, Any]"  # Django's class takes no type arguments at run time
-
-
-def _fields(model: type[models.Model], *others: str) -> dict[str, Field]:
-    """Return the fields of a row that people set, without ``others``, by which the file finds the row."""
-    fields = (field for field in model._meta.concrete_fields if field.editable and not field.primary_key)
-    return {field.name: field for field in fields if field.name not in others}
-
 
 SETTINGS_BY_GROUP: dict[str, dict[str, Field]] = {
     title: {
@@ -51,12 +39,12 @@ SETTINGS_BY_GROUP: dict[str, dict[str, Field]] = {
     for title, names in SETTABLE_GROUPS.items()
 }
 SETTINGS = {name: field for fields in SETTINGS_BY_GROUP.values() for name, field in fields.items()}
-CHANNEL = _fields(Channel, "project", "type")
-PROVIDER = _fields(Provider, "project", "channel", "type", "name", "settings")
-SENDER = _fields(SenderRule, "provider", "prefix")
-STEP = _fields(FallbackStep, "project", "position")
-TEXT = _fields(MessageTemplate, "project", "channel", "language")
-ENTRY = _fields(ListEntry, "project", "kind", "subject", "value", "created_at")
+CHANNEL = fields_of(Channel, "project", "type")
+PROVIDER = PROVIDER_FIELDS
+SENDER = fields_of(SenderRule, "provider", "prefix")
+STEP = fields_of(FallbackStep, "project", "position")
+TEXT = fields_of(MessageTemplate, "project", "channel", "language")
+ENTRY = fields_of(ListEntry, "project", "kind", "subject", "value", "created_at")
 
 WITH_SENDERS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the sender
 WITH_TEXTS = tuple(value for value in ChannelType.values if value not in VENDOR_WORDED)

@@ -16,9 +16,9 @@ from jsonschema.exceptions import ValidationError
 from providers.base import Adapter, Setting, SettingKind
 from providers.registry import MAX_TEXT_LENGTH
 from verification.models import ChannelType, Project, Provider
+from verification.models.changes import Field
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.services.setup import parts
-from verification.services.setup.parts import Field
 from verification.services.setup.reading import Document, Fault
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
