@@ -13,6 +13,7 @@ UNFOLD: dict[str, Any] = {
         "verification.panel.frame.navigation.copy_script",
         "verification.panel.frame.navigation.country_script",
         "verification.panel.frame.navigation.landmark_script",
+        "verification.panel.frame.navigation.find_script",
     ],
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,

@@ -129,6 +129,18 @@ def test_no_list_of_traffic_reads_a_whole_table(filled, who, name, query):
     assert statements and read == []
 
 
+@pytest.mark.parametrize("who", ["root", "owner", "of both"])
+@pytest.mark.parametrize("term", [NUMBER, "0151 123000001", "01" + "0" * 23 + "1", "17", "vendor-id-1", "a@b.example"])
+def test_the_search_reads_no_whole_table(filled, who, term):
+    client = Client()
+    client.force_login(User.objects.get(username=who))
+    with CaptureQueriesContext(connection) as asked:
+        client.get(reverse("admin:verification_find"), {"q": term})
+    statements = [each["sql"] for each in asked if any(table in each["sql"] for table in TABLES)]
+    read = [plan for _, plan in plans_of(statements) if any(f"Seq Scan on {table}" in plan for table in TABLES)]
+    assert statements and read == []
+
+
 def test_a_project_that_is_chosen_is_read_by_its_own_index(filled):
     _, statements = opened("root", "session", {"project": filled[1]})
     assert not [plan for _, plan in plans_of(statements) if "Seq Scan on verification_session" in plan]

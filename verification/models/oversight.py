@@ -34,7 +34,10 @@ class Decision(models.Model):
                 name="decision_once_an_hour", fields=("project", "rule", "hour", "subject", "country")
             ),
         )
-        indexes = (models.Index(name="decision_of_project", fields=("project", "-last_at")),)
+        indexes = (
+            models.Index(name="decision_of_project", fields=("project", "-last_at")),
+            models.Index(name="decision_of_subject", fields=("subject", "project", "-last_at")),
+        )
 
     def __str__(self) -> str:
         return f"{self.rule.replace('_', ' ').capitalize()}: {self.subject}"

@@ -253,6 +253,10 @@ def test_a_session_without_a_message_tells_why(making, fields, sentence, remedy)
     assert texts(story)[-1] == "The session ended"
 
 
+def test_a_session_whose_messages_are_gone_says_so(making):
+    assert making().told().verdict.sentence == "Not verified; the messages of this session are no longer kept."
+
+
 def test_what_the_guard_sent_another_way_is_told(making):
     made = making(channel="email", refusal="guarded")
     made.delivered(channel="email")

@@ -93,6 +93,10 @@ def landmark_script(request: HttpRequest) -> str:
     return static("verification/admin/landmarks.js")
 
 
+def find_script(request: HttpRequest) -> str:
+    return static("verification/admin/find.js")
+
+
 def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> list[dict[str, Any]]:
     return [
         {"title": title, "icon": icon, "link": reverse(name), "active": _is_active(request, name)}

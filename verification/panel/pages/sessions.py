@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -23,6 +24,7 @@ from verification.panel.frame.figure_filters import (
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline, own_project_ids
 from verification.panel.frame.story import story_shown
 from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.panel.pages.find import find_view
 from verification.random_ids import is_session_id
 from verification.services.oversight.stories.refusals import refusal_of, why_not_sent
 
@@ -133,6 +135,9 @@ class SessionAdmin(NewestFirstAdmin):
     expires_when = time_of("expires_at", "Expires")
     verified_when = time_of("verified_at", "Verified")
     shown_channel = channel_of("channel", "Last sent over")
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (("find/", "verification_find", find_view),)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -85,6 +85,8 @@ def _of_nothing_sent(rows: Rows, now: datetime) -> Verdict:
     session = rows.session
     assert session
     why = why_not_sent(session)
+    if session.channel or not why:
+        return Verdict("Not verified; the messages of this session are no longer kept.", Tone.PLAIN)
     remedy = remedy_of(session.refusal)
     is_waiting = bool(session.awaited_channel) and not session.refusal and session.expires_at > now
     start = "No code went out yet" if is_waiting else "No code went out"

@@ -1,0 +1,38 @@
+"""From any page to the story of a code, by the keyboard."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tests.browser.test_admin import PASSWORD, log_in
+from tests.panel.rows import ADDRESS, make_panel
+from verification.models import Session
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_slash_and_a_number_lead_to_what_happened(live_server, browser_page, width):
+    panel = make_panel()
+    owner = User.objects.get(username="owner")
+    owner.set_password(PASSWORD)
+    owner.save()
+    page, complaints = browser_page
+    page.set_viewport_size({"width": width, "height": 800})
+    log_in(page, live_server)
+    page.keyboard.press("/")
+    if width < 1280:  # where the menu is closed the key opens the search's page
+        page.wait_for_url(live_server.url + reverse("admin:verification_find"))
+    page.wait_for_function("document.activeElement.name === 'q'")
+    page.keyboard.type(ADDRESS)
+    page.keyboard.press("Enter")
+    session = reverse("admin:verification_session_change", args=(panel.rows[Session].pk,))
+    page.wait_for_url(live_server.url + session)
+    assert page.get_by_role("heading", name="What happened").is_visible()
+    assert page.get_by_text("Gateway refused the recipient").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert complaints == []

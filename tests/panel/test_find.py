@@ -1,0 +1,107 @@
+"""The search box and the story's page, through the client."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tests.panel.rows import ADDRESS, a_message, a_session
+from verification.models import Callback, DeliveryAttempt, Membership, Message, Provider, Recipient, Session
+
+pytestmark = pytest.mark.django_db
+FIND = "admin:verification_find"
+
+
+def find(client, term):
+    return client.get(reverse(FIND), {"q": term})
+
+
+def page_of(row):
+    return reverse(f"admin:verification_{row._meta.model_name}_change", args=(row.pk,))
+
+
+def test_the_one_hit_opens_at_once(panel):
+    session = panel.rows[Session]
+    for term in (ADDRESS, "0151 12345678", session.pk, panel.rows[Message].pk):
+        for who in ("owner", "root"):
+            assert find(panel.as_(who), term)["Location"] == page_of(session), term
+
+
+def test_several_hits_are_listed_with_their_sentences_and_masked(panel):
+    recipient = panel.rows[Recipient]
+    second = a_session(panel.project, recipient, is_open=False, refusal="suppressed")
+    manual = a_message(panel.project, recipient)
+    page = find(panel.as_("owner"), ADDRESS).content.decode()
+    assert all(page_of(row) in page for row in (panel.rows[Session], second, manual))
+    assert "No message went out over SMS" in page and "+4915******78" in page
+    assert page.count(ADDRESS) == 1  # in the box, where the user wrote it
+
+
+@pytest.mark.parametrize("who", ["stranger", "anonymous"])
+def test_what_is_not_theirs_is_not_found(panel, who):
+    DeliveryAttempt.objects.update(provider_message_id="vendors-id")
+    session = panel.rows[Session]
+    for term in (ADDRESS, session.pk, panel.rows[Message].pk, "vendors-id", "+4915******78"):
+        response = find(panel.as_(who), term)
+        assert page_of(session) not in response.get("Location", "")
+        if who == "stranger":
+            page = response.content.decode()
+            assert "No hit" in page and page_of(session) not in page and "Refused in the last" not in page
+        else:
+            assert response["Location"].startswith(reverse("admin:login"))
+
+
+def test_of_two_projects_each_ones_story_is_found(panel):
+    Membership.objects.create(project=panel.other, user=User.objects.get(username="owner"))
+    theirs = a_session(panel.other, Recipient.objects.create(project=panel.other, address=ADDRESS))
+    page = find(panel.as_("owner"), ADDRESS).content.decode()
+    assert page_of(theirs) in page and page_of(panel.rows[Session]) in page and "Theirs" in page
+    assert find(panel.as_("stranger"), ADDRESS)["Location"] == page_of(theirs)
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ("+43 660 1234567", "It was read as"),
+        ("+4915******79", "masked address"),
+        ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "neither a whole address nor an id"),
+        ("<script>alert(1)</script>", "&lt;script&gt;alert(1)"),
+    ],
+)
+def test_no_hit_says_what_it_means(panel, term, said):
+    page = find(panel.as_("owner"), term).content.decode()
+    assert "No hit for" in page and said in page and "<script>alert" not in page
+
+
+def test_without_a_term_the_page_says_what_it_is_for(panel):
+    page = panel.as_("owner").get(reverse(FIND)).content.decode()
+    assert "What happened to a code?" in page and "No hit" not in page
+
+
+def test_the_box_is_on_every_page(panel):
+    for name in ("index", "verification_message_changelist", "verification_provider_add", "verification_figures"):
+        page = panel.as_("owner").get(reverse(f"admin:{name}")).content.decode()
+        assert f'action="{reverse(FIND)}"' in page and "find.js" in page
+
+
+def test_the_story_links_to_what_its_reader_may_open(panel):
+    ours, systems = panel.rows[Provider], Provider.objects.filter(project=panel.other).first()
+    Provider.objects.filter(pk=systems.pk).update(project=None)
+    for provider in (ours, systems):
+        DeliveryAttempt.objects.create(
+            message=panel.rows[Message],
+            provider=provider,
+            provider_name=provider.name,
+            outcome="temporary",
+            latency_ms=3,
+        )
+    page = panel.as_("owner").get(page_of(panel.rows[Session])).content.decode()
+    assert page_of(ours) in page and page_of(systems) not in page and systems.name in page
+    assert page_of(panel.rows[Callback]) in page
+    assert page_of(systems) in panel.as_("root").get(page_of(panel.rows[Session])).content.decode()
+
+
+def test_a_messages_page_leads_to_the_sessions_and_tells_the_same(panel):
+    session, message = panel.rows[Session], panel.rows[Message]
+    told = [panel.as_("owner").get(page_of(row)).context["story"] for row in (session, message)]
+    assert told[0]["sentence"] == told[1]["sentence"]
+    assert (told[0]["session"], told[1]["session"]) == ("", page_of(session))
