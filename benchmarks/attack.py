@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from benchmarks import attacker
 from benchmarks.driver import Client, Driver, Window, percentile
 from benchmarks.scripts import ENDPOINTS, Target, recipients
-from benchmarks.service import ROOT, Service, machine
+from benchmarks.service import LIMITS_OFF, ROOT, Service, machine
 from benchmarks.tables import spread, table
 from benchmarks.tenants import HangingTenants
 
@@ -53,15 +53,17 @@ def main() -> None:
     options = Options(**given)
     print(machine(), flush=True)
     with Driver() as driver, Service(gateway_port=driver.gateway.port, trusted_proxies=1) as service:
-        attacked_key = service.add_project("Attacked")
+        keys = dict.fromkeys(attacker.KINDS, service.add_project("Attacked"))
+        # With its limits nearly all of these creates would be refused, and none would wait for another.
+        keys[attacker.ONE_RECIPIENT] = service.add_project("Without limits", *LIMITS_OFF)
         service.start_web()
         service.start_worker()
         target = Target("neighbour", service.port, service.api_key, service.secret_key)
         with HangingTenants(service) as hanging:
+            keys |= dict.fromkeys(attacker.HANGING, str(hanging.file))
             measure(driver, target, options)  # warms everything up
             for kind in kinds:
-                key = str(hanging.file) if kind in attacker.HANGING else attacked_key
-                show(kind, *compare(driver, service, target, kind, key, options))
+                show(kind, *compare(driver, service, target, kind, keys[kind], options))
 
 
 def compare(

@@ -142,9 +142,11 @@ class Service:
         """An HTTP gateway of the project's. Returns its id."""
         return self._add("http", name, {"url": url}, priority)
 
-    def add_project(self, name: str) -> str:
-        """A further project with its limits as they are by default, and the same gateway. Returns its API key."""
+    def add_project(self, name: str, *settings: str) -> str:
+        """A further project with the same gateway, its limits as they are by default. Returns its API key."""
         made = json.loads(self.manage("createproject", name, "--json"))
+        if settings:
+            self.manage("setproject", name, *settings)
         self._add("http", "G", {"url": f"http://{LOOPBACK}:{self.gateway_port}/send"}, 100, project=name)
         key: str = made["api_key"]
         return key

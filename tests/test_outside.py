@@ -59,6 +59,30 @@ def test_others_are_answered_while_one_waits_outside(threads, door):
     assert [answer.result(SECONDS) for answer in waiting] == ["back"] * 4
 
 
+def test_a_caller_whose_requests_all_wait_leaves_a_slot_for_another(door):
+    threads, answered = WebThreads(2, spare=0), threading.Semaphore(0)
+    threads.start("another", answered.release)
+    for _ in range(5):
+        threads.start("one", door.wait, SECONDS)
+    for _ in range(3):
+        threads.start("another", answered.release)
+    assert all(answered.acquire(timeout=SECONDS) for _ in range(4))
+    assert not door.is_set()
+
+
+def test_a_callers_requests_outside_hold_up_none_of_its_others(threads, door):
+    waiting = []
+
+    def work():
+        with outside(1):
+            waiting.append(1)
+            door.wait(SECONDS)
+
+    for _ in range(3):
+        threads.start("one", work)
+    wait_until(lambda: len(waiting) == 3, "three requests of one caller are outside")
+
+
 def test_who_comes_back_works_when_another_has_ended(threads, door):
     at_work, most = [], []
 

@@ -6,6 +6,7 @@ to another thread meanwhile, and takes a slot again afterwards. So a server that
 and neither a slot nor a connection. The number of requests outside is limited, for each project and for the process;
 beyond that the caller is told to try again.
 
+Where several callers ask, none of them has all slots (``fair_line.py``). A request that is outside takes up none.
 A thread keeps its slot from one request to the next, so a request that asks no outside server costs nothing more.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from verification.errors import Refusal
+from verification.fair_line import FairLine
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +72,7 @@ class WebThreads(Executor):
     """The threads of a web process: one works in each slot, and spare ones take the slots of those outside."""
 
     def __init__(self, slots: int, *, spare: int = SPARE_THREADS) -> None:
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()  # None: a thread that is back asks for a slot
+        self._jobs: FairLine[Job | None] = FairLine(slots)  # None: a thread that is back asks for a slot
         self._free: SimpleQueue[Slot] = SimpleQueue()
         self._asked_for: SimpleQueue[Slot] = SimpleQueue()
         self._unstarted = slots + spare
@@ -79,15 +81,18 @@ class WebThreads(Executor):
         for _ in range(slots):
             self._free.put(Slot())
 
-    def start(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Have a thread call ``function``, which never raises. It costs less than a future that nobody waits for."""
+    def start(self, caller: Hashable, function: Callable[..., None], *arguments: Any) -> None:
+        """Have a thread call ``function``, which never raises, as soon as this caller may have a slot.
+
+        It costs less than a future that nobody waits for.
+        """
         if self._unstarted:
             self._start_threads()  # not earlier: a web process is forked after this is made, and a fork has no threads
-        self._jobs.put((function, arguments))
+        self._jobs.put(caller, (function, arguments))
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        self.start(_run, future, function, arguments, options)
+        self.start(None, _run, future, function, arguments, options)
         return future
 
     def go_outside(self, project_id: int | None, room: Room) -> None:
@@ -96,11 +101,13 @@ class WebThreads(Executor):
             if self._outside[project_id] >= room.of_project or self._outside.total() >= room.in_all:
                 raise Busy
             self._outside[project_id] += 1
+        caller, _local.caller = _local.caller, None
+        self._jobs.done(caller)
         self._leave(self._free)
 
     def come_back(self, project_id: int | None) -> None:
         """Take the next slot that becomes free. Requests that come back and new ones wait in one line."""
-        self._jobs.put(None)
+        self._jobs.put(None, None)
         self._enter(self._asked_for)
         with self._changing:
             self._outside[project_id] -= 1
@@ -115,13 +122,14 @@ class WebThreads(Executor):
         _local.threads = self
         self._enter(self._free)
         while True:
-            job = self._jobs.get()
+            _local.caller, job = self._jobs.get()
             if job is None:
                 self._leave(self._asked_for)
                 self._enter(self._free)
             else:
                 function, arguments = job
                 function(*arguments)
+                self._jobs.done(_local.caller)
                 del function, arguments
             del job  # a thread that waits keeps nothing of its last request alive
 

@@ -47,6 +47,9 @@ SERVER = b"server: web\r\n"  # names no product
 NO_CONTENT = frozenset({204, 304})  # statuses whose answers have no body
 PROBE = probes.LIVE.encode()
 
+API_KEY = b"x-api-key"
+MAX_PATH_PART = 64  # bytes that are looked at for a path's first part: more than any of ours has
+
 Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -180,7 +183,7 @@ class WebProcess:
             connection.answer(render_problem(request, "service_unavailable"))
         else:
             self._in_work += 1
-            self.threads.start(self._work, connection, request)
+            self.threads.start(caller_of(request), self._work, connection, request)
 
     def _finish(self, connection: Connection, data: bytes) -> None:
         self._in_work -= 1
@@ -215,6 +218,17 @@ class WebProcess:
             if hasattr(chunks, "close"):
                 chunks.close()
         return render(request, status, headers, content)
+
+
+def caller_of(request: Request) -> bytes:
+    """Return who shares the threads with others: the API key as it came, else the first part of the path.
+
+    Nobody has looked at the key yet. Requests with keys that do not exist cost little, and are limited by address.
+    """
+    for name, value in request.headers:
+        if len(name) == len(API_KEY) and name.lower() == API_KEY:
+            return value
+    return request.target[:MAX_PATH_PART].partition(b"?")[0].lstrip(b"/").partition(b"/")[0]
 
 
 def most_connections(files: int) -> int:

@@ -1,0 +1,78 @@
+"""The line of a web process' requests: whoever asks for much at once, another caller has a place."""
+
+import pytest
+
+from verification import fair_line
+from verification.fair_line import FairLine
+
+
+@pytest.fixture
+def line():
+    return FairLine(3)
+
+
+def take(line, count):
+    return [line.get()[1] for _ in range(count)]
+
+
+def is_empty(line):
+    return line._line.empty()
+
+
+def test_a_caller_alone_has_all_places(line):
+    for number in range(4):
+        line.put("one", number)
+    assert take(line, 3) == [0, 1, 2]
+    assert is_empty(line)
+    line.done("one")
+    assert take(line, 1) == [3]
+
+
+def test_where_another_asks_as_well_a_place_stays_free(line):
+    line.put("two", "first")
+    for number in range(9):
+        line.put("one", number)
+    line.put("two", "second")
+    assert take(line, 4) == ["first", 0, 1, "second"]
+    line.done("two")
+    assert is_empty(line)
+    line.done("one")
+    assert take(line, 1) == [2]
+
+
+def test_who_had_all_places_gives_one_up_and_goes_on(line):
+    for number in range(6):
+        line.put("one", number)
+    line.put("two", "another's")
+    assert take(line, 4) == [0, 1, 2, "another's"]
+    line.done("one")
+    assert is_empty(line)
+    for number in (3, 4, 5):
+        line.done("one")
+        assert take(line, 1) == [number]
+
+
+def test_long_after_another_asked_a_caller_has_all_places_again(line, monkeypatch):
+    line.put("two", "once")
+    line.done("two")
+    take(line, 1)
+    monkeypatch.setattr(fair_line, "SHARED_SECONDS", 0.0)
+    for number in range(3):
+        line.put("one", number)
+    assert take(line, 3) == [0, 1, 2]
+
+
+def test_nothing_is_kept_of_who_is_done(line):
+    for number in range(5):
+        line.put("one", number)
+    for _ in range(5):
+        line.get()
+        line.done("one")
+    assert (line._held, dict(line._in_hand)) == ({}, {})
+
+
+def test_a_single_place_is_everybodys():
+    line = FairLine(1)
+    line.put("one", 1)
+    line.put("two", 2)
+    assert take(line, 2) == [1, 2]
