@@ -21,6 +21,7 @@ from verification.models import (
     CircuitBreaker,
     DailySpend,
     Decision,
+    ExchangeRate,
     GuardBlock,
     KillSwitch,
     ListEntry,
@@ -40,7 +41,7 @@ from verification.services.oversight import counting
 from verification.services.records.decisions import RULES
 
 pytestmark = pytest.mark.django_db
-OPERATOR_MODELS = [KillSwitch, Platform]
+OPERATOR_MODELS = [ExchangeRate, KillSwitch, Platform]
 MODELS = [model for model in admin.site._registry if model not in (*OPERATOR_MODELS, User)]
 
 

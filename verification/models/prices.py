@@ -3,6 +3,7 @@
 from datetime import date
 from decimal import Decimal
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -82,6 +83,10 @@ class ExchangeRate(models.Model):
             ),
             models.CheckConstraint(name="exchange_rate_positive", condition=Q(rate__gt=0)),
         )
+
+    def clean(self) -> None:
+        if self.currency == self.account:
+            raise ValidationError({"account": "Name two currencies: a currency in itself is always 1."})
 
     def __str__(self) -> str:
         return f"1 {self.currency} = {self.rate.normalize():f} {self.account} from {self.valid_from}"

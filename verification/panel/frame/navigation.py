@@ -41,6 +41,7 @@ _WITHIN_MESSAGES = ("admin:verification_inbox", "admin:verification_figures")
 _OPERATION = (
     ("Kill switches", "emergency_home", "admin:verification_killswitch_changelist"),
     ("Ceilings", "vertical_align_top", "admin:verification_platform_changelist"),
+    ("Exchange rates", "currency_exchange", "admin:verification_exchangerate_changelist"),
     ("Users", "group", "admin:auth_user_changelist"),
 )
 

@@ -114,6 +114,7 @@ class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
             "max_sends_per_day": "Sends to one recipient a day",
             "max_requests_per_second": "Requests a second",
             "max_creates_per_address": "Creates per client address",
+            "account_currency": "Currency of account",
         }
 
 
@@ -136,6 +137,7 @@ class PlatformAdmin(ScopedAdmin):
                 )
             },
         ),
+        ("Costs", {"fields": ("account_currency",)}),
     )
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

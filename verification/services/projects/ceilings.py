@@ -19,6 +19,9 @@ CEILINGS = {  # the ceiling over each setting of a project
 }
 PLATFORM_SETTABLE = ("sms_per_recipient_a_day", "max_daily_budget", *CEILINGS.values())
 
+ACCOUNT_CURRENCY = "account_currency"
+PLATFORM_NAMES = (*PLATFORM_SETTABLE, ACCOUNT_CURRENCY)  # what the operator sets: ceilings, and the currency of costs
+
 NO_CEILINGS = dict.fromkeys(PLATFORM_SETTABLE, 0)
 
 
@@ -28,11 +31,14 @@ def platform() -> Platform:
 
 
 def set_platform(values: Mapping[str, str]) -> Platform:
-    """Set ceilings by the names of :data:`PLATFORM_SETTABLE`. Raises :class:`Misuse`; then nothing is changed."""
+    """Set values by the names of :data:`PLATFORM_NAMES`. Raises :class:`Misuse`; then nothing is changed."""
     row = platform()
     for name, text in values.items():
+        if name == ACCOUNT_CURRENCY:
+            row.account_currency = text
+            continue
         if name not in PLATFORM_SETTABLE:
-            raise Misuse(f"There is no ceiling {name!r}. Ceilings: {', '.join(PLATFORM_SETTABLE)}.")
+            raise Misuse(f"There is no ceiling {name!r}. Ceilings: {', '.join(PLATFORM_NAMES)}.")
         number = whole_number(text)
         if number is None:
             raise Misuse(f"{name}: write a whole number.")

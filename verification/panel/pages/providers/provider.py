@@ -32,7 +32,7 @@ from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import channel_icon, label, page_address
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, Who, own_projects
-from verification.panel.pages.providers import breaker, connecting
+from verification.panel.pages.providers import breaker, connecting, prices
 from verification.panel.pages.providers.senders import CHANNELS as WITH_SENDERS
 from verification.panel.pages.providers.senders import SenderRuleInline
 from verification.services.delivery.polling import BOT_TYPE
@@ -51,6 +51,7 @@ from verification.whole_numbers import whole_number
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
+COST = ("Cost", {"fields": ("failed_costs",)})
 UNREADABLE = "The stored secrets cannot be read with the present encryption keys. Enter them again."
 
 
@@ -134,17 +135,19 @@ class ProviderAdmin(ScopedAdmin):
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
     actions: Any = ("use_again_selected",)
-    actions_detail = ("connect_bot", "check_credentials", "use_again")
+    actions_detail = ("connect_bot", "check_credentials", "show_prices", "replace_prices", "use_again")
     change_form_outer_before_template = "admin/verification/provider/set_aside.html"
     connect_bot = connecting.connect_bot
+    show_prices = prices.show_prices
+    replace_prices = prices.replace_prices
     use_again = breaker.use_again
     use_again_selected = breaker.use_again_selected
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Leave out "Use again now", which the notice above the form has, and "Connect" where there is no bot."""
+        """Leave out what other pages and notices lead to, and "Connect" where there is no bot."""
         row = self.get_object(request, str(object_id))
         is_bot = row is not None and row.type == BOT_TYPE
-        hidden = {"use-again"} if is_bot else {"use-again", "connect"}
+        hidden = {"use-again", "replace-prices"} if is_bot else {"use-again", "replace-prices", "connect"}
         return [each for each in super().get_actions_detail(request, object_id) if each.path not in hidden]
 
     # --- adding: first what it is, then its settings --------------------------------------------------------------
@@ -215,7 +218,7 @@ class ProviderAdmin(ScopedAdmin):
         sets: list[Any] = [("General" if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
             sets.append((f"Settings of {adapter.label}", {"fields": names}))
-        return [*sets, order]
+        return [*sets, order, COST]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("owner", "shown_channel", "shown_type", "hook_url") if obj else ()
