@@ -72,7 +72,7 @@ def chosen_range(days: int | None, first: str, last: str) -> ranges.Range:
 
 def written(rows: list[dict[str, Any]]) -> str:
     """Lay out the figures of each project; what cannot be told is a dash."""
-    header = (*COLUMNS, "conversion %", "before", "to verify (s)", "p95")
+    header = (*COLUMNS, "conversion %", "before", "to verify (s)", "p95", "cost", "per verified", "no price")
     return table(
         header,
         (
@@ -87,12 +87,20 @@ def written(rows: list[dict[str, Any]]) -> str:
                         row["before"]["conversion_percent"],
                         row["figures"]["verify_seconds"]["median"],
                         row["figures"]["verify_seconds"]["p95"],
+                        cost_of(row["cost"]),
+                        row["cost"]["cost_per_verified"],
+                        row["cost"]["messages_without_price"],
                     )
                 ),
             ]
             for row in rows
         ),
     )
+
+
+def cost_of(told: dict[str, Any]) -> str:
+    """Write a cost with its currency; what nobody knows is a word and no 0."""
+    return "unknown" if told["cost"] is None else f"{told['cost']} {told['currency']}"
 
 
 def describe(worker: Worker) -> dict[str, Any]:

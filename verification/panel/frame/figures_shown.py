@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from verification.models import ChannelType
 from verification.panel.frame.charts import Chart, Mark, Number, Series, draw
 from verification.services.oversight import report
+from verification.services.oversight.other_prices import Offer
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told
 from verification.services.oversight.summary import Summary
@@ -71,6 +74,7 @@ def tiles(summary: Summary) -> list[Tile]:
             is_good=False,
             link=list_link("decision", span),
         ),
+        *_money_tiles(summary),
     ]
 
 
@@ -188,6 +192,65 @@ def _points(now: float | None, before: float | None) -> str:
     if not change:
         return f"as before ({percent(before)})"
     return f"{'▲' if change > 0 else '▼'} {abs(change)} points against {percent(before)}"
+
+
+def _money_tiles(summary: Summary) -> list[Tile]:
+    """Return the cost and that of a verified user; nothing where nothing was sent."""
+    cost, before = summary.money.cost, summary.money.before
+    if summary.money.is_empty:
+        return []
+    verified, verified_before = (each.counts["sessions_verified"] for each in (summary.told, summary.before))
+    note = "of all messages"
+    if cost.unknown:
+        note = "no message has a price" if cost.known is None else "at least: some have no price"
+    per, per_before = cost.per(verified), before.per(verified_before)
+    return [
+        Tile("Cost", amount(cost.known, cost.currency), _against(cost.known, before.known), note),
+        Tile("Cost per verified user", amount(per, cost.currency), _against(per, per_before), "of verified sessions"),
+    ]
+
+
+def amount(money: Decimal | None, currency: str) -> str:
+    """Write an amount of money; what nobody knows is a word and no 0."""
+    return "Unknown" if money is None else f"{money:,} {currency}"
+
+
+def money_cell(money: Decimal | None, unknown: int) -> str:
+    """Write an amount in a table that names the currency; "≥" marks a sum that some messages are missing from."""
+    return "–" if money is None else f"{'≥ ' if unknown else ''}{money:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOffer:
+    """What the same messages cost at another provider, as a row of a table."""
+
+    offer: Offer
+    channel: str
+    would_cost: str
+    did_cost: str
+    saved: str
+
+
+def shown_offer(offer: Offer) -> ShownOffer:
+    saved = round(offer.saved, 2)
+    return ShownOffer(
+        offer,
+        str(ChannelType(offer.channel).label),
+        f"{round(offer.would_cost, 2):,}",
+        f"{round(offer.did_cost, 2):,}",
+        f"{abs(saved):,} {'less' if saved > 0 else 'more'}" if saved else "the same",
+    )
+
+
+def _against(now: Decimal | None, before: Decimal | None) -> str:
+    if before is None:
+        return "unknown before"
+    if now is None or not before:
+        return f"{before:,} before"
+    change = round(100 * (now - before) / before)
+    if not change:
+        return f"as before ({before:,})"
+    return f"{'▲' if change > 0 else '▼'} {abs(change):,} % against {before:,}"
 
 
 def _time_tile(title: str, told: Told, before: Told, name: str) -> Tile:

@@ -22,15 +22,18 @@ from verification.panel.frame.figures_shown import (
     funnel,
     largest_loss,
     list_link,
+    money_cell,
     percent,
     seconds,
+    shown_offer,
     step_label,
     tiles,
 )
 from verification.panel.frame.replica import database_for, reading
 from verification.panel.frame.scoping import own_projects
 from verification.panel.pages.decisions import title_of_rule
-from verification.services.oversight import ranges, report
+from verification.services.oversight import costs, ranges, report
+from verification.services.oversight.costs import Cost
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told
 from verification.services.oversight.summary import Event, Line, Summary, as_dict, summarize, word
@@ -64,6 +67,15 @@ class Row:
     sessions: str
     messages: str
     lost: str
+    cost: Cost
+
+    @property
+    def shown_cost(self) -> str:
+        return money_cell(self.cost.known, self.cost.unknown)
+
+    @property
+    def per_verified(self) -> str:
+        return money_cell(self.cost.per(self.line.told.counts["sessions_verified"]), self.cost.unknown)
 
     @property
     def conversion(self) -> str:
@@ -206,7 +218,9 @@ def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
     breakdowns = [
         {
             "title": title,
-            "rows": [_row(choice, name, line) for line in summary.by[name][:ROWS_SHOWN]],
+            "rows": [
+                _row(choice, name, line, summary.money.of(name, line.key)) for line in summary.by[name][:ROWS_SHOWN]
+            ],
             "number": len(summary.by[name]),
             "csv": choice.address(csv=word(name)),
         }
@@ -223,6 +237,8 @@ def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
         "charts": charts_of(summary),
         "table": _table(summary),
         "breakdowns": breakdowns,
+        "money": summary.money,
+        "offers": [shown_offer(offer) for offer in summary.money.offers],
         "chips": [
             (BREAKDOWNS[name], _name_of(summary, name, value), choice.address(word(name)))
             for name, value in choice.where.items()
@@ -244,7 +260,7 @@ def _shown(event: Event) -> Shown:
     return Shown(event, exactly(event.at), ago(event.at), lasted)
 
 
-def _row(choice: Choice, dimension: str, line: Line) -> Row:
+def _row(choice: Choice, dimension: str, line: Line, cost: Cost) -> Row:
     value = str(line.key or EMPTY)
     narrowing = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in choice.where.items()}
     if choice.chosen:
@@ -258,6 +274,7 @@ def _row(choice: Choice, dimension: str, line: Line) -> Row:
         sessions=list_link("session", choice.span, **narrowing),
         messages=list_link("message", choice.span, **narrowing),
         lost=list_link("message", choice.span, status="lost", **narrowing),
+        cost=cost,
     )
 
 
@@ -283,28 +300,28 @@ def _csv(summary: Summary, kind: str) -> HttpResponse:
     names = {word(name): name for name in BREAKDOWNS}
     if kind and kind not in names:
         raise Http404
-    lines: Iterable[tuple[Any, Told]] = (
-        ((line.name, line.told) for line in summary.by[names[kind]])
+    lines: Iterable[tuple[Any, Told, Cost]] = (
+        ((line.name, line.told, summary.money.of(names[kind], line.key)) for line in summary.by[names[kind]])
         if kind
-        else ((at.isoformat(), told) for at, told in summary.over_time)
+        else ((at.isoformat(), told, summary.money.at(at)) for at, told in summary.over_time)
     )
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     name = f"figures-{kind + '-' if kind else ''}{summary.span.since:%Y-%m-%d}-to-{summary.span.last_day}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     rows = csv.writer(response)
-    rows.writerow([kind or "from", *_cells(Told())])
-    rows.writerows([_harmless(first), *_cells(told).values()] for first, told in lines)
+    rows.writerow([kind or "from", *_cells(Told(), summary.money.cost)])
+    rows.writerows([_harmless(first), *_cells(told, cost).values()] for first, told, cost in lines)
     return response
 
 
-def _cells(told: Told) -> dict[str, Any]:
+def _cells(told: Told, cost: Cost) -> dict[str, Any]:
     """Return the figures flat, the median and the 95th percentile of a time each in a column."""
     flat: dict[str, Any] = {}
     for name, value in report.as_dict(told).items():
         flat |= (
             {f"{name}_{part}": number for part, number in value.items()} if isinstance(value, dict) else {name: value}
         )
-    return flat
+    return flat | costs.as_dict(cost, told.counts["sessions_verified"])
 
 
 def _harmless(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -69,6 +69,11 @@ class Cost:
         return self.without_price + self.without_rate.total()
 
     @property
+    def rates_missing(self) -> list[tuple[str, int]]:
+        """The currencies that no rate leads from, with their sends."""
+        return sorted(self.without_rate.items())
+
+    @property
     def known(self) -> Decimal | None:
         """The sum as it is told; None where no send has a price, which is not the same as 0."""
         return None if self.unknown and not self.priced else round(self.amount, SUM_PLACES)
@@ -87,6 +92,14 @@ class Cost:
         else:
             self.amount += amount
             self.priced += sends
+
+    def merge(self, other: Cost) -> None:
+        """Add another cost in the same currency of account."""
+        self.amount += other.amount
+        self.priced += other.priced
+        self.segments += other.segments
+        self.without_price += other.without_price
+        self.without_rate.update(other.without_rate)
 
 
 def account_currency() -> str:
@@ -111,6 +124,19 @@ def grouped(
     return found
 
 
+def over_time(projects: Sequence[int], span: Range, where: Where | None = None) -> dict[datetime, Cost]:
+    """The cost of each hour of a range, or of each day where it is read by the day; none where nothing was sent."""
+    by = () if span.is_by_day else ("hour",)
+    rates = Rates(account_currency())
+    found: dict[datetime, Cost] = {}
+    for row in _sums(projects, span, by, None, where):
+        at = datetime.combine(row["on"], time.min, UTC) if span.is_by_day else row["hour"]
+        cost = found.setdefault(at, Cost(rates.account))
+        amount = rates.into_account(row["sum_amount"], row["currency"], row["on"])
+        cost.add(amount=amount, currency=row["currency"], sends=row["sum_sends"], segments=row["sum_segments"])
+    return found
+
+
 def as_dict(cost: Cost, verified: int) -> dict[str, Any]:
     """The cost in the words of docs/cost.md, for programs. Money is a text, so that nothing rounds it on the way."""
     per_verified = cost.per(verified)
@@ -124,12 +150,15 @@ def as_dict(cost: Cost, verified: int) -> dict[str, Any]:
 
 
 def _sums(
-    projects: Sequence[int], span: Range, by: Sequence[str], account: str, where: Where | None
+    projects: Sequence[int], span: Range, by: Sequence[str], account: str | None, where: Where | None
 ) -> Iterable[dict[str, Any]]:
-    """Sum the rows of a range by currency. Only amounts that are to be exchanged are summed for each day alone."""
+    """Sum the rows of a range by currency. Only amounts that are to be exchanged are summed for each day alone.
+
+    With ``account`` None all are.
+    """
     sums = {"sum_amount": Sum("amount"), "sum_sends": Sum("sends"), "sum_segments": Sum("segments")}
     for rows, day in _rows(projects, span, where):
-        ours = (account, "", NO_CURRENCY)
+        ours = (account, "", NO_CURRENCY) if account else ()
         for row in rows.filter(currency__in=ours).order_by().values(*by, "currency").annotate(**sums):
             yield {**row, "on": span.since.date()}
         yield from rows.exclude(currency__in=ours).order_by().values(*by, "currency", on=day).annotate(**sums)

@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from verification.models import Alert, ChannelType, Project
-from verification.services.oversight import report
+from verification.services.oversight import costs, other_prices, report
+from verification.services.oversight.money import Money, money_of
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told, Where
 
@@ -57,6 +58,7 @@ class Summary:
     refused: list[tuple[str, int]]
     refused_before: int
     events: list[Event]
+    money: Money
 
     @property
     def is_empty(self) -> bool:
@@ -80,6 +82,7 @@ def summarize(projects: Sequence[int], span: Range, where: Where | None = None) 
         refused=report.refusals(projects, span, country),
         refused_before=sum(times for _, times in report.refusals(projects, span.before, country)),
         events=events(projects, span),
+        money=money_of(projects, span, where),
     )
 
 
@@ -99,13 +102,29 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         "until": summary.span.until.isoformat(),
         "figures": report.as_dict(summary.told),
         "before": report.as_dict(summary.before),
+        "cost": costs.as_dict(summary.money.cost, summary.told.counts["sessions_verified"]),
+        "cost_before": costs.as_dict(summary.money.before, summary.before.counts["sessions_verified"]),
+        "other_providers": [other_prices.as_dict(offer) for offer in summary.money.offers],
         "verified_users": summary.users,
         "verified_users_before": summary.users_before,
         "refused": dict(summary.refused),
-        "over_time": [{"from": at.isoformat(), **report.as_dict(told)} for at, told in summary.over_time],
+        "over_time": [
+            {
+                "from": at.isoformat(),
+                **report.as_dict(told),
+                **costs.as_dict(summary.money.at(at), told.counts["sessions_verified"]),
+            }
+            for at, told in summary.over_time
+        ],
         "by": {
             word(name): [
-                {word(name): line.name, "key": line.key, **report.as_dict(line.told), "before": _short(line.before)}
+                {
+                    word(name): line.name,
+                    "key": line.key,
+                    **report.as_dict(line.told),
+                    **costs.as_dict(summary.money.of(name, line.key), line.told.counts["sessions_verified"]),
+                    "before": _short(line.before),
+                }
                 for line in lines
             ]
             for name, lines in summary.by.items()
