@@ -66,7 +66,7 @@ def pages_of(panel):
         yield reverse(f"admin:verification_{name}_changelist")
     yield reverse("admin:verification_find")
     yield reverse("admin:verification_find", query={"q": "+447700900123"})
-    for name in ("project_issue_key", "project_test_event", "project_webhook_secret"):
+    for name in ("project_issue_key", "project_test_event", "project_webhook_secret", "project_show_file"):
         yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
     for channel in ("sms", "email", "voice"):
         query = {"project": panel.project.pk, "channel": channel, "language": "en"}

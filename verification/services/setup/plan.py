@@ -182,7 +182,8 @@ def _bring_project(
     _require_channels(bringing, wanted, path)
     changes = tuple(differences(before, export.state_of(Project.objects.get(pk=project.pk))))
     if (changes or row is None) and not is_trial:
-        audit.record(f"applied a set-up file: {len(changes)} changes", row=project, project=project, label=project.name)
+        number = f"{len(changes)} {'change' if len(changes) == 1 else 'changes'}"
+        audit.record(f"applied a set-up file ({number})", row=project, project=project, label=project.name)
     return ProjectPlan(project.name, row is None, changes, tuple(bringing.kept))
 
 

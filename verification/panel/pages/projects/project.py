@@ -24,7 +24,7 @@ from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ScopedInline, Who, own_projects
 from verification.panel.frame.tabs import HEADING
 from verification.panel.pages.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of
-from verification.panel.pages.projects import deleting
+from verification.panel.pages.projects import deleting, file
 from verification.panel.pages.projects.fallback_order import FallbackInline
 from verification.panel.pages.projects.form import ProjectForm
 from verification.panel.pages.projects.test_event import send_test_event
@@ -128,10 +128,12 @@ class ProjectAdmin(ScopedAdmin):
     search_fields = ("name",)
     readonly_fields = ("public_id", "created")
     actions = None
-    actions_detail = ("issue_key", "webhook_secret", "test_event")
+    actions_detail = ("issue_key", "webhook_secret", "test_event", "show_file", "apply_file")
     change_form_before_template = "admin/verification/project/short_code.html"
     delete_view = deleting.delete_view
     test_event = send_test_event
+    show_file = file.show_file
+    apply_file = file.apply_file
     add_fieldsets = (
         (
             None,
@@ -195,6 +197,10 @@ class ProjectAdmin(ScopedAdmin):
             tab="Alerts & retention",
         ),
     )
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Leave out the step that follows a difference, which the page of the file leads to."""
+        return [each for each in super().get_actions_detail(request, object_id) if each.path != "apply-file"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
         """A project that the operator has stopped is not for its members to start again."""
