@@ -2,9 +2,12 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from tests.panel.rows import sent_once
 from tests.panel.test_delivery import errors
-from verification.models import MessageTemplate
+from verification import memory
+from verification.models import AuditEntry, Message, MessageTemplate, TextVariant
 
 pytestmark = pytest.mark.django_db
 
@@ -94,3 +97,116 @@ def test_advice_keeps_no_text_from_being_saved(panel):
     assert "Nothing says who sends it." in shown
     panel.as_("owner").post(reverse("admin:verification_messagetemplate_add"), values)
     assert MessageTemplate.objects.filter(language="it").exists()
+
+
+# --- a text that is tried
+
+
+VARIANT = reverse("admin:verification_text_variant")
+
+
+def variant_page(panel, **values):
+    return reverse("admin:verification_text_variant", query=about(panel, **values))
+
+
+def start_trial(panel, **values):
+    sent = {"text": "{code}: new from {project}", "share": "40"} | values
+    return panel.as_("owner").post(variant_page(panel, language="de"), sent)
+
+
+def test_a_text_is_tried_and_taken(panel):
+    assert start_trial(panel).status_code == 302
+    trial = TextVariant.objects.get()
+    assert (trial.text, trial.share) == ("{code}: new from {project}", 40)
+    shown = panel.as_("owner").get(variant_page(panel, language="de")).content.decode()
+    assert "Not enough yet" in shown and "471836: new from Ours" in shown and "471836 ist Ihr Code." in shown
+
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    for is_variant, verified in ((False, 600), (True, 900)):
+        trial.figures.create(hour=hour, is_variant=is_variant, sessions=1_000, verified=verified)
+    shown = panel.as_("owner").get(variant_page(panel, language="de")).content.decode()
+    assert "The new text converts better." in shown and "30.0 points" in shown
+
+    panel.as_("owner").post(variant_page(panel, language="de"), {"end": "take"})
+    assert MessageTemplate.objects.get(language="de").text == "{code}: new from {project}"
+    assert not TextVariant.objects.exists()
+
+
+def test_a_trial_that_is_refused_says_why_beside_the_text(panel):
+    response = start_trial(panel, text="evil.example", share="40")
+    shown = response.content.decode()
+    assert response.status_code == 200 and "evil.example reads as a link" in shown and "{code} is missing" in shown
+    assert not TextVariant.objects.exists()
+
+
+def test_the_present_text_stays_while_another_is_tried(panel):
+    start_trial(panel)
+    row, client = panel.rows[MessageTemplate], panel.as_("owner")
+    change = reverse("admin:verification_messagetemplate_change", args=(row.pk,))
+    assert "End that trial first" in str(errors(client.post(change, {"text": "{code}!"})))
+    assert client.post(f"{change.removesuffix('change/')}delete/", {"post": "yes"}).status_code == 403
+    row.refresh_from_db()
+    assert row.text == "{code} ist Ihr Code."
+
+
+def test_a_stranger_neither_sees_nor_ends_a_trial(panel):
+    start_trial(panel)
+    for method in ("get", "post"):
+        response = getattr(panel.as_("stranger"), method)(variant_page(panel, language="de"), {"end": "take"})
+        assert response.status_code == 404
+    assert panel.as_("owner").get(VARIANT).status_code == 404
+    assert TextVariant.objects.exists()
+
+
+def test_the_matrix_says_where_a_text_is_tried(panel):
+    start_trial(panel)
+    assert "Trial runs" in panel.as_("owner").get(LIST).content.decode()
+
+
+# --- a message to oneself
+
+NUMBER = "+4915112345688"
+
+
+def send_page(panel, **values):
+    return reverse("admin:verification_text_send", query=about(panel, **values))
+
+
+def test_the_saved_text_is_sent_to_oneself_in_its_language(panel):
+    memory.forget_all()
+    response = sent_once(panel.as_("owner"), send_page(panel, language="de"), to=NUMBER)
+    message = Message.objects.get(recipient__address=NUMBER)
+    assert response.url == reverse("admin:verification_message_change", args=(message.pk,))
+    assert (message.language, message.session_id, message.channel) == ("de", None, "sms")
+    line = AuditEntry.objects.get(action__startswith="Sent a text to themselves")
+    assert line.project_id == panel.project.pk and NUMBER not in line.action + line.object_label
+
+
+def test_a_form_that_is_sent_twice_sends_one_message(panel):
+    memory.forget_all()
+    client, page = panel.as_("owner"), send_page(panel)
+    values = {"_once": client.get(page).context["once"], "to": NUMBER}
+    for _ in range(2):
+        client.post(page, values)
+    assert Message.objects.filter(recipient__address=NUMBER).count() == 1
+
+
+def test_the_limits_of_a_recipient_hold_for_oneself_too(panel):
+    memory.forget_all()
+    client, page = panel.as_("owner"), send_page(panel)
+    answers = [sent_once(client, page, to=NUMBER) for _ in range(12)]
+    refused = [answer for answer in answers if answer.status_code == 200]
+    assert refused and all("Try again in" in answer.context["form"].errors["to"][0] for answer in refused)
+    assert Message.objects.filter(recipient__address=NUMBER).count() == len(answers) - len(refused)
+
+
+@pytest.mark.parametrize("to", ["", "12", "nobody", "ann@example.com"])
+def test_what_is_no_recipient_of_the_channel_is_refused_beside_the_field(panel, to):
+    memory.forget_all()
+    response = sent_once(panel.as_("owner"), send_page(panel), to=to)
+    assert response.status_code == 200 and response.context["form"].errors["to"]
+
+
+def test_a_stranger_sends_nothing(panel):
+    assert panel.as_("stranger").post(send_page(panel), {"to": NUMBER}).status_code == 404
+    assert not Message.objects.filter(recipient__address=NUMBER).exists()

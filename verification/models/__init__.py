@@ -45,6 +45,7 @@ from verification.models.projects import Membership, Project
 from verification.models.recipients import NoAccount, Recipient, Subscription, Suppression
 from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.testlogins import TestLogin
+from verification.models.texts import TextVariant, TextVariantFigures
 from verification.models.upkeep import Upkeep, Worker
 
 __all__ = [
@@ -107,6 +108,8 @@ __all__ = [
     "SpentForm",
     "Suppression",
     "TestLogin",
+    "TextVariant",
+    "TextVariantFigures",
     "Upkeep",
     "UsedChallenge",
     "VerifyToken",

@@ -48,6 +48,7 @@ WATCHED = {
     "verification.SenderRule": Watch("prefix", project="provider__project"),
     "verification.Suppression": Watch("channel", only=("lifted_at",)),
     "verification.TestLogin": Watch("to", quiet=("revision",), masked=("to",)),
+    "verification.TextVariant": Watch("language"),
     "verification.WebhookSecret": Watch("id"),
 }
 

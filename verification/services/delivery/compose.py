@@ -23,6 +23,7 @@ def compose(message: ClaimedMessage, *, country: str) -> OutgoingMessage:
         project_id=message.project_id,
         project=Style(**message.project),
         minutes=max(1, round(message.lives_seconds / 60)),
+        session_id=message.session_id,
     )
     return OutgoingMessage(
         id=message.id,

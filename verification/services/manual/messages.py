@@ -45,8 +45,11 @@ def send_message(
     provider_id: int | None,
     code: str | None,
     callback_url: str,
+    language: str = "",
 ) -> SentMessage:
     """Queue a message with the customer's code, or one we draw: digits, in the project's length.
+
+    An empty ``language`` is the recipient's, or the project's.
 
     Raises :class:`FieldsInvalid` for a provider that is not theirs to use. Raises ``channel_not_available``,
     ``channel_not_active``, ``recipient_not_allowed``, ``too_many_sends``, ``rate_limited`` and ``service_unavailable``
@@ -74,6 +77,7 @@ def send_message(
         is_test=is_test,
         terms=project.terms_for(address.text),
         guard=judge.guard_terms(project, address.text, address.country, is_manual=True),
+        language=language,
     )
     if row.outcome == "channel_not_active":
         raise Refusal(

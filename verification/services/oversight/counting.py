@@ -95,6 +95,7 @@ def count_hour(hour: datetime) -> None:
     for _ in range(AREA_ROUNDS):
         unknown = sql.call_many(UnknownArea, "count_hour", hour=hour)
         if not unknown:
+            sql.call("count_text_variants", hour=hour)
             return
         _note_areas(unknown)
 

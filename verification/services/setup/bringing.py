@@ -27,7 +27,7 @@ from verification.services.projects.lists import add_entry, clean_value
 from verification.services.projects.settings import all_faults, challenge_secret_of, seal_challenge_secret
 from verification.services.setup import parts
 from verification.services.setup.reading import Document, Fault, FileRefused, Path
-from verification.services.texts import own
+from verification.services.texts import own, variants
 
 Finder = Callable[[str], str | None]  # from the name of a secret to its text, or to None where nobody has given it
 
@@ -168,6 +168,8 @@ def bring_texts(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> No
                 raise bringing.refuse(at, f"the language {key[1]} stands here twice.")
             given[key] = at
     for key in rows.keys() - given.keys():
+        with bringing.judging((*path, key[0])):
+            variants.require_untried(project, *key)
         rows[key].delete()
     for key, at in given.items():
         values = wanted[key[0]][at[-1]]
@@ -178,6 +180,8 @@ def bring_texts(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> No
                 own.require_room(project)
         with bringing.judging(at):
             changed = change_row(row, parts.TEXT, values)
+            if changed:
+                variants.require_untried(project, *key)
         if changed:
             faults = own.faults(project=project, channel=row.channel, text=row.text, subject=row.subject)
             if faults:

@@ -116,6 +116,13 @@ def ours(channel: str, language: str) -> OwnText:
     return OwnText("", f"{texts['title']}: {{code}}\n\n{texts['validity']} {texts['ignore']}")
 
 
+def present(project: Project, channel: str, language: str) -> OwnText:
+    """Return the text that goes out: the project's own, or ours with its placeholders unfilled."""
+    rows = {row.language: row for row in project.templates.filter(channel=channel)}
+    row = rows.get(language) or rows.get(language.partition("-")[0])
+    return OwnText(row.subject, row.text) if row else ours(channel, language)
+
+
 def require_room(project: Project) -> None:
     """Raise :class:`Misuse` where the project has as many texts as it may."""
     most = bounds.MAX_TEXTS

@@ -10,11 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import F, Value
 from django.template.loader import render_to_string
 
 from providers.reading import gsm
 from verification.memory import Fresh
-from verification.models import ChannelType, MessageTemplate
+from verification.models import ChannelType, MessageTemplate, TextVariant
+from verification.services.texts.drawing import draw
 
 FALLBACK_LANGUAGE = "en"
 MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read; browsers send far fewer
@@ -66,13 +68,21 @@ class Style:
 
 
 def render_message(
-    *, channel: str, language: str, code: str, project_id: int, project: Style, minutes: int
+    *,
+    channel: str,
+    language: str,
+    code: str,
+    project_id: int,
+    project: Style,
+    minutes: int,
+    session_id: str | None = None,
 ) -> Rendered:
     """Render a message in ``language``, or in the nearest that has a text. ``minutes`` is the rest of the code's life.
 
-    The project's own text for the channel and language goes before ours.
+    The project's own text for the channel and language goes before ours. While another text is tried, the session
+    decides which one it gets; a message without a session gets the present one.
     """
-    own = own_text(project_id, channel, language)
+    own = own_text(project_id, channel, language, session_id)
     return render_text(own, channel=channel, language=language, code=code, project=project, minutes=minutes)
 
 
@@ -145,18 +155,53 @@ class OwnText:
     text: str
 
 
-def own_text(project_id: int, channel: str, language: str) -> OwnText | None:
-    """Return the project's own text for the channel and language, or its base language. At most a second old."""
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A text that is tried on a share of the sessions, in percent."""
+
+    id: int
+    share: int
+    own: OwnText
+
+
+@dataclass(frozen=True, slots=True)
+class _ProjectTexts:
+    """A project's own texts, and those that are tried, by channel and language."""
+
+    own: dict[tuple[str, str], OwnText]
+    variants: dict[tuple[str, str], _Variant]
+
+
+def own_text(project_id: int, channel: str, language: str, session_id: str | None = None) -> OwnText | None:
+    """Return the project's own text for the channel and language, or its base language. At most a second old.
+
+    A session that a trial has drawn gets the text that is tried. A trial is of one language, without its regions.
+    """
     texts = _own_texts.get(project_id, lambda: _load_own_texts(project_id))
-    return texts.get((channel, language)) or texts.get((channel, language.partition("-")[0]))
+    variant = texts.variants.get((channel, language)) if session_id is not None else None
+    if variant and draw(variant.id, session_id or "") < variant.share:
+        return variant.own
+    return texts.own.get((channel, language)) or texts.own.get((channel, language.partition("-")[0]))
 
 
-_own_texts: Fresh[int, dict[tuple[str, str], OwnText]] = Fresh()
+_own_texts: Fresh[int, _ProjectTexts] = Fresh()
 
 
-def _load_own_texts(project_id: int) -> dict[tuple[str, str], OwnText]:
-    rows = MessageTemplate.objects.filter(project_id=project_id)
-    return {(row.channel, row.language): OwnText(row.subject, row.text) for row in rows}
+def _load_own_texts(project_id: int) -> _ProjectTexts:
+    """Read all texts of a project by one statement."""
+    words = ("channel", "language", "subject", "text")
+    own = MessageTemplate.objects.filter(project_id=project_id).order_by().annotate(trial=Value(0), part=Value(0))
+    tried = TextVariant.objects.filter(project_id=project_id).annotate(trial=F("pk"), part=F("share"))
+    found = _ProjectTexts({}, {})
+    names = (*words, "trial", "part")
+    for channel, language, subject, text, trial, share in own.values_list(*names).union(
+        tried.values_list(*names), all=True
+    ):
+        if trial:
+            found.variants[channel, language] = _Variant(trial, share, OwnText(subject, text))
+        else:
+            found.own[channel, language] = OwnText(subject, text)
+    return found
 
 
 def fill(text: str, values: dict[str, str]) -> str:

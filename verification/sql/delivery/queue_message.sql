@@ -198,13 +198,13 @@ BEGIN
 END
 $$;
 
--- Write the message of a manual send, under the recipient's lock. p_messengers is as in active_messengers, for the
+-- Write the message of a manual send, under the recipient's lock. An empty p_language is the recipient's, or the project's. p_messengers is as in active_messengers, for the
 -- requested channel and provider; it is empty for any channel that is no messenger. p_terms are as in queue_message.
 -- Outcome: one of queue_message's, or 'channel_not_active'.
 CREATE OR REPLACE FUNCTION queue_manual_message(
     p_message bigint, p_project bigint, p_address text, p_forgotten text, p_channel text, p_messengers jsonb,
     p_code_encrypted bytea, p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean,
-    p_terms jsonb, p_guard jsonb,
+    p_terms jsonb, p_guard jsonb, p_language text,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -219,7 +219,7 @@ BEGIN
     ELSE
         v_queued := queue_message(
             p_message, p_project, v_recipient.id, p_address, v_recipient.mailbox, v_recipient.is_new, NULL, false, p_channel,
-            coalesce(nullif(v_recipient.language, ''), p_terms ->> 'language'),
+            coalesce(nullif(p_language, ''), nullif(v_recipient.language, ''), p_terms ->> 'language'),
             v_now + make_interval(secs => p_lives_seconds), p_code_encrypted, p_callback_url, p_provider, p_is_test,
             CASE WHEN v_recipient.is_new THEN '{}' ELSE suppressed_channels(v_recipient.id) END, p_terms, p_guard, v_now
         );

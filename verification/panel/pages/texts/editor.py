@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from verification.errors import Misuse
-from verification.models import ChannelType, Project
+from verification.models import ChannelType, MessageTemplate, Project
 from verification.models.fields import clean_language
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.scoping import own_projects
@@ -86,12 +86,16 @@ class EditorWidget(UnfoldAdminTextareaWidget):
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
         super().__init__({"rows": 6, "class": "ww-lines", "dir": "auto", **(attrs or {})})
         self.about: dict[str, Any] | None = None
+        self.has_links = True
+        self.own_text: MessageTemplate | None = None  # the row that goes if ours is to go out again
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
         shown = show(**self.about, text=str(value or "")[:MAX_TYPED]) if self.about else None
         facts = shown.facts if shown else {"address": preview_address()}
-        links = links_of(self.about) if self.about else {}
+        links = links_of(self.about) if self.about and self.has_links else {}
+        if links and self.own_text:
+            links["default"] = reverse("admin:verification_messagetemplate_delete", args=(self.own_text.pk,))
         return {**context, "shown": shown, "facts": facts, "query": _query(self.about), "links": links}
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
@@ -134,7 +138,11 @@ def about_of(request: HttpRequest, values: Any) -> dict[str, Any] | None:
 def links_of(about: dict[str, Any]) -> dict[str, str]:
     """Return the addresses of what can be done with this project's text of this channel and language."""
     named = {"project": about["project"].pk, "channel": about["channel"], "language": about["language"]}
-    return {"all": reverse("admin:verification_messagetemplate_changelist", query={"project": named["project"]})}
+    return {
+        "all": reverse("admin:verification_messagetemplate_changelist", query={"project": named["project"]}),
+        "variant": reverse("admin:verification_text_variant", query=named),
+        "send": reverse("admin:verification_text_send", query=named),
+    }
 
 
 def preview_address() -> str:

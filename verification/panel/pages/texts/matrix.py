@@ -35,7 +35,7 @@ class Cell:
     address: str
     text: str
     segments: int | None  # of an SMS
-    is_own: bool
+    trial: str  # the address of the trial that runs here
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ class Matrix:
 
 def matrix_of(project: Project) -> Matrix:
     rows = {(row.channel, row.language): row for row in project.templates.all()}
+    trials = set(project.text_variants.values_list("channel", "language"))
     channels = [value for value in EDITABLE if value in set(project.channels.values_list("type", flat=True))]
     channels += [value for value in EDITABLE if value not in channels and any(key[0] == value for key in rows)]
     channels = channels or list(EDITABLE)
@@ -70,9 +71,11 @@ def matrix_of(project: Project) -> Matrix:
             language=language,
             name=language_name(language),
             is_offered=language in offered,
-            cells=[_cell(project, rows, channel, language) for channel in channels],
+            cells=[_cell(project, rows, trials, channel, language) for channel in channels],
         )
-        for language in sorted({*languages(), *offered, *written}, key=language_name)
+        for language in sorted(
+            {*languages(), *offered, *written, *(language for _, language in trials)}, key=language_name
+        )
     ]
     columns = [
         Column(channel, str(ChannelType(channel).label), channel_icon(channel), sum(key[0] == channel for key in rows))
@@ -90,7 +93,13 @@ def language_name(language: str) -> str:
         return language
 
 
-def _cell(project: Project, rows: dict[tuple[str, str], MessageTemplate], channel: str, language: str) -> Cell:
+def _cell(
+    project: Project,
+    rows: dict[tuple[str, str], MessageTemplate],
+    trials: set[tuple[str, str]],
+    channel: str,
+    language: str,
+) -> Cell:
     base = language.partition("-")[0]
     row = rows.get((channel, language))
     nearest = row or rows.get((channel, base))
@@ -105,6 +114,7 @@ def _cell(project: Project, rows: dict[tuple[str, str], MessageTemplate], channe
     else:
         state, variant = f"Missing: {language_name(FALLBACK_LANGUAGE)} goes out", "warning"
     text = nearest.text if nearest else ""
+    trial = reverse("admin:verification_text_variant", query=named) if (channel, language) in trials else ""
     shown = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None
     segments = measure(shown.text).segments if shown else None
-    return Cell(state, variant, address, text or own.ours(channel, language).text, segments, bool(row))
+    return Cell(state, variant, address, text or own.ours(channel, language).text, segments, trial)

@@ -20,7 +20,9 @@ from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, Who, chosen_project_ids, own_projects
 from verification.panel.pages.texts.editor import EditorWidget, about_of, preview_view
 from verification.panel.pages.texts.matrix import matrix_of
-from verification.services.texts import own
+from verification.panel.pages.texts.sending import send_view
+from verification.panel.pages.texts.variants import variant_view
+from verification.services.texts import own, variants
 from verification.services.texts.rendering import languages
 
 CHANNELS = [choice for choice in ChannelType.choices if choice[0] not in own.VENDOR_WORDED]
@@ -63,6 +65,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
         widget = self.fields["text"].widget
         assert isinstance(widget, EditorWidget)
         widget.about = self._about()
+        widget.own_text = self.instance if self.instance.pk else None
 
     def _about(self) -> dict[str, Any] | None:
         """Return what the text is for, as far as it is known: of a new one by what was chosen."""
@@ -90,11 +93,12 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
             values["subject"] = ""
         if project is None or not channel:
             return values
-        if self.instance.pk is None:
-            try:
+        try:
+            if self.instance.pk is None:
                 own.require_room(project)
-            except Misuse as error:
-                self.add_error(None, str(error))
+            variants.require_untried(project, channel, values.get("language") or self.instance.language)
+        except Misuse as error:
+            self.add_error(None, str(error))
         if text := values.get("text"):
             for fault in own.faults(project=project, channel=channel, text=text):
                 self.add_error("text", fault)
@@ -117,7 +121,17 @@ class TextAdmin(ScopedAdmin):
     ordering = ("project__name", "channel", "language")
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
-        return (("preview/", "verification_text_preview", preview_view),)
+        return (
+            ("preview/", "verification_text_preview", preview_view),
+            ("variant/", "verification_text_variant", variant_view),
+            ("send/", "verification_text_send", send_view),
+        )
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Keep the text while another one is tried against it."""
+        if isinstance(obj, MessageTemplate) and variants.is_tried(obj.project, obj.channel, obj.language):
+            return False
+        return bool(super().has_delete_permission(request, obj))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show all texts of one project, by default of the first by name, in place of a list of rows."""

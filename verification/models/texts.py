@@ -1,0 +1,52 @@
+"""A text that is tried against the present one, and what came of both."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from verification.models.channels import ChannelType
+from verification.models.fields import LANGUAGE_MAX_LENGTH, LanguageField
+
+MIN_SHARE, MAX_SHARE = 1, 90  # percent: the present text keeps a tenth, so that there is something to compare with
+
+
+class TextVariant(models.Model):
+    """A second text for one channel and language of a project, which a share of the sessions get while it is tried.
+
+    The id and a session's decide which text the session gets, so nothing is stored with the session.
+    """
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="text_variants")
+    channel = models.CharField(max_length=20, choices=ChannelType.choices)
+    language = LanguageField(max_length=LANGUAGE_MAX_LENGTH)
+    subject = models.CharField(max_length=200, blank=True)
+    text = models.TextField(max_length=1_000)
+    share = models.PositiveSmallIntegerField(help_text="Percent of the sessions that get it.")
+    since = models.DateTimeField(db_default=Now(), help_text="Sessions created since then count.")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(name="text_variant_once", fields=("project", "channel", "language")),
+            models.CheckConstraint(name="text_variant_share", condition=Q(share__gte=MIN_SHARE, share__lte=MAX_SHARE)),
+        )
+
+    def __str__(self) -> str:
+        return f"{ChannelType(self.channel).label}, {self.language}"
+
+
+class TextVariantFigures(models.Model):
+    """The sessions of one hour that got one of the two texts, and how many of them were verified."""
+
+    variant = models.ForeignKey(TextVariant, on_delete=models.CASCADE, related_name="figures", db_index=False)
+    hour = models.DateTimeField()
+    is_variant = models.BooleanField(help_text="False for the present text.")
+    sessions = models.PositiveIntegerField()
+    verified = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(name="text_variant_hour_once", fields=("variant", "hour", "is_variant")),
+        )
+
+    def __str__(self) -> str:
+        return f"figures of {self.hour}"

@@ -1,0 +1,133 @@
+"""The page on which a second text is tried against the present one: its start, what came of both, and its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
+
+from verification.errors import Misuse
+from verification.models import ChannelType, TextVariant
+from verification.models.texts import MAX_SHARE, MIN_SHARE
+from verification.panel.frame.display import when
+from verification.panel.pages.texts.editor import EditorWidget, about_of, links_of, show
+from verification.panel.pages.texts.matrix import language_name
+from verification.services.texts import own, variants
+from verification.services.texts.comparison import MIN_SESSIONS, compare
+
+USUAL_SHARE = 50  # percent: two equal halves tell the texts apart soonest.
+NOT_YET = f"Not enough yet: each text needs {MIN_SESSIONS} sessions before anything is said."
+
+
+class VariantForm(forms.Form):
+    """The text to try. ``about`` names the project, channel and language."""
+
+    subject = forms.CharField(
+        max_length=200, required=False, widget=UnfoldAdminTextInputWidget, help_text="Empty means ours."
+    )
+    text = forms.CharField(max_length=1_000, widget=EditorWidget, strip=False)
+    share = forms.IntegerField(
+        min_value=MIN_SHARE,
+        max_value=MAX_SHARE,
+        initial=USUAL_SHARE,
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text="Percent of the sessions that get the new text. 50 tells the two apart soonest.",
+    )
+
+    def __init__(self, *args: Any, about: dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if about["channel"] != ChannelType.EMAIL:
+            del self.fields["subject"]
+        widget = self.fields["text"].widget
+        assert isinstance(widget, EditorWidget)
+        widget.has_links = False
+        widget.about = {**about, "subject": str((self.data if self.is_bound else self.initial).get("subject", ""))}
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"]
+        return text.replace("\r\n", "\n")
+
+
+def variant_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    about = about_of(request, request.GET)
+    if about is None:
+        raise Http404
+    running = variants.find(**about)
+    if running and request.method == "POST" and "end" in request.POST:
+        return _end(request, model_admin, running)
+    return _show(request, model_admin, about, running) if running else _start(request, model_admin, about)
+
+
+def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpResponse:
+    present = own.present(**about)
+    initial = {"text": present.text, "subject": present.subject}
+    form = VariantForm(request.POST if "text" in request.POST else None, initial=initial, about=about)
+    if form.is_valid():
+        try:
+            variants.start(**about, **form.cleaned_data)
+        except Misuse as error:
+            form.add_error("text", str(error))
+        else:
+            page.message_user(request, "The trial runs. Figures follow within minutes of the first sessions.")
+            return HttpResponseRedirect(request.get_full_path())
+    response: HttpResponse = page.ask(
+        request,
+        f"Try another text: {_name(about)}",
+        intro="See which of two texts more users answer with their code. Each session gets one of them by chance, and"
+        " keeps it. The present text cannot be changed meanwhile.",
+        submit="Start the trial",
+        form=form,
+        back=links_of(about)["all"],
+    )
+    return response
+
+
+def _show(request: HttpRequest, page: Any, about: dict[str, Any], running: TextVariant) -> HttpResponse:
+    present, tried = variants.arms(running)
+    words = own.present(**about)
+    difference = compare(present, tried)
+    context = page.page_context(
+        request,
+        f"Trial of a text: {_name(about)}",
+        running=running,
+        since=when(running.since),
+        back=links_of(about)["all"],
+        sides=[
+            ("Present text", 100 - running.share, present, show(**about, text=words.text, subject=words.subject)),
+            ("New text", running.share, tried, show(**about, text=running.text, subject=running.subject)),
+        ],
+        difference=difference,
+        verdict=_verdict(difference),
+    )
+    return TemplateResponse(request, "admin/verification/messagetemplate/variant.html", context)
+
+
+def _verdict(difference: Any) -> tuple[str, str]:
+    """Return the state and the sentence about it."""
+    if difference is None:
+        return "plain", NOT_YET
+    if difference.is_better:
+        return "good", "The new text converts better."
+    if difference.is_worse:
+        return "bad", "The new text converts worse."
+    return "plain", "Not enough yet to tell them apart: the difference may be either way, or none."
+
+
+def _end(request: HttpRequest, page: Any, running: TextVariant) -> HttpResponse:
+    is_taken = request.POST["end"] == "take"
+    try:
+        variants.end(running, is_taken=is_taken)
+    except Misuse as error:
+        page.message_user(request, str(error), "warning")
+        return HttpResponseRedirect(request.get_full_path())
+    said = "The new text goes out from now on." if is_taken else "The present text stays."
+    page.message_user(request, f"The trial is over. {said}")
+    about = {"project": running.project, "channel": running.channel, "language": running.language}
+    return HttpResponseRedirect(links_of(about)["all"])
+
+
+def _name(about: dict[str, Any]) -> str:
+    return f"{ChannelType(about['channel']).label}, {language_name(about['language'])}"
