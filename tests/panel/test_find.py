@@ -64,6 +64,7 @@ def test_of_two_projects_each_ones_story_is_found(panel):
         ("+43 660 1234567", "It was read as"),
         ("+4915******79", "masked address"),
         ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "neither a whole address nor an id"),
+        ("5f0c6f0e4c9d4f7e9a63c1f2d8b7e014", "the id of a request"),
         ("<script>alert(1)</script>", "&lt;script&gt;alert(1)"),
     ],
 )

@@ -11,3 +11,6 @@ document.addEventListener("keydown", (event) => {
   if (box) box.focus();
   else location.assign(link.href);
 });
+
+// Its page begins in the box. The attribute autofocus waits for a frame to be drawn, and loses what is typed before.
+document.addEventListener("DOMContentLoaded", () => document.querySelector("[data-find-first]")?.focus());

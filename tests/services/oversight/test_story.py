@@ -13,6 +13,7 @@ from verification.models import (
     CircuitBreaker,
     Decision,
     DeliveryAttempt,
+    FallbackStep,
     Message,
     Recipient,
     Session,
@@ -233,7 +234,18 @@ def test_a_fall_back_is_told_with_both_channels(making):
     made.verified(at=60, used_at=61)
     story = made.told()
     assert "after SMS had not brought it" in story.verdict.sentence
-    assert "Sent over E-mail as well" in texts(story)
+    (sent,) = [event for event in story.events if event.text == "Sent over E-mail as well"]
+    assert sent.detail == "SMS had not brought it: the user chose E-mail."
+    FallbackStep.objects.create(project=made.project.row, channel="email")
+    assert "or the project's order of fall-back did" in str(made.told().events)
+
+
+def test_the_first_channel_is_told_with_what_speaks_for_it(making):
+    made = making()
+    made.delivered()
+    assert "the first that the recipient could be reached over" in made.told().events[1].detail
+    Recipient.objects.update(verified_at=after(-3600), verified_channel="sms")
+    assert "had last verified over it" in made.told().events[1].detail
 
 
 @pytest.mark.parametrize(

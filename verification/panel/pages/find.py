@@ -70,6 +70,7 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         refusals=[_refused(decision) for decision in found.refusals],
         read_as=found.addresses[:SHOWN_READINGS],
         is_masked=search.is_masked(term),
+        is_request_id=search.is_request_id(term),
         is_one_project=len(projects) == 1,
         keeps=_shortest_retention(request) if term and not hits else None,
         most=search.MOST,

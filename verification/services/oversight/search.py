@@ -42,6 +42,7 @@ REFUSALS = 10  # lines of the decision log, the newest
 
 _DIALLED = re.compile(r"\+?[0-9]{4,18}")
 _SEPARATORS = re.compile(r"[\s()./\u2010-\u2015\u2212-]+")  # also dashes and no-break spaces, as documents have them
+_REQUEST_ID = re.compile(r"[0-9a-f]{32}")  # as the service draws one for a request that brings none
 _MASKED = re.compile(r"\+[0-9]+\*{3,}[0-9]{2}|[A-Za-z0-9]?\*{3}@.+")
 
 
@@ -82,6 +83,11 @@ def search(term: str, projects: list[int]) -> Found:
 def is_masked(term: str) -> bool:
     """Return whether the term is a masked address, which names nobody."""
     return _MASKED.fullmatch(term) is not None
+
+
+def is_request_id(term: str) -> bool:
+    """Return whether the term looks like the id of a request, which no row holds."""
+    return _REQUEST_ID.fullmatch(term) is not None
 
 
 def addresses_of(term: str, projects: list[int]) -> list[str]:

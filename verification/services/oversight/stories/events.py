@@ -100,14 +100,22 @@ def _why_this_channel(rows: Rows, message: Message, place: int) -> tuple[str, st
         last = rows.messages[place - 1]
         if last.channel == message.channel:
             return f"Sent again over {channel}", "The user asked for it once more."
-        return (
-            f"Sent over {channel} as well",
-            f"{channel_name(last.channel)} had not brought it: the user chose {channel}, or the project's order of"
-            " fall-back did.",
-        )
-    if session.refusal == "guarded" and message.channel not in GUARDED_CHANNELS:
-        return f"{channel} was chosen", "The traffic guard refused SMS and calls to this number."
-    return f"{channel} was chosen", ""
+        # The time for a fall-back goes once it was taken up, whoever had sent the code over another channel before.
+        may_be_ours = rows.falls_back and last.fallback_at is None
+        chose = f"the user chose {channel}" + (", or the project's order of fall-back did" if may_be_ours else "")
+        return f"Sent over {channel} as well", f"{channel_name(last.channel)} had not brought it: {chose}."
+    return f"{channel} was chosen", _why_first(rows, message)
+
+
+def _why_first(rows: Rows, message: Message) -> str:
+    """Return why a session's code first went this way, as far as rows tell: not whether the app named the channel."""
+    session, recipient = rows.session, rows.recipient
+    if session and session.refusal == "guarded" and message.channel not in GUARDED_CHANNELS:
+        return "The traffic guard refused SMS and calls to this number."
+    was_verified = recipient.verified_at is not None and recipient.verified_at < message.created_at
+    if was_verified and recipient.verified_channel == message.channel:
+        return "Your app named it, or it was taken as the recipient had last verified over it."
+    return "Your app named it, or it was the first that the recipient could be reached over."
 
 
 def _end(message: Message) -> Iterator[Event]:

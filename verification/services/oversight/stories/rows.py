@@ -12,6 +12,7 @@ from verification.addresses import mask
 from verification.models import (
     Decision,
     DeliveryAttempt,
+    FallbackStep,
     Message,
     Project,
     Provider,
@@ -51,6 +52,7 @@ class Rows:
     decisions: list[Decision] = field(default_factory=list)
     providers: list[Provider] = field(default_factory=list)
     started_bots: frozenset[int] = frozenset()  # ids of the providers whose bot the recipient has started
+    falls_back: bool = False  # whether the project has an order of fall-back now
 
     @property
     def began_at(self) -> datetime:
@@ -108,6 +110,7 @@ def in_full(rows: Rows) -> Rows:
         _decisions(rows),
         list(providers),
         frozenset(started),
+        FallbackStep.objects.filter(project=rows.project).exists(),
     )
 
 
