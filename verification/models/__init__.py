@@ -4,6 +4,7 @@ from verification.models.accounts import RecoveryCode, SecondFactor, SpentForm
 from verification.models.audit import AuditEntry
 from verification.models.bots import BotChat, BotUpdate
 from verification.models.channels import (
+    BreakerOpening,
     Channel,
     ChannelType,
     CircuitBreaker,
@@ -18,6 +19,7 @@ from verification.models.choices import Choice
 from verification.models.figures import (
     DailyFigures,
     DailyUsers,
+    HourlyFaults,
     HourlyFigures,
     HourlyRefusals,
     NumberArea,
@@ -62,6 +64,7 @@ __all__ = [
     "Channel",
     "ChannelType",
     "Choice",
+    "BreakerOpening",
     "CircuitBreaker",
     "DailyCosts",
     "DailyFigures",
@@ -78,6 +81,7 @@ __all__ = [
     "GuardedSend",
     "HourlyCosts",
     "HourlyFigures",
+    "HourlyFaults",
     "HourlyRefusals",
     "IdempotentRequest",
     "KeyKind",

@@ -225,6 +225,21 @@ class CircuitBreaker(models.Model):
         return f"breaker of {self.provider_id}"
 
 
+class BreakerOpening(models.Model):
+    """One time for which a provider was set aside: written when its breaker opens, ended when it closes."""
+
+    provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="openings", db_index=False)
+    opened_at = models.DateTimeField(db_default=Now())
+    closed_at = models.DateTimeField(null=True)
+    reason = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        indexes = (models.Index(name="breaker_opening_of_provider", fields=("provider", "-opened_at")),)
+
+    def __str__(self) -> str:
+        return f"opening of {self.provider_id} at {self.opened_at}"
+
+
 class FallbackStep(models.Model):
     """One place in a project's order of fall-back: how long a channel is waited for before the next one is tried."""
 

@@ -126,6 +126,27 @@ class HourlyRefusals(models.Model):
         return f"{self.rule} at {self.hour}"
 
 
+class HourlyFaults(models.Model):
+    """The calls of a provider in one hour that it did not accept, by their outcome and the number's country."""
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
+    hour = models.DateTimeField()
+    provider_id = models.BigIntegerField()
+    country = models.CharField(max_length=COUNTRY_MAX_LENGTH, blank=True)
+    outcome = models.CharField(max_length=20)
+    calls = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                name="hourly_faults_once", fields=("project", "hour", "provider_id", "country", "outcome")
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.outcome} at {self.hour}"
+
+
 class NumberArea(models.Model):
     """The country of the numbers that begin alike, so that PostgreSQL can count by country. It can be lost any time."""
 

@@ -18,10 +18,12 @@ from verification.models import (
     DailyUsers,
     Decision,
     DeliveryAttempt,
+    HourlyFaults,
     HourlyFigures,
     HourlyRefusals,
     Message,
     NumberArea,
+    Provider,
     Recipient,
     Session,
     Upkeep,
@@ -257,6 +259,23 @@ def test_refusals_are_kept_without_whom_they_concerned(project):
     Decision.objects.filter(subject="others").update(refused=1)
     counting.count_hour(hour)
     assert list(HourlyRefusals.objects.values_list("rule", "country", "refused")) == [("country", "", 6)]
+
+
+def test_faults_are_those_of_the_attempts_however_often_they_are_counted(project):
+    hour = this_hour() - 2 * HOUR
+    gateway = Provider.objects.create(project=project.row, channel="sms", type="http", name="G", hook_secret=b"x")
+    for number in ("+4915112345678", "+4915112345679", "+442071234567"):
+        recipient = Recipient.objects.create(project=project.row, address=number)
+        message = add_message(project.row, recipient, hour + MINUTE, accepted=MINUTE)
+        for outcome in ("temporary", "accepted"):
+            DeliveryAttempt.objects.create(message=message, provider=gateway, outcome=outcome, latency_ms=1)
+    for _ in range(2):
+        counting.count_hour(hour)
+        found = HourlyFaults.objects.order_by("country").values_list("country", "outcome", "calls")
+        assert list(found) == [("DE", "temporary", 2), ("GB", "temporary", 1)]
+    DeliveryAttempt.objects.filter(outcome="temporary").delete()
+    counting.count_hour(hour)
+    assert not HourlyFaults.objects.exists()
 
 
 def test_one_worker_counts_at_a_time_and_what_was_missed_is_counted_later(project):

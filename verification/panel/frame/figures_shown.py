@@ -12,12 +12,14 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from verification.models import ChannelType
+from verification.models.oversight import OUTAGE
 from verification.panel.frame.charts import Chart, Mark, Number, Series, draw
-from verification.services.oversight import report
+from verification.panel.frame.display import ago, exactly
+from verification.services.oversight import losses, report
 from verification.services.oversight.other_prices import Offer
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told
-from verification.services.oversight.summary import Summary
+from verification.services.oversight.summary import Event, Summary
 
 BETWEEN = "between"  # the parameter by which the lists take a range of time
 EMPTY = "none"  # in an address, the value of what has no provider, country or language
@@ -45,6 +47,17 @@ class Step:
     lost: int
     lost_share: float | None  # in percent of the step before
     before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An event of the range as the page lists it."""
+
+    event: Event
+    at: str
+    ago: str
+    lasted: str
+    loss: str = ""  # of an outage, what it cost
 
 
 def tiles(summary: Summary) -> list[Tile]:
@@ -102,11 +115,17 @@ def largest_loss(steps: Sequence[Step]) -> str:
     )
 
 
-def charts_of(summary: Summary, texts: dict[int, str] | None = None) -> list[Chart]:
-    """Return the charts of a report: the counts, and where there is something to draw the conversion and the times.
+def over_time(summary: Summary) -> dict[str, Any]:
+    """Return what charts.html shows: the charts, the table behind them, and the alerts that are marked."""
+    return {
+        "charts": charts_of(summary),
+        "table": _table(summary),
+        "events": [_shown(event) for event in summary.events],
+    }
 
-    ``texts`` are the words of events, by the alert's id, where they differ from its title.
-    """
+
+def charts_of(summary: Summary) -> list[Chart]:
+    """Return the charts of a report: the counts, and where there is something to draw the conversion and the times."""
     span = summary.span
     steps = [at for at, _ in summary.over_time]
     told = [told for _, told in summary.over_time]
@@ -115,7 +134,7 @@ def charts_of(summary: Summary, texts: dict[int, str] | None = None) -> list[Cha
     shared: dict[str, Any] = {
         "label": lambda at: step_label(at, span),
         "step": span.step,
-        "marks": [Mark((texts or {}).get(e.alert, e.title), e.at, e.until) for e in summary.events],
+        "marks": [Mark(e.title, e.at, e.until) for e in summary.events],
     }
     deliver = delivery_times(summary.told)
     counts = [
@@ -265,4 +284,29 @@ def _times(told: Sequence[Told], name: str) -> list[Series]:
     return [
         Series("Median", "ww-verified", [each.seconds(name, 0.5) for each in told]),
         Series("95 % within", "ww-late", [each.seconds(name, 0.95) for each in told]),
+    ]
+
+
+def _shown(event: Event) -> Shown:
+    lasted = f"until {exactly(event.until)}" if event.until else ""
+    if event.kind != OUTAGE:
+        return Shown(event, exactly(event.at), ago(event.at), lasted)
+    loss = losses.loss([event.project], event.at, event.until)
+    return Shown(event, exactly(event.at), ago(event.at), lasted, loss.sentence if loss else "")
+
+
+def _table(summary: Summary) -> list[dict[str, Any]]:
+    """Return the numbers behind the charts, and in words what happened in each hour or day."""
+    deliver = delivery_times(summary.told)
+    return [
+        {
+            "label": step_label(at, summary.span),
+            "counts": [told.counts[name] for name in ("sessions", "sessions_sent", "sessions_verified")],
+            "conversion": percent(told.conversion),
+            "times": [
+                seconds(told.seconds(name, share)) for name in (deliver, "verify_times") for share in (0.5, 0.95)
+            ],
+            "events": [event.title for event in summary.events if at <= event.at < at + summary.span.step],
+        }
+        for at, told in summary.over_time
     ]

@@ -10,33 +10,31 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.template.response import TemplateResponse
-from django.utils import timezone
+from django.urls import reverse
 
-from verification.errors import Misuse
-from verification.models import Project
-from verification.panel.frame.display import ago, exactly
+from verification.models import Project, Provider
 from verification.panel.frame.figures_shown import (
     EMPTY,
-    charts_of,
     delivery_times,
     funnel,
     largest_loss,
     list_link,
     money_cell,
+    over_time,
     percent,
     seconds,
     shown_offer,
-    step_label,
     tiles,
 )
+from verification.panel.frame.range_choice import RangeChoice, range_of
 from verification.panel.frame.replica import database_for, reading
 from verification.panel.frame.scoping import own_projects
 from verification.panel.pages.decisions import title_of_rule
-from verification.services.oversight import costs, ranges, report
+from verification.services.oversight import costs, report
 from verification.services.oversight.costs import Cost
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told
-from verification.services.oversight.summary import Event, Line, Summary, as_dict, summarize, word
+from verification.services.oversight.summary import Line, Summary, as_dict, summarize, word
 from verification.whole_numbers import whole_number
 
 ROWS_SHOWN = 20  # of one breakdown: the others are in the download
@@ -68,6 +66,7 @@ class Row:
     messages: str
     lost: str
     cost: Cost
+    scorecard: str = ""
 
     @property
     def shown_cost(self) -> str:
@@ -95,42 +94,28 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """An event of the range as the page lists it."""
-
-    event: Event
-    at: str
-    ago: str
-    lasted: str
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """The choice that the address makes: the projects, the range, and the values that narrow the figures."""
 
     projects: list[Project]
     chosen: Project | None
-    range_word: str
-    span: Range
+    range: RangeChoice
     where: dict[str, Any]
-    query: dict[str, str]
-    wrong: str = ""
+
+    @property
+    def span(self) -> Range:
+        return self.range.span
 
     @property
     def ids(self) -> list[int]:
         return [self.chosen.pk] if self.chosen else [project.pk for project in self.projects]
 
-    def address(self, *without: str, **changed: str) -> str:
-        """Return the query of this page with other values, and without some."""
-        query = {name: value for name, value in self.query.items() if name not in without} | changed
-        return f"?{urlencode(query)}"
-
 
 def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     choice = _choice(request)
     is_file = "csv" in request.GET or "json" in request.GET
-    if choice.wrong and is_file:
-        return HttpResponseBadRequest(choice.wrong, content_type="text/plain")
+    if choice.range.wrong and is_file:
+        return HttpResponseBadRequest(choice.range.wrong, content_type="text/plain")
     with reading(database_for(request)):
         summary = summarize(choice.ids, choice.span, choice.where)
     if "csv" in request.GET:
@@ -140,36 +125,14 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     context = model_admin.page_context(
         request, "Figures", opts=None, choice=choice, **_choices(choice), **_told(choice, summary)
     )
-    status = 400 if choice.wrong else 200
+    status = 400 if choice.range.wrong else 200
     return TemplateResponse(request, "admin/verification/figures.html", context, status=status)
 
 
 def _choice(request: HttpRequest) -> Choice:
-    get = request.GET
     projects = list(own_projects(request.user).order_by("name"))
-    chosen = _chosen(get.get("project"), projects)
-    now = timezone.now()
-    range_word, wrong = get.get("range", ranges.USUAL), ""
-    query = {name: get[name] for name in ("project", *map(word, BREAKDOWNS)) if get.get(name)}
-    if get.get("from") or get.get("to"):
-        range_word = ""
-        query |= {"from": get.get("from", ""), "to": get.get("to", "")}
-        try:
-            span = ranges.between(
-                ranges.read_day(get.get("from", ""), now=now),
-                ranges.read_day(get.get("to", ""), now=now, default=now.date()),
-                now=now,
-            )
-        except Misuse as error:
-            wrong, range_word = str(error), ranges.USUAL
-    else:
-        query["range"] = range_word
-    if range_word:
-        known = ranges.named(range_word, now)
-        if known is None:
-            raise Http404
-        span = known
-    return Choice(projects, chosen, range_word, span, _where(request), query, wrong)
+    chosen = _chosen(request.GET.get("project"), projects)
+    return Choice(projects, chosen, range_of(request, *map(word, BREAKDOWNS)), _where(request))
 
 
 def _chosen(wanted: str | None, projects: Sequence[Project]) -> Project | None:
@@ -200,29 +163,25 @@ def _where(request: HttpRequest) -> dict[str, Any]:
 def _choices(choice: Choice) -> dict[str, Any]:
     """Return what the head of the page offers."""
     return {
-        "ranges": [
-            (choice.address("from", "to", range=key), label, key == choice.range_word and not choice.wrong)
-            for key, (label, _, _) in ranges.WORDS.items()
-        ],
-        "first": choice.query.get("from") or choice.span.since.date().isoformat(),
-        "last": choice.query.get("to") or choice.span.last_day.isoformat(),
-        "hidden": [(name, value) for name, value in choice.query.items() if name not in ("from", "to", "range")],
-        "kept": [(name, value) for name, value in choice.query.items() if name != "project"],
-        "files": (choice.address(csv=""), choice.address(json="")),
+        **choice.range.offered,
+        "kept": [(name, value) for name, value in choice.range.query.items() if name != "project"],
+        "files": (choice.range.address(csv=""), choice.range.address(json="")),
         "projects": choice.projects if len(choice.projects) > 1 else [],
     }
 
 
 def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
     span, steps = summary.span, funnel(summary)
+    scored = set(Provider.objects.filter(project__in=choice.ids).values_list("pk", flat=True))
     breakdowns = [
         {
             "title": title,
             "rows": [
-                _row(choice, name, line, summary.money.of(name, line.key)) for line in summary.by[name][:ROWS_SHOWN]
+                _row(choice, name, line, summary.money.of(name, line.key), scored)
+                for line in summary.by[name][:ROWS_SHOWN]
             ],
             "number": len(summary.by[name]),
-            "csv": choice.address(csv=word(name)),
+            "csv": choice.range.address(csv=word(name)),
         }
         for name, title in BREAKDOWNS.items()
         if summary.by[name] and name not in choice.where and (name != "project" or len(summary.by[name]) > 1)
@@ -234,19 +193,17 @@ def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
         "tiles": tiles(summary),
         "funnel": steps,
         "largest_loss": largest_loss(steps),
-        "charts": charts_of(summary),
-        "table": _table(summary),
+        **over_time(summary),
         "breakdowns": breakdowns,
         "money": summary.money,
         "offers": [shown_offer(offer) for offer in summary.money.offers],
         "chips": [
-            (BREAKDOWNS[name], _name_of(summary, name, value), choice.address(word(name)))
+            (BREAKDOWNS[name], _name_of(summary, name, value), choice.range.address(word(name)))
             for name, value in choice.where.items()
         ],
         "refusals": [
             (title_of_rule(rule), times, list_link("decision", span, rule=rule)) for rule, times in summary.refused
         ],
-        "events": [_shown(event) for event in summary.events],
     }
 
 
@@ -255,12 +212,8 @@ def _name_of(summary: Summary, dimension: str, value: Any) -> str:
     return lines[0].name if lines else str(value or "None")
 
 
-def _shown(event: Event) -> Shown:
-    lasted = f"until {exactly(event.until)}" if event.until else ""
-    return Shown(event, exactly(event.at), ago(event.at), lasted)
-
-
-def _row(choice: Choice, dimension: str, line: Line, cost: Cost) -> Row:
+def _row(choice: Choice, dimension: str, line: Line, cost: Cost, scored: set[int]) -> Row:
+    """Return a row of a breakdown. ``scored`` are the providers whose scorecards the user may open."""
     value = str(line.key or EMPTY)
     narrowing = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in choice.where.items()}
     if choice.chosen:
@@ -270,29 +223,20 @@ def _row(choice: Choice, dimension: str, line: Line, cost: Cost) -> Row:
         line,
         dimension == "country" and bool(line.key),
         report.as_dict(line.told),
-        narrowed=choice.address(**{word(dimension): value}),
+        narrowed=choice.range.address(**{word(dimension): value}),
         sessions=list_link("session", choice.span, **narrowing),
         messages=list_link("message", choice.span, **narrowing),
         lost=list_link("message", choice.span, status="lost", **narrowing),
         cost=cost,
+        scorecard=scorecard_address(line.key, choice.range.query)
+        if dimension == "provider_id" and line.key in scored
+        else "",
     )
 
 
-def _table(summary: Summary) -> list[dict[str, Any]]:
-    """Return the numbers behind the charts, and in words what happened in each hour or day."""
-    deliver = delivery_times(summary.told)
-    return [
-        {
-            "label": step_label(at, summary.span),
-            "counts": [told.counts[name] for name in ("sessions", "sessions_sent", "sessions_verified")],
-            "conversion": percent(told.conversion),
-            "times": [
-                seconds(told.seconds(name, share)) for name in (deliver, "verify_times") for share in (0.5, 0.95)
-            ],
-            "events": [event.title for event in summary.events if at <= event.at < at + summary.span.step],
-        }
-        for at, told in summary.over_time
-    ]
+def scorecard_address(provider: int, query: dict[str, str]) -> str:
+    kept = {name: value for name, value in query.items() if name in ("range", "from", "to", "country")}
+    return f"{reverse('admin:verification_provider_scorecard', args=(provider,))}?{urlencode(kept)}"
 
 
 def _csv(summary: Summary, kind: str) -> HttpResponse:

@@ -16,10 +16,12 @@ from django.utils import timezone
 from verification import sql
 from verification.addresses import country_of
 from verification.models import (
+    BreakerOpening,
     DailyCosts,
     DailyFigures,
     DailyUsers,
     HourlyCosts,
+    HourlyFaults,
     HourlyFigures,
     HourlyRefusals,
     NumberArea,
@@ -96,8 +98,9 @@ def count_hour(hour: datetime) -> None:
         unknown = sql.call_many(UnknownArea, "count_hour", hour=hour)
         if not unknown:
             sql.call("count_text_variants", hour=hour)
-            return
+            break
         _note_areas(unknown)
+    sql.call("count_faults", hour=hour)
 
 
 def count_users(day: date) -> None:
@@ -110,6 +113,8 @@ def purge(now: datetime) -> dict[str, int]:
     old = {
         "hourly_figures": HourlyFigures.objects.filter(hour__lt=now - HOURS_KEPT),
         "hourly_costs": HourlyCosts.objects.filter(hour__lt=now - HOURS_KEPT),
+        "hourly_faults": HourlyFaults.objects.filter(hour__lt=now - DAYS_KEPT),
+        "breaker_openings": BreakerOpening.objects.filter(opened_at__lt=now - HOURS_KEPT, closed_at__isnull=False),
         "hourly_refusals": HourlyRefusals.objects.filter(hour__lt=now - DAYS_KEPT),
         "daily_figures": DailyFigures.objects.filter(day__lt=(now - DAYS_KEPT).date()),
         "daily_costs": DailyCosts.objects.filter(day__lt=(now - DAYS_KEPT).date()),

@@ -40,6 +40,11 @@ class Range:
         return is_old or self.until - self.since >= BY_DAY_FROM
 
     @property
+    def is_of_days(self) -> bool:
+        """The range holds whole days."""
+        return self.since.hour == self.until.hour == 0
+
+    @property
     def step(self) -> timedelta:
         return DAY if self.is_by_day else HOUR
 

@@ -45,7 +45,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All that is told of a range. ``users`` are None where the figures are of one channel, country and the like."""
+    """All that is told of a range. ``users`` are counted by the day.
+
+    They are None where the range is not of whole days, or the figures are of one channel, country and the like.
+    """
 
     span: Range
     told: Told
@@ -70,12 +73,13 @@ def summarize(projects: Sequence[int], span: Range, where: Where | None = None) 
     """Sum the figures of these projects, or only those that have the values of ``where``."""
     rows, rows_before = (report.grouped(projects, each, report.DIMENSIONS, where) for each in (span, span.before))
     country = (where or {}).get("country")
+    has_users = span.is_of_days and not where
     return Summary(
         span=span,
         told=_total(rows),
         before=_total(rows_before),
-        users=None if where else report.users(projects, span),
-        users_before=None if where else report.users(projects, span.before),
+        users=report.users(projects, span) if has_users else None,
+        users_before=report.users(projects, span.before) if has_users else None,
         over_time=report.over_time(projects, span, where),
         over_time_before=report.over_time(projects, span.before, where),
         by={name: _lines(place, name, rows, rows_before) for place, name in enumerate(report.DIMENSIONS)},

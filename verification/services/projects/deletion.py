@@ -21,6 +21,7 @@ from verification.models import (
     DailyFigures,
     Decision,
     HourlyCosts,
+    HourlyFaults,
     HourlyFigures,
     HourlyRefusals,
     IdempotentRequest,
@@ -70,7 +71,7 @@ def carry_on(project_id: int) -> bool:
 def _rows_of(project_id: int) -> Iterator[QuerySet[Any]]:
     """The tables with many rows, in an order in which nothing refers to what has gone; the rest goes with the row."""
     models = (IdempotentRequest, Callback, Message, Session, UsedChallenge, Recipient, Decision, Alert)
-    for model in (*models, HourlyFigures, DailyFigures, HourlyCosts, DailyCosts, HourlyRefusals):
+    for model in (*models, HourlyFigures, DailyFigures, HourlyCosts, DailyCosts, HourlyFaults, HourlyRefusals):
         yield model._default_manager.filter(project=project_id)
     yield BotUpdate.objects.filter(provider__in=Provider.objects.filter(project=project_id))
 

@@ -50,16 +50,26 @@ BEGIN
     ON CONFLICT (provider_id) DO UPDATE SET
         opened_at = excluded.opened_at, open_until = excluded.open_until, openings = 1, reason = excluded.reason
     WHERE breaker.open_until IS NULL;
-    RETURN FOUND;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO verification_breakeropening (provider_id, opened_at, reason)
+    VALUES (p_provider, v_now, left(p_reason, 200));
+    RETURN true;
 END
 $$;
 
--- Close a provider's breaker: it works again.
+-- Close a provider's breaker: it works again. The row of its opening, which scorecards tell of, ends.
 CREATE OR REPLACE FUNCTION note_provider_success(p_provider bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE verification_circuitbreaker SET opened_at = NULL, open_until = NULL, openings = 0, reason = ''
     WHERE provider_id = p_provider AND open_until IS NOT NULL;
-    RETURN FOUND;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE verification_breakeropening SET closed_at = clock_timestamp()
+    WHERE provider_id = p_provider AND closed_at IS NULL;
+    RETURN true;
 END
 $$;
 

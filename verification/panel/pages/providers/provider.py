@@ -33,6 +33,7 @@ from verification.panel.frame.display import channel_icon, label, page_address
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, Who, own_projects
 from verification.panel.pages.providers import breaker, connecting, prices
+from verification.panel.pages.providers.scorecard import scorecard
 from verification.panel.pages.providers.senders import CHANNELS as WITH_SENDERS
 from verification.panel.pages.providers.senders import SenderRuleInline
 from verification.services.delivery.polling import BOT_TYPE
@@ -135,8 +136,9 @@ class ProviderAdmin(ScopedAdmin):
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
     actions: Any = ("use_again_selected",)
-    actions_detail = ("connect_bot", "check_credentials", "show_prices", "replace_prices", "use_again")
+    actions_detail = ("scorecard", "connect_bot", "check_credentials", "show_prices", "replace_prices", "use_again")
     change_form_outer_before_template = "admin/verification/provider/set_aside.html"
+    scorecard = scorecard
     connect_bot = connecting.connect_bot
     show_prices = prices.show_prices
     replace_prices = prices.replace_prices

@@ -1,0 +1,131 @@
+"""The scorecard of a provider: what it tells, beside whom, and to whom."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from verification import sql
+from verification.models import Alert, BreakerOpening, HourlyFaults, HourlyFigures, Provider
+from verification.models.oversight import OUTAGE
+from verification.services.oversight import losses
+
+pytestmark = pytest.mark.django_db
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+FAULTS, TELLING = ["temporary"], ["temporary", "accepted"]
+
+
+def this_hour():
+    return timezone.now().replace(minute=0, second=0, microsecond=0)
+
+
+def page_of(provider):
+    return reverse("admin:verification_provider_scorecard", args=(provider.pk,))
+
+
+def counted(project, provider_id, **fields):
+    usual = {"channel": "sms", "country": "IN", "language": "en", "is_manual": False, "hour": this_hour()}
+    return HourlyFigures.objects.create(project=project, provider_id=provider_id, **{**usual, **fields})
+
+
+@pytest.fixture
+def two(panel):
+    """A provider that does well and another of its channel that does not, both with traffic to India."""
+    good = panel.rows[Provider]
+    poor = Provider.objects.create(
+        project=panel.project, channel="sms", type="http", name="Poor gateway", hook_secret=b"x"
+    )
+    counted(panel.project, good.pk, attempts=100, attempts_accepted=99, messages_accepted=99, messages_delivered=90)
+    counted(panel.project, poor.pk, attempts=50, attempts_accepted=20, messages_accepted=20, messages_delivered=5)
+    counted(panel.other, poor.pk, attempts=9_000, attempts_accepted=9_000)
+    HourlyFaults.objects.create(
+        project=panel.project, provider_id=poor.pk, hour=this_hour(), country="IN", outcome="temporary", calls=30
+    )
+    HourlyFaults.objects.create(
+        project=panel.other, provider_id=poor.pk, hour=this_hour(), country="IN", outcome="unknown", calls=9_000
+    )
+    return panel, good, poor
+
+
+def test_a_provider_stands_beside_the_others_of_its_channel(two):
+    panel, _, poor = two
+    rows = panel.as_("owner").get(page_of(poor)).context["rows"]
+    assert [(row["name"], row["asked"], row["accepted"], row["delivered"]) for row in rows if row["asked"]] == [
+        ("Poor gateway", 50, "40 %", "25 %"), ("Our gateway", 100, "99 %", "90.9 %"),
+    ]  # fmt: skip
+
+
+def test_faults_are_told_by_kind_and_country_with_what_helps(two):
+    panel, _, poor = two
+    client = panel.as_("owner")
+    page = client.get(page_of(poor), {"country": "IN"})
+    assert [(kind, calls) for kind, _, _, calls in page.context["faults"]] == [("Temporary", 30)]
+    assert "It failed, and surely sent nothing." in page.content.decode()
+    assert client.get(page_of(poor), {"country": "BR"}).context["faults"] == []
+
+
+def test_a_scorecard_tells_nothing_of_another_project_and_is_for_its_members_alone(two):
+    panel, _, poor = two
+    text = panel.as_("owner").get(page_of(poor)).content.decode()
+    assert "9000" not in text and "9,000" not in text
+    assert panel.as_("stranger").get(page_of(poor)).status_code == 403
+
+
+def test_a_provider_that_was_not_asked_says_so(panel):
+    text = panel.as_("owner").get(page_of(panel.rows[Provider]), {"range": "24h"}).content.decode()
+    assert "It was not asked in this range" in text
+
+
+def test_a_time_aside_is_a_row_from_its_opening_to_its_end(panel):
+    gateway = panel.rows[Provider]
+    told = {"provider": gateway.pk, "reason": "HTTP 503", "wait_seconds": 20, "is_probe": False}
+    assert sql.call("note_provider_failure", **told, faults=FAULTS, telling=TELLING).note_provider_failure
+    assert not sql.call("note_provider_failure", **told, faults=FAULTS, telling=TELLING).note_provider_failure
+    row = BreakerOpening.objects.get()
+    assert (row.reason, row.closed_at) == ("HTTP 503", None)
+    assert sql.call("note_provider_success", provider=gateway.pk).note_provider_success
+    assert not sql.call("note_provider_success", provider=gateway.pk).note_provider_success
+    row.refresh_from_db()
+    assert row.closed_at >= row.opened_at
+    assert "HTTP 503" in panel.as_("owner").get(page_of(gateway)).content.decode()
+
+
+def test_an_outage_costs_what_the_same_hours_of_most_days_before_verified_more(panel):
+    start = this_hour() - 2 * HOUR
+    for days in range(1, 8):
+        counted(panel.project, 0, hour=start - days * DAY, sessions=120, sessions_verified=100 if days != 3 else 0)
+    counted(panel.project, 0, hour=start, sessions=120, sessions_verified=30)
+    counted(panel.other, 0, hour=start - DAY, sessions=9_000, sessions_verified=9_000)
+    loss = losses.loss([panel.project.pk], start + timedelta(minutes=5), start + timedelta(minutes=40))
+    assert (loss.verified, loss.usual, loss.missed) == (30, 100, 70)
+    assert loss.sentence == "About 70 users fewer were verified than usual: 30 in these hours, 100 usually."
+
+
+def test_an_outage_without_days_to_compare_with_has_no_estimate(panel):
+    start = this_hour() - 2 * HOUR
+    for days in (1, 2):
+        counted(panel.project, 0, hour=start - days * DAY, sessions=120, sessions_verified=100)
+    assert losses.loss([panel.project.pk], start, start + HOUR) is None
+    assert losses.loss([panel.project.pk], start - 4 * DAY, start) is None
+
+
+def test_an_outage_in_which_as_many_were_verified_cost_nobody(panel):
+    start = this_hour() - 2 * HOUR
+    for days in range(8):
+        counted(panel.project, 0, hour=start - days * DAY, sessions=10, sessions_verified=9)
+    assert losses.loss([panel.project.pk], start, start + HOUR).missed == 0
+
+
+def test_the_figures_tell_what_an_outage_cost_and_lead_to_the_scorecard(panel):
+    start = this_hour() - 2 * HOUR
+    for days in range(1, 8):
+        counted(panel.project, panel.rows[Provider].pk, hour=start - days * DAY, sessions=120, sessions_verified=100)
+    Alert.objects.create(
+        project=panel.project, kind=OUTAGE, key="sms until then", title="SMS: nothing gets out", created_at=start,
+        ended_at=start + HOUR,
+    )  # fmt: skip
+    text = panel.as_("owner").get(reverse("admin:verification_figures")).content.decode()
+    assert "About 100 users fewer were verified than usual: 0 in these hours, 100 usually." in text
+    assert page_of(panel.rows[Provider]) in text

@@ -1,0 +1,124 @@
+"""The scorecard of a provider: its figures of a range and a country, beside the others that could carry the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from unfold.decorators import action
+
+from verification.models import Provider
+from verification.panel.frame.display import cause, exactly, page_address
+from verification.panel.frame.figures_shown import list_link, over_time, percent, seconds
+from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.range_choice import RangeChoice, range_of
+from verification.panel.frame.replica import database_for, reading
+from verification.panel.frame.scoping import own_project_ids
+from verification.panel.pages.providers.breaker import state_label
+from verification.services.oversight import losses, scorecards
+from verification.services.oversight.scorecards import Card, Opening
+from verification.services.oversight.stories.words import answer_of
+from verification.services.oversight.summary import summarize
+
+LONG_MINUTES = 5  # a time aside from which its cost in users is estimated
+ESTIMATED = 10  # times aside of one page at most: each is a comparison with seven days
+
+
+@action(description="Scorecard", icon="monitoring", permissions=["view"], url_path="scorecard")
+def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    provider: Provider = page.find(request, object_id)
+    choice = range_of(request, "country")
+    country = request.GET.get("country", "")[:3] or None
+    projects = [provider.project_id] if provider.project_id else own_project_ids(request)
+    with reading(database_for(request)):
+        context = _told(provider, projects, choice, country)
+    context |= {
+        "provider": provider,
+        "state": state_label(provider),
+        "country": country,
+        "may_check": page.has_change_permission(request, provider),
+        "back": page_address(provider),
+        **choice.offered,
+    }
+    title = f"Scorecard of {provider.name}"
+    return TemplateResponse(
+        request,
+        "admin/verification/provider/scorecard.html",
+        page.page_context(request, title, object=provider, **context),
+        status=400 if choice.wrong else 200,
+    )
+
+
+def _told(provider: Provider, projects: list[int], choice: RangeChoice, country: str | None) -> dict[str, Any]:
+    span = choice.span
+    where: dict[str, Any] = {"provider_id": provider.pk} | ({"country": country} if country else {})
+    cards = scorecards.cards(projects, provider, span, country)
+    before = scorecards.cards(projects, provider, span.before, country)[0]
+    faults = scorecards.faults(projects, provider, span, country)
+    summary = summarize(projects, span, where)
+    countries = scorecards.countries(projects, provider, span)
+    narrowing = {"provider": str(provider.pk)} | ({"country": country} if country else {})
+    return {
+        "is_unused": not cards[0].asked,
+        "rows": [_row(card, provider, choice) for card in cards],
+        "before": _row(before, provider, choice),
+        "faults": [
+            (outcome.replace("_", " ").capitalize(), *_words(outcome, provider), calls) for outcome, calls in faults
+        ],
+        **over_time(summary),
+        "openings": _openings(projects, scorecards.openings(provider, span)),
+        "countries": [
+            (choice.address(country=each), each, each == country)
+            for each in dict.fromkeys([*countries, country])
+            if each
+        ],
+        "all_countries": choice.address("country"),
+        "sent_list": list_link("message", span, **narrowing),
+        "lost_list": list_link("message", span, status="lost", **narrowing),
+    }
+
+
+def _words(outcome: str, provider: Provider) -> tuple[str, str]:
+    """Return what a kind of fault means, and what to do about it."""
+    answer = answer_of(outcome)
+    return answer.text.format(name="It"), answer.remedy.format(name=provider.name)
+
+
+def _row(card: Card, provider: Provider, choice: RangeChoice) -> dict[str, Any]:
+    is_own = card.provider.project_id == provider.project_id
+    address = reverse("admin:verification_provider_scorecard", args=(card.provider.pk,)) + choice.address()
+    return {
+        "name": card.provider.name,
+        "is_this": card.provider.pk == provider.pk,
+        "link": address if is_own and card.provider.pk != provider.pk else "",
+        "asked": card.asked,
+        "accepted": percent(card.accepted),
+        "delivered": percent(card.delivered),
+        "conversion": percent(card.conversion),
+        "accept": seconds(card.seconds("accept_times")),
+        "accept_late": seconds(card.seconds("accept_times", 0.95)),
+        "deliver": seconds(card.seconds("receipt_times")),
+        "deliver_late": seconds(card.seconds("receipt_times", 0.95)),
+    }
+
+
+def _openings(projects: list[int], found: list[Opening]) -> list[dict[str, Any]]:
+    long = [opening for opening in found if opening.minutes >= LONG_MINUTES][:ESTIMATED]
+    lost = {opening.at: losses.loss(projects, opening.at, opening.until) for opening in long}
+    return [
+        {
+            "at": exactly(opening.at),
+            "lasted": _lasted(opening.minutes) if opening.until else f"{_lasted(opening.minutes)} so far",
+            "reason": cause(opening.reason),
+            "loss": loss.sentence if (loss := lost.get(opening.at)) else "–",
+        }
+        for opening in found
+    ]
+
+
+def _lasted(minutes: float) -> str:
+    if minutes < 1:
+        return f"{minutes * 60:.0f} s"
+    return f"{minutes:,.0f} min" if minutes < 120 else f"{minutes / 60:,.1f} h"

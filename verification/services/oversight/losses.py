@@ -1,0 +1,61 @@
+"""The estimate of how many users fewer were verified during an outage, as docs/figures.md defines it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from statistics import median
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from verification.models import HourlyFigures
+from verification.services.oversight.ranges import DAY, HOUR
+
+DAYS_BEFORE = 7  # the days whose same hours say what is usual: each weekday once
+FEWEST_DAYS = 3  # of them with traffic: fewer say nothing of what is usual
+LONGEST = timedelta(days=2)  # an outage beyond says more of the service than of a comparison with days before
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The verified sessions of an outage's hours, and of the same hours on most days before."""
+
+    verified: int
+    usual: int
+
+    @property
+    def missed(self) -> int:
+        return max(0, self.usual - self.verified)
+
+    @property
+    def sentence(self) -> str:
+        if not self.missed:
+            return f"No fewer users were verified than usual: {self.verified:,} in these hours, {self.usual:,} usually."
+        users = "user" if self.missed == 1 else "users"
+        return (
+            f"About {self.missed:,} {users} fewer were verified than usual: {self.verified:,} in these hours,"
+            f" {self.usual:,} usually."
+        )
+
+
+def loss(projects: Sequence[int], since: datetime, until: datetime | None) -> Loss | None:
+    """Return the estimate for an outage; None where it was too long, or where too few days before had traffic."""
+    end = until or timezone.now()
+    if end - since > LONGEST:
+        return None
+    first = since.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    hours = [first + n * HOUR for n in range(int((end - first) / HOUR) + 1) if first + n * HOUR < end] or [first]
+    verified = [_verified(projects, [hour - days * DAY for hour in hours]) for days in range(DAYS_BEFORE + 1)]
+    usual = [number for number in verified[1:] if number is not None]
+    if len(usual) < FEWEST_DAYS:
+        return None
+    return Loss(verified[0] or 0, round(median(usual)))
+
+
+def _verified(projects: Sequence[int], hours: Sequence[datetime]) -> int | None:
+    """Return the verified sessions of some hours; None where there was no session at all."""
+    rows = HourlyFigures.objects.filter(project__in=projects, hour__in=hours)
+    sums = rows.aggregate(sessions=Sum("sessions"), verified=Sum("sessions_verified"))
+    return sums["verified"] if sums["sessions"] else None
