@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0033_choice_of_providers"),
+        ("verification", "0034_refusals_by_subject"),
     ]
 
     operations = [
