@@ -68,6 +68,7 @@ def pages_of(panel):
     yield reverse("admin:verification_find", query={"q": "+447700900123"})
     for name in ("project_issue_key", "project_test_event", "project_webhook_secret", "project_show_file"):
         yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
+    yield reverse("admin:verification_provider_show_prices", args=(panel.rows[Provider].pk,))
     for channel in ("sms", "email", "voice"):
         query = {"project": panel.project.pk, "channel": channel, "language": "en"}
         yield reverse("admin:verification_messagetemplate_add", query=query)

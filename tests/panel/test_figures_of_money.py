@@ -47,7 +47,7 @@ def counted(panel):
 def test_the_page_tells_the_cost_and_that_of_a_verified_user_and_what_has_no_price(counted):
     response = counted.as_("owner").get(PAGE, DAY)
     values = {tile.title: tile.value for tile in response.context["tiles"]}
-    assert (values["Cost"], values["Cost per verified user"]) == ("6.00 USD", "0.1500 USD")
+    assert (values["Cost, USD"], values["Per verified user, USD"]) == ("6.00", "0.1500")
     text = " ".join(response.content.decode().split())
     assert "3 of 83 messages without a price, so the cost is at least what is told." in text
     assert "2 have prices in EUR, which needs an exchange rate into USD from the operator." in text
@@ -102,7 +102,7 @@ def test_another_provider_is_compared_and_without_a_list_the_page_says_what_to_d
 def test_without_any_price_the_cost_is_unknown_and_not_0(counted):
     HourlyCosts.objects.exclude(currency="").delete()
     response = counted.as_("owner").get(PAGE, DAY)
-    assert {tile.title: tile.value for tile in response.context["tiles"]}["Cost"] == "Unknown"
+    assert {tile.title: tile.value for tile in response.context["tiles"]}["Cost, USD"] == "Unknown"
     assert "1 of 1 message without a price." in response.content.decode()
 
 

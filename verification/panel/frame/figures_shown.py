@@ -224,14 +224,14 @@ def _money_tiles(summary: Summary) -> list[Tile]:
         note = "no message has a price" if cost.known is None else "at least: some have no price"
     per, per_before = cost.per(verified), before.per(verified_before)
     return [
-        Tile("Cost", amount(cost.known, cost.currency), _against(cost.known, before.known), note),
-        Tile("Cost per verified user", amount(per, cost.currency), _against(per, per_before), "of verified sessions"),
+        Tile(f"Cost, {cost.currency}", amount(cost.known), _against(cost.known, before.known), note),
+        Tile(f"Per verified user, {cost.currency}", amount(per), _against(per, per_before), note),
     ]
 
 
-def amount(money: Decimal | None, currency: str) -> str:
+def amount(money: Decimal | None) -> str:
     """Write an amount of money; what nobody knows is a word and no 0."""
-    return "Unknown" if money is None else f"{money:,} {currency}"
+    return "Unknown" if money is None else f"{money:,}"
 
 
 def money_cell(money: Decimal | None, unknown: int) -> str:
@@ -241,7 +241,7 @@ def money_cell(money: Decimal | None, unknown: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownOffer:
-    """What the same messages cost at another provider, as a row of a table."""
+    """The cost of the same messages at another provider, as a row of a table."""
 
     offer: Offer
     channel: str

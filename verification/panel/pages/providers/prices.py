@@ -41,7 +41,9 @@ class PriceListForm(forms.Form):
             }
         ),
     )
-    file = forms.FileField(label="or a file", required=False, widget=forms.FileInput(attrs={"accept": ".csv,.txt"}))
+    file = forms.FileField(
+        label="or a file", required=False, widget=forms.FileInput(attrs={"accept": ".csv,.txt", "class": "ww-input"})
+    )
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data

@@ -52,7 +52,10 @@ from verification.whole_numbers import whole_number
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
-COST = ("Cost", {"fields": ("failed_costs",)})
+COST = (
+    "Cost",
+    {"fields": ("failed_costs",), "description": "The page Prices, whose button is above, has what a message costs."},
+)
 UNREADABLE = "The stored secrets cannot be read with the present encryption keys. Enter them again."
 
 
