@@ -4,6 +4,8 @@ import copy
 
 import pytest
 import yaml
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tests import factories
 from tests.services.setup.files import document, file_with, text_of
@@ -148,6 +150,24 @@ def test_an_entry_whose_end_is_past_is_passed_over():
     entry = {"country": {"KP": {"expires_at": "2020-01-01T00:00:00Z"}}}
     apply({"Shop": {"lists": {"block": entry}}})
     assert not ListEntry.objects.exists()
+
+
+def test_an_entry_that_is_over_is_in_no_new_ones_way():
+    entry = {"country": {"KP": {"note": "Over."}}}
+    apply({"Shop": {"lists": {"block": entry}}})
+    ListEntry.objects.update(expires_at="2020-01-01T00:00:00Z")
+    apply({"Shop": {"lists": {"block": {"country": {"KP": {"note": "Again."}}}}}})
+    assert [(row.note, row.expires_at) for row in ListEntry.objects.all()] == [("Again.", None)]
+
+
+def test_a_long_list_takes_few_statements_and_has_its_bound():
+    entries = {f"+{number}": None for number in range(10_000, 10_000 + lists.MAX_ENTRIES)}
+    with CaptureQueriesContext(connection) as statements:
+        apply({"Shop": {"lists": {"block": {"prefix": entries}}}})
+    assert ListEntry.objects.count() == lists.MAX_ENTRIES
+    assert len(statements) < 60
+    with pytest.raises(FileRefused, match="lists.safe: The lists of a project hold at most 1,000 entries"):
+        apply({"Shop": {"lists": {"safe": {"domain": {"shop.example": None}}}}})
 
 
 def test_of_two_projects_none_is_changed_if_one_cannot_be():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from django.core.exceptions import ValidationError
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from verification.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
 from verification.errors import Misuse
-from verification.models import ListEntry, ListKind, ListSubject, Project
+from verification.models import ListEntry, ListKind, ListSubject, Project, bounds
 from verification.models.fields import clean_country, clean_prefix
 from verification.networks import clean_network, read_address
 
@@ -129,7 +129,7 @@ def add_entry(
             )  # so that two do not both take the last place
         others = ListEntry.objects.live().filter(project=project).exclude(kind=kind, subject=subject, value=value)
         if others.count() >= MAX_ENTRIES:
-            raise Misuse(f"The lists of a project hold at most {MAX_ENTRIES:,} entries.")
+            raise _full()
         try:
             entry.full_clean(validate_constraints=False)
         except ValidationError as error:
@@ -144,6 +144,23 @@ def add_entry(
     return found
 
 
+def add_new_entries(project: Project, entries: Sequence[ListEntry]) -> None:
+    """Put many clean entries that are not live yet on a project's lists, in a few statements.
+
+    Raises :class:`Misuse`.
+    """
+    given = {(entry.kind, entry.subject, entry.value) for entry in entries}
+    with transaction.atomic():
+        bounds.lock(project)
+        if ListEntry.objects.live().filter(project=project).count() + len(entries) > MAX_ENTRIES:
+            raise _full()
+        expired = ListEntry.objects.expired().filter(project=project)
+        expired.filter(
+            pk__in=[row.pk for row in expired if (row.kind, row.subject, row.value) in given]
+        ).delete()  # they would be in the way of new ones
+        ListEntry.objects.bulk_create(entries)
+
+
 def search_values(term: str) -> set[str]:
     """The writings in which entries may hold what somebody looks for."""
     found = {term}
@@ -151,6 +168,10 @@ def search_values(term: str) -> set[str]:
         with contextlib.suppress(Misuse):
             found.add(clean(term))
     return found
+
+
+def _full() -> Misuse:
+    return Misuse(f"The lists of a project hold at most {MAX_ENTRIES:,} entries.")
 
 
 def _clean_recipient(text: str) -> str:

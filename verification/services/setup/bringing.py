@@ -23,7 +23,7 @@ from verification.models import Channel, FallbackStep, ListEntry, MessageTemplat
 from verification.models.changes import change_row, save_changes, set_value
 from verification.models.fields import clean_language
 from verification.services.projects.ceilings import require_budget_below_ceiling
-from verification.services.projects.lists import add_entry, clean_value
+from verification.services.projects.lists import add_new_entries, clean_value
 from verification.services.projects.settings import all_faults, challenge_secret_of, seal_challenge_secret
 from verification.services.setup import parts
 from verification.services.setup.reading import Document, Fault, FileRefused, Path
@@ -208,30 +208,42 @@ def bring_lists(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> No
                 given[key] = at, more or {}
         for key in rows.keys() - given.keys():
             rows[key].delete()
+        new = []
         for key, (at, values) in given.items():
-            _bring_entry(bringing, kind, key, values, rows.get(key), at)
+            entry = _entry(bringing, kind, key, values, rows.get(key), at)
+            if entry is not None:
+                new.append(entry)
+        with bringing.judging((*path, kind)):
+            add_new_entries(bringing.project, new)
 
 
-def _bring_entry(
+def _entry(
     bringing: Bringing,
     kind: str,
     key: tuple[str, str],
     values: Mapping[str, Any],
     row: ListEntry | None,
     path: Path,
-) -> None:
-    """Bring one entry. One whose end is past is passed over, so that a file can be applied again later."""
+) -> ListEntry | None:
+    """Bring an entry that is there already; return one that is new.
+
+    One whose end is past is passed over, so that a file can be applied again later.
+    """
     wanted = {"note": values.get("note", ""), "expires_at": None}
     if (text := values.get("expires_at")) is not None:
         with bringing.judging((*path, "expires_at")):
             wanted["expires_at"] = _time(text)
-        if wanted["expires_at"] <= timezone.now():
-            if row is not None:
-                row.delete()
-            return
-    if row is None or any(getattr(row, name) != value for name, value in wanted.items()):
-        with bringing.judging(path):
-            add_entry(project=bringing.project, kind=kind, subject=key[0], value=key[1], **wanted)
+    is_past = wanted["expires_at"] is not None and wanted["expires_at"] <= timezone.now()
+    if row is None:
+        new = ListEntry(project=bringing.project, kind=kind, subject=key[0], value=key[1], **wanted)
+        return None if is_past else new
+    if is_past:
+        row.delete()
+        return None
+    with bringing.judging(path):
+        changed = change_row(row, parts.ENTRY, wanted)
+    save_changes(row, changed)
+    return None
 
 
 def _time(text: str) -> Any:
