@@ -72,6 +72,8 @@ def pages_of(panel):
     for channel in ("sms", "email", "voice"):
         query = {"project": panel.project.pk, "channel": channel, "language": "en"}
         yield reverse("admin:verification_messagetemplate_add", query=query)
+    for name in ("text_variant", "text_send"):
+        yield reverse(f"admin:verification_{name}", query=query)
     for name in ("provider_add", "channel_add", "messagetemplate_add", "testlogin_add"):
         yield reverse(f"admin:verification_{name}")
 

@@ -1,5 +1,7 @@
 """The texts' pages: all languages side by side, and the preview of what is typed."""
 
+from decimal import Decimal
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -7,7 +9,9 @@ from django.utils import timezone
 from tests.panel.rows import sent_once
 from tests.panel.test_delivery import errors
 from verification import memory
-from verification.models import AuditEntry, Message, MessageTemplate, TextVariant
+from verification.models import AuditEntry, Message, MessageTemplate, Project, Provider, TextVariant
+from verification.models.prices import ALWAYS
+from verification.services.gateways import price_lists
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +86,24 @@ def test_a_preview_of_what_there_is_not_asks_to_choose(panel, values):
     response = panel.as_("owner").post(PREVIEW, about(panel, text="{code}", **values))
     assert "Choose the project, the channel and the language" in response.content.decode()
     assert panel.as_("owner").get(PREVIEW).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("countries", "places", "told"),
+    [
+        ([], {"": "0.05"}, "1,000 codes over Our gateway: 100.00 EUR."),
+        ([], {"": "0.05", "DE": "0.07"}, "1,000 codes over Our gateway: 100.00 to 140.00 EUR, by country."),
+        (["DE"], {"": "0.05", "DE": "0.07"}, "1,000 codes over Our gateway: 140.00 EUR."),
+        (["FR"], {"DE": "0.07"}, None),
+    ],
+)
+def test_the_price_of_a_thousand_is_told_where_it_is_known(panel, countries, places, told):
+    Project.objects.filter(pk=panel.project.pk).update(countries=countries)
+    gateway = panel.rows[Provider]
+    lines = [price_lists.Line(place, ALWAYS, Decimal(amount), "EUR", "segment") for place, amount in places.items()]
+    price_lists.replace(gateway, lines, number=0)
+    shown = panel.as_("owner").post(PREVIEW, about(panel, text="{code} " + "x" * 200)).content.decode()
+    assert (told in shown) if told else ("1,000 codes" not in shown)
 
 
 def test_each_finding_says_what_to_do(panel):

@@ -18,6 +18,7 @@ from verification.models import ChannelType, MessageTemplate, Project
 from verification.models.fields import clean_language
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.scoping import own_projects
+from verification.services.gateways.text_prices import Thousand, per_thousand
 from verification.services.texts import own
 from verification.services.texts.rendering import RIGHT_TO_LEFT, Rendered
 from verification.services.texts.sizes import Size, alphabet, measure
@@ -37,6 +38,7 @@ class Shown:
     size: Size | None = None  # of an SMS
     faults: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
+    prices: list[Thousand] = field(default_factory=list)
 
     @property
     def direction(self) -> str:
@@ -75,7 +77,8 @@ def show(*, project: Project, channel: str, language: str, text: str, subject: s
         faults = own.faults(project=project, channel=channel, text=text, subject=subject)
         advice = own.advice(project=project, channel=channel, text=text)
     size = measure(rendered.text) if channel == ChannelType.SMS else None
-    return Shown(project, channel, language, rendered, size, faults, advice)
+    prices = per_thousand(project, channel, size.segments if size else 1)
+    return Shown(project, channel, language, rendered, size, faults, advice, prices)
 
 
 class EditorWidget(UnfoldAdminTextareaWidget):
