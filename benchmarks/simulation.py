@@ -34,7 +34,7 @@ GB = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the database has written so far."""
+    """The sums of all that the database has written so far."""
 
     rows: dict[str, int]  # by table
     sizes: dict[str, int]  # bytes of the table, with its indexes
@@ -44,7 +44,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one verification: milliseconds of CPU by part, rows and bytes by table, bytes of log, commits."""
+    """The cost of one verification: milliseconds of CPU by part, rows and bytes by table, bytes of log, commits."""
 
     cpu_ms: dict[str, float]
     rows: dict[str, float]

@@ -78,7 +78,7 @@ class LiveService:
     def answers(self) -> bool:
         try:
             return self.call("GET", "/session/settings")[0] == 401
-        except OSError:
+        except (OSError, ValueError):  # the latter from a proxy in front, whose own answers are no JSON
             return False
 
     def start_command(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:

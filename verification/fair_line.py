@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Hashable
 from queue import SimpleQueue
 from typing import Generic, TypeVar
@@ -25,7 +25,7 @@ class FairLine(Generic[T]):
         self._places = places
         self._line: SimpleQueue[tuple[Hashable, T]] = SimpleQueue()
         self._held: dict[Hashable, deque[T]] = {}
-        self._in_hand: Counter[Hashable] = Counter()  # by caller: in the line, or taken from it and not done
+        self._in_hand: dict[Hashable, int] = {}  # by caller: in the line, or taken from it and not done
         self._latest: Hashable = None
         self._shared_until = 0.0  # by the monotonic clock
         self._changing = threading.Lock()
@@ -38,8 +38,13 @@ class FairLine(Generic[T]):
             if caller != self._latest:
                 self._shared_until = time.monotonic() + SHARED_SECONDS if self._latest is not None else 0.0
                 self._latest = caller
-            self._held.setdefault(caller, deque()).append(item)
-            self._admit(caller)
+            in_hand = self._in_hand.get(caller, 0)
+            if in_hand < self._most() and caller not in self._held:  # as nearly always
+                self._in_hand[caller] = in_hand + 1
+                self._line.put((caller, item))
+            else:
+                self._held.setdefault(caller, deque()).append(item)
+                self._admit(caller)
 
     def get(self) -> tuple[Hashable, T]:
         """Return the next item and its caller, as soon as there is one."""
@@ -50,16 +55,25 @@ class FairLine(Generic[T]):
         if caller is None:
             return
         with self._changing:
-            self._in_hand[caller] -= 1
-            self._admit(caller)
-            if not self._in_hand[caller]:
+            in_hand = self._in_hand[caller] - 1
+            if in_hand:
+                self._in_hand[caller] = in_hand
+            else:
                 del self._in_hand[caller]
+            if caller in self._held:
+                self._admit(caller)
 
     def _admit(self, caller: Hashable) -> None:
-        most = max(1, self._places - (time.monotonic() < self._shared_until))
-        held = self._held.get(caller)
-        while held and self._in_hand[caller] < most:
-            self._in_hand[caller] += 1
+        """Let what is held back of this caller into the line, as far as its places go."""
+        held, in_hand, most = self._held[caller], self._in_hand.get(caller, 0), self._most()
+        while held and in_hand < most:
+            in_hand += 1
             self._line.put((caller, held.popleft()))
-        if held is not None and not held:
+        if in_hand:
+            self._in_hand[caller] = in_hand
+        if not held:
             del self._held[caller]
+
+    def _most(self) -> int:
+        """Return how many places one caller may have now."""
+        return max(1, self._places - (time.monotonic() < self._shared_until))

@@ -30,7 +30,10 @@ def documented(port: int, nodes: Sequence[int], folder: Path) -> str:
     (text,) = re.findall(r"^```nginx\n(.*?)^```$", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     for old, new in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port};"),
-        ("server 127.0.0.1:8000;", " ".join(f"server 127.0.0.1:{node};" for node in nodes)),
+        (
+            "server 127.0.0.1:8000 fail_timeout=1s;",
+            " ".join(f"server 127.0.0.1:{node} fail_timeout=1s;" for node in nodes),
+        ),
         ("/var/log/nginx", str(folder)),
     ):
         assert old in text, f"The guide's configuration of nginx has no line {old!r}."
@@ -51,13 +54,22 @@ class Nginx:
         file.write_text(
             FRAME.format(folder=self.folder, guide=documented(self.port, self.nodes, self.folder)),
         )
-        self.process = subprocess.Popen([str(PROGRAM), "-c", file, "-p", self.folder, "-e", self.folder / "error.log"])
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+        shutil.rmtree(self.folder)
+
+    def start(self) -> None:
+        """Start with no memory of nodes that failed."""
+        error_log = self.folder / "error.log"
+        command = [str(PROGRAM), "-c", self.folder / "nginx.conf", "-p", self.folder, "-e", error_log]
+        self.process = subprocess.Popen(command)
+
+    def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=30)
-        shutil.rmtree(self.folder)
 
     def log(self) -> str:
         return (self.folder / "watchword.log").read_text()

@@ -82,14 +82,16 @@ def service(nodes, proxy):
 
 
 @pytest.fixture(autouse=True)
-def all_run(nodes, service):
-    """Start what an earlier test has killed."""
+def all_run(nodes, proxy, service):
+    """Start what an earlier test has killed. nginx starts anew, too, as it remembers for a second who failed."""
     for node in nodes:
         if "web" not in node.processes:
             node.start_web()
         if "worker0" not in node.processes:
             node.start_worker(threads=WORKER_THREADS)
-    wait_until(service.answers, "nginx has found a node")
+    proxy.stop()
+    proxy.start()
+    wait_until(service.answers, "nginx answers")
 
 
 def listens(port):
