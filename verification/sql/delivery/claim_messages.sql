@@ -39,16 +39,13 @@ DECLARE
     -- For statements that know the ids. Literals here would let PostgreSQL choose the index of all waiting messages.
     v_waiting constant text[] := '{queued,sending}';
     v_now timestamptz := clock_timestamp();
-    v_look constant integer := CASE WHEN p_message IS NULL THEN 10000 ELSE 100 END;
     v_others bigint[];
     v_ids bigint[] := '{}';
     v_id bigint;
-    v_before verification_message;
-    v_session verification_session;
-BEGIN
     -- A claim need not wait for the disk. If a crash of the server loses it, the message is simply due again. The next
     -- commit that does wait, of any session, writes it to disk too.
-    PERFORM set_config('synchronous_commit', 'off', true);
+    v_commit constant text := set_config('synchronous_commit', 'off', true);
+BEGIN
     IF p_message IS NOT NULL THEN
         v_ids := ARRAY(
             SELECT m.id FROM verification_message AS m
@@ -67,7 +64,7 @@ BEGIN
                 WHERE m.status IN ('queued', 'sending') AND (m.due_at <= v_now OR p_is_connected AND m.is_handed_over)
                   AND (p_message IS NOT NULL OR m.claims > 0 OR m.due_at <= v_now - make_interval(secs => p_idle_seconds))
                 ORDER BY m.created_at DESC
-                LIMIT v_look
+                LIMIT CASE WHEN p_message IS NULL THEN 10000 ELSE 100 END
             ) AS due
             WHERE due.project_id <> ALL (p_full_projects)
             LIMIT 100
@@ -111,7 +108,6 @@ BEGIN
     -- One message at a time, and each of its other rows by its key: for an array PostgreSQL would expect ten ids, and scan a
     -- table that had a few dozen rows when last analysed.
     FOREACH v_id IN ARRAY v_ids LOOP
-        SELECT * INTO v_before FROM verification_message AS m WHERE m.id = v_id;
         UPDATE verification_message AS m SET
             status = 'sending',
             claims = m.claims + 1,
@@ -119,49 +115,43 @@ BEGIN
             claimed_at = v_now,
             is_handed_over = false,
             due_at = v_now + make_interval(secs => p_lease_seconds)
-        WHERE m.id = v_id;
-        SELECT r.address INTO address FROM verification_recipient AS r WHERE r.id = v_before.recipient_id;
-        SELECT NOT p.is_enabled, jsonb_build_object(
-            'name', p.name, 'code_in_subject', p.code_in_subject,
-            'web_otp_domain', p.web_otp_domain, 'android_hash', p.android_hash
-        ) INTO is_over, project
-        FROM verification_project AS p WHERE p.id = v_before.project_id;
-        session_code := NULL;
-        IF v_before.session_id IS NOT NULL THEN
-            SELECT * INTO v_session FROM verification_session AS s WHERE s.id = v_before.session_id;
-            is_over := is_over OR session_state(v_session, v_now) <> 'open';
-            session_code := v_session.code_encrypted;
+        FROM verification_message AS before
+        LEFT JOIN verification_recipient AS r ON r.id = before.recipient_id
+        LEFT JOIN verification_project AS p ON p.id = before.project_id
+        LEFT JOIN verification_session AS s ON s.id = before.session_id
+        WHERE m.id = v_id AND before.id = v_id
+        RETURNING
+            m.id, m.project_id, jsonb_build_object(
+                'name', p.name, 'code_in_subject', p.code_in_subject,
+                'web_otp_domain', p.web_otp_domain, 'android_hash', p.android_hash
+            ), m.channel, r.address, m.language, m.claims, m.lost_leases, m.session_id, s.code_encrypted,
+            m.code_encrypted, m.pinned_provider_id, extract(epoch FROM m.expires_at - v_now),
+            p.is_enabled IS NOT TRUE OR m.expires_at <= v_now
+                OR m.session_id IS NOT NULL AND session_state(s, v_now) <> 'open',
+            m.recipient_id, before.is_handed_over
+        INTO
+            id, project_id, project, channel, address, language, claims, lost_leases, session_id, session_code,
+            manual_code, pinned_provider_id, lives_seconds, is_over, recipient_id, is_handed_over;
+        unknown_at := '{}';
+        IF claims > 1 THEN
+            unknown_at := ARRAY(
+                SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
+                WHERE attempt.message_id = v_id AND attempt.outcome = 'unknown'
+            );
         END IF;
-        unknown_at := ARRAY(
-            SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
-            WHERE attempt.message_id = v_id AND attempt.outcome = 'unknown'
-        );
         accounts := '{}';
         no_account_at := '{}';
-        IF v_before.channel IN ('messenger_a', 'messenger_b') THEN
+        IF channel IN ('messenger_a', 'messenger_b') THEN
             accounts := coalesce((
                 SELECT jsonb_object_agg(subscription.provider_id, subscription.account_id)
                 FROM verification_subscription AS subscription
-                WHERE subscription.recipient_id = v_before.recipient_id AND subscription.is_active
+                WHERE subscription.recipient_id = claim_messages.recipient_id AND subscription.is_active
             ), '{}');
             no_account_at := ARRAY(
                 SELECT noted.provider_id FROM verification_noaccount AS noted
-                WHERE noted.recipient_id = v_before.recipient_id AND noted.noted_at > v_now - interval '24 hours'
+                WHERE noted.recipient_id = claim_messages.recipient_id AND noted.noted_at > v_now - interval '24 hours'
             );
         END IF;
-        id := v_id;
-        project_id := v_before.project_id;
-        channel := v_before.channel;
-        language := v_before.language;
-        claims := v_before.claims + 1;
-        lost_leases := v_before.lost_leases + (v_before.claimed_at IS NOT NULL)::integer;
-        session_id := v_before.session_id;
-        manual_code := v_before.code_encrypted;
-        pinned_provider_id := v_before.pinned_provider_id;
-        lives_seconds := extract(epoch FROM v_before.expires_at - v_now);
-        is_over := coalesce(is_over, true) OR v_before.expires_at <= v_now;
-        recipient_id := v_before.recipient_id;
-        is_handed_over := v_before.is_handed_over;
         RETURN NEXT;
     END LOOP;
 END

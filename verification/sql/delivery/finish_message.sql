@@ -24,7 +24,7 @@ DECLARE
     v_is_final boolean;
     v_is_sent boolean;
     v_is_counted boolean;
-    v_message verification_message;
+    v_message record;
 BEGIN
     IF p_status = 'sending' THEN
         UPDATE verification_message
@@ -33,7 +33,11 @@ BEGIN
         RETURN FOUND;
     END IF;
 
-    SELECT * INTO v_message FROM verification_message WHERE id = p_message FOR NO KEY UPDATE;
+    SELECT project_id, recipient_id, channel, status, claims, lost_leases, is_counted, is_budgeted, callback_url, created_at,
+        finished_at
+    INTO v_message
+    FROM verification_message WHERE id = p_message
+    FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -56,10 +60,13 @@ BEGIN
 
     v_is_final := p_status IN ('success', 'failed', 'expired');
     v_is_sent := p_status IN ('sent', 'success');
-    v_is_counted := v_message.is_counted AND (v_is_sent OR v_message.lost_leases > 0 OR EXISTS (
-        SELECT FROM verification_deliveryattempt AS attempt
-        WHERE attempt.message_id = p_message AND attempt.outcome IN ('accepted', 'unknown')
-    ));
+    v_is_counted := v_message.is_counted;
+    IF v_is_counted AND NOT v_is_sent AND v_message.lost_leases = 0 THEN
+        v_is_counted := EXISTS (
+            SELECT FROM verification_deliveryattempt AS attempt
+            WHERE attempt.message_id = p_message AND attempt.outcome IN ('accepted', 'unknown')
+        );
+    END IF;
     UPDATE verification_message SET
         status = p_status,
         error = p_error,

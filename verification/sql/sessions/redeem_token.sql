@@ -7,14 +7,22 @@ CREATE OR REPLACE FUNCTION redeem_token(
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_recipient bigint;
+    v_is_guarded boolean;
 BEGIN
-    UPDATE verification_verifytoken SET used_at = clock_timestamp()
+    UPDATE verification_verifytoken AS token SET used_at = clock_timestamp()
     WHERE digest = p_digest
       AND project_id = p_project
       AND used_at IS NULL
       AND expires_at > clock_timestamp()
       AND (test_login IS NULL OR is_test_login_live(p_project, test_login))
-    RETURNING recipient_id, test_login IS NOT NULL INTO v_recipient, is_test;
+    RETURNING
+        recipient_id, test_login IS NOT NULL,
+        (SELECT recipient.address FROM verification_recipient AS recipient WHERE recipient.id = token.recipient_id),
+        EXISTS (
+            SELECT FROM verification_guardedsend AS send
+            WHERE send.recipient_id = token.recipient_id AND send.verified_at IS NULL
+        )
+    INTO v_recipient, is_test, address, v_is_guarded;
     IF NOT FOUND THEN
         outcome := CASE WHEN EXISTS (
             SELECT FROM verification_verifytoken WHERE digest = p_digest AND project_id = p_project
@@ -22,11 +30,10 @@ BEGIN
         RETURN;
     END IF;
     outcome := 'redeemed';
-    SELECT recipient.address INTO address FROM verification_recipient AS recipient WHERE recipient.id = v_recipient;
 
     -- The number is proved: its sends, as far as the traffic guard can look back, were nobody's pumping. Those that
     -- somebody holds are being marked or removed; they are not waited for.
-    IF EXISTS (SELECT FROM verification_guardedsend WHERE recipient_id = v_recipient AND verified_at IS NULL) THEN
+    IF v_is_guarded THEN
         UPDATE verification_guardedsend SET verified_at = clock_timestamp()
         WHERE message_id IN (
             SELECT message_id FROM verification_guardedsend
