@@ -80,8 +80,8 @@ class Message(models.Model):
         db_constraint=False,
     )
     provider_message_id = models.CharField(max_length=PROVIDER_MESSAGE_ID_MAX_LENGTH, null=True, blank=True)
-    claims = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")
-    lost_leases = models.PositiveSmallIntegerField(default=0, help_text="How often a worker died with it.")
+    claims = models.SmallIntegerField(default=0, help_text="How often a worker took it.")
+    lost_leases = models.SmallIntegerField(default=0, help_text="How often a worker died with it.")
     claimed_at = models.DateTimeField(null=True)
     is_handed_over = models.BooleanField(
         default=False, db_default=False, help_text="Left to a worker that holds its provider's connection."
@@ -137,6 +137,7 @@ class Message(models.Model):
         )
 
     rules = {
+        "message_claims": Q(claims__gte=0, lost_leases__gte=0),
         "message_status": Q(status__in=MessageStatus.values),
         "message_finished_when_final": Q(status__in=FINAL, finished_at__isnull=False)
         | Q(~Q(status__in=FINAL), finished_at__isnull=True),
@@ -162,7 +163,7 @@ class DeliveryAttempt(models.Model):
     provider_message_id = models.CharField(max_length=PROVIDER_MESSAGE_ID_MAX_LENGTH, null=True)
     provider_status = models.CharField(max_length=PROVIDER_STATUS_MAX_LENGTH, blank=True)
     error = models.CharField(max_length=ERROR_MAX_LENGTH, blank=True)
-    latency_ms = models.PositiveIntegerField()
+    latency_ms = models.IntegerField()
     choice = models.CharField(
         max_length=CHOICE_MAX_LENGTH,
         choices=Choice.choices,
@@ -188,6 +189,8 @@ class DeliveryAttempt(models.Model):
                 condition=Q(provider_message_id__isnull=False),
             ),
         )
+
+    rules = {"attempt_latency": Q(latency_ms__gte=0)}
 
     def __str__(self) -> str:
         return f"{self.provider_name}: {self.outcome}"
@@ -241,10 +244,12 @@ class DailySpend(models.Model):
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
     day = models.DateField()
-    messages = models.PositiveIntegerField()
+    messages = models.IntegerField()
 
     class Meta:
         constraints = (models.UniqueConstraint(name="daily_spend_once", fields=("project", "channel", "day")),)
+
+    rules = {"daily_spend_messages": Q(messages__gte=0)}
 
     def __str__(self) -> str:
         return f"{self.messages} on {self.day}"

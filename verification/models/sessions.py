@@ -24,7 +24,7 @@ class Session(models.Model):
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
     code_digest = models.BinaryField(max_length=32, null=True)
     code_encrypted = models.BinaryField(null=True)
-    code_length = models.PositiveSmallIntegerField()
+    code_length = models.SmallIntegerField()
     code_digits = models.BooleanField()
     code_letters = models.BooleanField()
     channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
@@ -47,8 +47,8 @@ class Session(models.Model):
     is_test = models.BooleanField(default=False)
     test_login = models.UUIDField(null=True, help_text="The revision of the test login that it is good for.")
     is_challenged = models.BooleanField(default=False, help_text="Whether a challenge was passed.")
-    attempts = models.PositiveSmallIntegerField(default=0)
-    attempts_max = models.PositiveSmallIntegerField()
+    attempts = models.SmallIntegerField(default=0)
+    attempts_max = models.SmallIntegerField()
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     verified_at = models.DateTimeField(null=True)
@@ -73,7 +73,8 @@ class Session(models.Model):
         )
 
     rules = {
-        "session_attempts": Q(attempts__lte=F("attempts_max")),
+        "session_attempts": Q(attempts__gte=0, attempts__lte=F("attempts_max")),
+        "session_code_length": Q(code_length__gt=0),
         "session_expires_later": Q(expires_at__gt=F("created_at")),
         "session_code_wiped_when_verified": Q(verified_at=None) | Q(code_digest=None, code_encrypted=None),
         "session_of_its_recipients_project": Q(project=F("recipient__project")),

@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Exists, ForeignKey, Model, OuterRef
 
 from verification.models import (
+    DailySpend,
     DeliveryAttempt,
     GuardedSend,
     Message,
@@ -31,6 +32,7 @@ LOOKED_OVER: tuple[type[Model], ...] = (
     VerifyToken,
     GuardedSend,
     UsedChallenge,
+    DailySpend,
 )
 
 

@@ -153,19 +153,22 @@ BEGIN
         WHERE r.project_id = p_project AND r.address = p_address
         FOR NO KEY UPDATE;
         EXIT WHEN FOUND;
+        INSERT INTO verification_recipient AS r (
+            project_id, address, mailbox, language, verified_channel, reached_channel
+        )
+        SELECT p_project, p_address, CASE WHEN p_address LIKE '%@%' THEN mailbox_of(p_address) END, '', '', ''
+        WHERE NOT EXISTS (
+            SELECT FROM verification_recipient AS forgotten
+            WHERE forgotten.project_id = p_project AND forgotten.address = p_forgotten
+        )
+        ON CONFLICT (project_id, address) DO NOTHING  -- somebody else was first, whose row is locked in the next round
+        RETURNING r.id, r.mailbox, '', '', NULL, '', true
+        INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;
+        EXIT WHEN FOUND;
         UPDATE verification_recipient AS r
         SET address = p_address, mailbox = mailbox_of(p_address), forgotten_at = NULL
         WHERE r.project_id = p_project AND r.address = p_forgotten
         RETURNING r.id, r.mailbox, r.language, r.verified_channel, r.verified_at, r.reached_channel, false
-        INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;
-        EXIT WHEN FOUND;
-        INSERT INTO verification_recipient AS r (
-            project_id, address, mailbox, language, verified_channel, reached_channel
-        ) VALUES (
-            p_project, p_address, CASE WHEN p_address LIKE '%@%' THEN mailbox_of(p_address) END, '', '', ''
-        )
-        ON CONFLICT (project_id, address) DO NOTHING  -- somebody else was first, whose row is locked in the next round
-        RETURNING r.id, r.mailbox, '', '', NULL, '', true
         INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;
         EXIT WHEN FOUND;
     END LOOP;
