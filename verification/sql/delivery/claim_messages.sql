@@ -128,17 +128,14 @@ BEGIN
             m.code_encrypted, m.pinned_provider_id, extract(epoch FROM m.expires_at - v_now),
             p.is_enabled IS NOT TRUE OR m.expires_at <= v_now
                 OR m.session_id IS NOT NULL AND session_state(s, v_now) <> 'open',
-            m.recipient_id, before.is_handed_over
+            m.recipient_id, before.is_handed_over, ARRAY(
+                SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
+                WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'
+            )
         INTO
             id, project_id, project, channel, address, language, claims, lost_leases, session_id, session_code,
-            manual_code, pinned_provider_id, lives_seconds, is_over, recipient_id, is_handed_over;
-        unknown_at := '{}';
-        IF claims > 1 THEN
-            unknown_at := ARRAY(
-                SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
-                WHERE attempt.message_id = v_id AND attempt.outcome = 'unknown'
-            );
-        END IF;
+            manual_code, pinned_provider_id, lives_seconds, is_over, recipient_id, is_handed_over,
+            unknown_at;
         accounts := '{}';
         no_account_at := '{}';
         IF channel IN ('messenger_a', 'messenger_b') THEN

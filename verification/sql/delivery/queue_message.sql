@@ -194,11 +194,9 @@ CREATE OR REPLACE FUNCTION lock_recipient_of(
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
+    SELECT s.recipient_id INTO id FROM verification_session AS s WHERE s.id = p_session AND s.project_id = p_project;
     SELECT r.id, r.address, r.mailbox, r.verified_at INTO id, address, mailbox, verified_at
-    FROM verification_recipient AS r
-    WHERE r.id = (
-        SELECT s.recipient_id FROM verification_session AS s WHERE s.id = p_session AND s.project_id = p_project
-    )
+    FROM verification_recipient AS r WHERE r.id = lock_recipient_of.id
     FOR NO KEY UPDATE;
 END
 $$;
