@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0034_refusals_by_subject"),
+        ("verification", "0036_scorecards"),
     ]
 
     operations = [
