@@ -25,13 +25,15 @@ from verification.models import (
     Session,
 )
 from verification.panel.frame.display import ago, channel_icon, country
+from verification.panel.frame.figures_shown import Tile, charts_of, funnel, largest_loss, tiles
 from verification.panel.frame.replica import database_for, reading
 from verification.panel.frame.scoping import own_project_ids, own_projects
 from verification.panel.overview.problems import budgets_of, problems_of, warnings_of
 from verification.panel.overview.state_line import state_line
 from verification.panel.pages.decisions import title_of_rule
 from verification.services.notices.alerts import unread_count
-from verification.services.oversight import delivery_state, figures
+from verification.services.oversight import delivery_state, figures, ranges
+from verification.services.oversight.summary import Summary, summarize
 from verification.services.protection.guard import conversion
 
 PATIENCE_MS = 2000  # how long a statement may run: a page that is open all day must not load the database for longer
@@ -178,7 +180,11 @@ def _count(projects: Any) -> dict[str, Any]:
         .order_by("-times")
     )
     lost = figures.newest_lost(Message.objects.filter(created_at__gte=now - day), ids, figures.LOST, FAILURES_READ)
+    summary = summarize(ids, ranges.last_hours(now, figures.HOURS))
     return {
+        "tiles": _tiles(summary, counted.lost),
+        "charts": charts_of(summary)[:1],
+        "loss": largest_loss(funnel(summary)),
         "sessions": counted.sessions,
         "verified": counted.verified,
         "rate": counted.percent,
@@ -197,6 +203,21 @@ def _count(projects: Any) -> dict[str, Any]:
         "findings": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
         "failures": _failures(lost.select_related("project", "provider").order_by("-created_at")),
     }
+
+
+def _tiles(summary: Summary, lost: int) -> list[Tile]:
+    """Return the figures of the day, those of what was lost before the last."""
+    link = f"{reverse('admin:verification_message_changelist')}?since=day&status=lost"
+    failed = Tile(
+        "Failed or expired",
+        f"{lost:,}",
+        "see why" if lost else "all went well",
+        "messages",
+        "bad" if lost else "",
+        link,
+    )
+    found = tiles(summary)
+    return [*found[:4], failed, *found[4:]]
 
 
 def _failures(lost: QuerySet[Message]) -> list[Failures]:
