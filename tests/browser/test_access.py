@@ -1,14 +1,27 @@
 """The panel for those who use the keyboard, hear the page, or have a small screen."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.browser.test_admin import PASSWORD, log_in
 from tests.panel.rows import make_panel
-from verification.models import Callback, Channel, GuardBlock, Message, Project, Provider, Recipient, Session
+from verification.models import (
+    BreakerOpening,
+    Callback,
+    Channel,
+    GuardBlock,
+    HourlyFigures,
+    Message,
+    Project,
+    Provider,
+    Recipient,
+    Session,
+)
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -36,6 +49,18 @@ def panel(browser_page):
 
 def focused(page):
     return page.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText || ''").strip()
+
+
+def add_figures(panel):
+    """Let the pages of figures have charts and tables to show."""
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    for ago in range(1, 40):
+        HourlyFigures.objects.create(
+            project=panel.project, hour=hour - timedelta(hours=ago), channel="sms", country="DE", language="en",
+            provider_id=panel.rows[Provider].pk, is_manual=False, sessions=9, sessions_sent=8, sessions_verified=6,
+            messages=9, attempts=9, attempts_accepted=8, verify_times=[1] * 40,
+        )  # fmt: skip
+    BreakerOpening.objects.create(provider=panel.rows[Provider], reason="HTTP 503")
 
 
 def tab_to(page, text):
@@ -66,6 +91,8 @@ def pages_of(panel):
         yield reverse(f"admin:verification_{name}_changelist")
     yield reverse("admin:verification_find")
     yield reverse("admin:verification_find", query={"q": "+447700900123"})
+    yield reverse("admin:verification_figures")
+    yield reverse("admin:verification_provider_scorecard", args=(panel.rows[Provider].pk,))
     for name in ("project_issue_key", "project_test_event", "project_webhook_secret", "project_show_file"):
         yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
     yield reverse("admin:verification_provider_show_prices", args=(panel.rows[Provider].pk,))
@@ -83,6 +110,7 @@ def test_axe_finds_nothing_on_the_pages(live_server, browser_page, panel, scheme
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm install --prefix var/npm axe-core@4.10.3")
     page, _ = browser_page
+    add_figures(panel)
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.goto(live_server.url + reverse("admin:login"))
     found = {}
