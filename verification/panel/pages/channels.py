@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
+from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from verification.errors import Misuse
-from verification.models import Channel, Provider
+from verification.models import Channel, Provider, RoutingMode
 from verification.panel.frame.display import channel_icon, label
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import ShortList
 from verification.panel.frame.scoping import ProjectFilter, Who
+from verification.panel.pages import hindsight
+from verification.services.gateways.learnt import require_prices
 from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
+
+ROUTING_CHOICES = (
+    (RoutingMode.FIXED, "Fixed order: by the providers' priority, and by their weights among equals"),
+    (RoutingMode.SHARES, "Shares: by the weights of all, whatever their priority"),
+    (
+        RoutingMode.BEST_PRICE,
+        "Best for the money: in each country, who verifies users for the least money and loses hardly any of them",
+    ),
+    (RoutingMode.BEST_TIME, "Best for the time: in each country, who gets users in soonest"),
+)
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    routing = forms.ChoiceField(
+        label="Asked first is",
+        choices=ROUTING_CHOICES,
+        initial=RoutingMode.FIXED,
+        widget=UnfoldAdminRadioSelectWidget,
+        help_text="In any case your own providers come before the system's, and those that were late just now last.",
+    )
+
     def clean_daily_budget(self) -> int | None:
         budget: int | None = self.cleaned_data["daily_budget"]
         if "daily_budget" in self.changed_data:
@@ -29,14 +49,27 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
                 raise forms.ValidationError(str(error)) from None
         return budget
 
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        self.instance.routing = cleaned.get("routing", self.instance.routing)
+        self.instance.type = cleaned.get("type", self.instance.type)
+        self.instance.project_id = getattr(cleaned.get("project"), "pk", self.instance.project_id)
+        if "routing" in self.changed_data:
+            try:
+                require_prices(self.instance)
+            except Misuse as error:
+                self.add_error("routing", str(error))
+        return cleaned
+
 
 class ChannelList(ShortList):
     """Reads what the rows of a page need besides in one statement for each table, not in one for each row."""
 
+    result_list: Any
+
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        rows: Iterable[Any] = self.result_list  # type: ignore[has-type]  # set by the line above
-        shown = list(rows)
+        shown = list(self.result_list)
         projects = {row.project_id for row in shown}
         ordered = list(Provider.objects.serving(projects).in_order())
         ceiling = platform().max_daily_budget
@@ -57,7 +90,33 @@ class ChannelAdmin(ScopedAdmin):
     adders = changers = deleters = Who.MEMBERS
     form = ChannelForm
     list_before_template = "admin/verification/channel/intro.html"
-    fields = ("project", "type", "name", "is_active", "position", "image_url", "link", "daily_budget", "countries")
+    change_form_after_template = "admin/verification/channel/hindsight.html"
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "project",
+                    "type",
+                    "name",
+                    "is_active",
+                    "position",
+                    "image_url",
+                    "link",
+                    "daily_budget",
+                    "countries",
+                )
+            },
+        ),
+        (
+            "Choice of the provider",
+            {
+                "fields": ("routing", "explore_percent"),
+                "description": "Who is asked first where several providers serve this channel. Whoever it is, the"
+                " others follow where it does not take the message, and one that keeps failing is set aside.",
+            },
+        ),
+    )
     list_display = ("shown", "project", "state", "position", "budget", "served_by")
     list_filter = (ProjectFilter, "type", "is_active")
     list_select_related = ("project",)
@@ -65,6 +124,12 @@ class ChannelAdmin(ScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "type") if obj else ()
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        channel = kwargs.get("obj")
+        return super().render_change_form(
+            request, {**context, **(hindsight.context_of(channel) if channel else {})}, *args, **kwargs
+        )
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChannelList]:
         return ChannelList

@@ -11,10 +11,12 @@ from typing import NamedTuple
 from django.utils import timezone
 
 from verification import sql
+from verification.errors import Misuse
 from verification.memory import Fresh
-from verification.services.gateways.accounts import LiveProvider
+from verification.models import Channel, Provider, RoutingMode
 from verification.services.gateways.best import HOUR_SECONDS, WINDOW_HOURS, Hour, State, learn
 from verification.services.gateways.exchange import in_account
+from verification.services.gateways.prices import PriceBook
 
 READ_SECONDS = 60.0  # between two readings: the figures are counted once a minute.
 HOUR = timedelta(hours=1)
@@ -54,13 +56,26 @@ def read_state(project_id: int, channel: str) -> State:
     )
 
 
-def price_of(provider: LiveProvider, address: str, country: str) -> float | None:
+def price_of(prices: PriceBook, address: str, country: str) -> float | None:
     """Return today's price of one message to this recipient in the currency of account; None where it is not known.
 
     A price per segment is that of one segment: the text is the same whoever sends it.
     """
-    found = provider.prices.find(address, country, timezone.now().date())
+    found = prices.find(address, country, timezone.now().date())
     return None if found is None else in_account(found.amount, found.currency)
+
+
+def require_prices(channel: Channel) -> None:
+    """Raises :class:`Misuse` where a choice for the money would compare providers whose prices nobody knows."""
+    if channel.routing != RoutingMode.BEST_PRICE:
+        return
+    serving = Provider.objects.serving(channel.project_id).filter(channel=channel.type)
+    unpriced = list(serving.in_order().filter(prices=None).values_list("name", flat=True))
+    if unpriced:
+        raise Misuse(
+            f"The best for the money needs prices, and {', '.join(unpriced)} {'has' if len(unpriced) == 1 else 'have'}"
+            " none. Enter them on the provider's page first, or choose another way."
+        )
 
 
 def _age(hour: datetime, present: datetime) -> int:

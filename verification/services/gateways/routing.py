@@ -90,7 +90,7 @@ def _by_worth(
         ranking = rank(
             state,
             country,
-            [Candidate(each.id, price_of(each, address, country)) for each in alike.values()],
+            [Candidate(each.id, price_of(each.prices, address, country)) for each in alike.values()],
             objective=OBJECTIVES[routing.mode],
             explore=0.0 if in_order else routing.explore,
             chance=chance,

@@ -103,6 +103,14 @@ class Told:
         return None
 
 
+def seconds_in(steps: Sequence[int]) -> float:
+    """The times of a histogram added up, each by the middle of its step."""
+    return sum(
+        number * FIRST_STEP_SECONDS * math.exp2(max(place - 0.5, 0) / STEPS_PER_OCTAVE)
+        for place, number in enumerate(steps)
+    )
+
+
 def percent(part: int, whole: int) -> float | None:
     """The hundredth parts, to a tenth; None of nothing."""
     return round(100 * part / whole, 1) if whole else None
