@@ -24,7 +24,14 @@ def test_a_channel_cannot_be_put_into_another_project(panel):
 def test_a_channel_is_added_to_an_own_project(panel):
     response = panel.as_("owner").post(
         reverse("admin:verification_channel_add"),
-        {"project": panel.project.pk, "type": "voice", "position": 1, "is_active": "on"},
+        {
+            "project": panel.project.pk,
+            "type": "voice",
+            "position": 1,
+            "is_active": "on",
+            "routing": "fixed",
+            "explore_percent": 5,
+        },  # fmt: skip
     )
     assert response.status_code == 302
     assert Channel.objects.filter(project=panel.project, type="voice").exists()

@@ -19,10 +19,11 @@ class Estimate:
     """One way of choosing: its sentence, and its countries."""
 
     title: str
-    column: str
+    unit: str
     saved: str
     is_loss: bool
     of_all: str
+    words: str  # after it
     rate_then: float
     rate_with: float
     rows: list[tuple[str, str, str, str, str]]
@@ -54,10 +55,11 @@ def _estimate(found: Hindsight, currency: str) -> Estimate:
         saved, of_all = f"{abs(then - with_best):.1f} s", f"{then:.1f} s"
     return Estimate(
         title=str((RoutingMode.BEST_PRICE if is_money else RoutingMode.BEST_TIME).label),
-        column=f"{currency} for 1,000 verified" if is_money else "Seconds for a verified user",
+        unit=f"{currency} for 1,000 verified users" if is_money else "Seconds for a verified user",
         saved=saved,
         is_loss=found.saved < 0,
         of_all=of_all,
+        words="that it cost" if is_money else "for each verified user",
         rate_then=round(100 * found.verified / found.messages, 1),
         rate_with=round(100 * found.verified_with_best / found.messages, 1),
         rows=[_row(line, is_money=is_money) for line in found.lines[:COUNTRIES_SHOWN]],
