@@ -92,7 +92,7 @@ class Editor {
     this.form.addEventListener("input", () => this.typed());
     root.addEventListener("click", (event) => this.clicked(event));
     root.querySelector("[data-preview]")?.setAttribute("hidden", "");
-    root.querySelector("[data-chips]")?.removeAttribute("hidden");
+    root.querySelector("[data-pieces]")?.removeAttribute("hidden");
     this.offer();
   }
 
@@ -130,7 +130,7 @@ class Editor {
     place.replaceChildren(...offered.map(([each, plain]) => {
       const button = document.createElement("button");
       button.type = "button";
-      button.className = "ww-chip";
+      button.className = "ww-piece";
       button.dataset.replace = each;
       const shown = /[\p{C}\p{Z}]/u.test(each) ? "the invisible character" : each;
       const said = plain.trim() ? `Write ${plain} for` : plain ? "Write a space for" : "Leave out";

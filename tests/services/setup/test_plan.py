@@ -15,6 +15,7 @@ from verification.services.projects import lists
 from verification.services.setup import export, plan
 from verification.services.setup.reading import FileRefused
 from verification.services.setup.writing import write
+from verification.services.texts import variants
 
 pytestmark = pytest.mark.django_db
 
@@ -370,3 +371,14 @@ def test_all_faults_by_the_schema_are_told_at_once():
     with pytest.raises(FileRefused) as refused:
         apply({"Shop": {"settings": {"code_length": 5, "sends_per_day": "many", "colour": "red"}}})
     assert len(refused.value.faults) == 3
+
+
+@pytest.mark.parametrize("texts", [{}, {"sms": {"de": {"text": "Code {code}"}}}])
+def test_a_text_that_another_is_tried_against_stays(texts):
+    apply({"Shop": WHOLE})
+    project = Project.objects.get(name="Shop")
+    variants.start(project=project, channel="sms", language="de", text="{code} von {project}", share=50)
+    with pytest.raises(FileRefused, match="End that trial first"):
+        apply({"Shop": {"texts": texts}})
+    assert project.templates.get(channel="sms", language="de").text == "Ihr Code: {code}\nVon {project}"
+    apply({"Shop": {"texts": WHOLE["texts"]}})  # what the file leaves as it is
