@@ -24,11 +24,12 @@ def test_no_migration_is_missing(db, capsys):
 @pytest.mark.timeout(600)  # three processes take turns with all migrations
 def test_of_migrations_that_start_together_one_runs_at_a_time(tmp_path, django_db_setup):
     """Several containers of a new version may start at once."""
-    url = settings.EMBEDDED.database_url
+    url = settings.DATABASE_URL or settings.EMBEDDED.database_url
     with psycopg.connect(url, autocommit=True) as server:
         server.execute("CREATE DATABASE together TEMPLATE template0")
         try:
-            environment = {**os.environ, "DATABASE_URL": url.replace("/watchword?", "/together?"), "EMBEDDED": "true"}
+            together = re.sub(r"/[^/?]+(\?|$)", r"/together\1", url)
+            environment = {**os.environ, "DATABASE_URL": together, "EMBEDDED": "true"}
             command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
             started = [
                 subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
