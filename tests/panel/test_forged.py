@@ -115,8 +115,9 @@ def test_a_superuser_adds_a_member(panel):
     page = reverse("admin:verification_project_change", args=(panel.project.pk,))
     client, stranger = panel.as_("root"), User.objects.get(username="stranger")
     values = values_on(client, page) | {"memberships-TOTAL_FORMS": 2, "memberships-1-user": stranger.pk}
+    values["memberships-1-role"] = "support"
     assert client.post(page, values).status_code == 302
-    assert Membership.objects.filter(project=panel.project, user=stranger).exists()
+    assert Membership.objects.filter(project=panel.project, user=stranger, role="support").exists()
 
 
 def test_a_project_that_the_operator_stopped_stays_stopped_whatever_its_owner_posts(panel):

@@ -45,12 +45,17 @@ from verification.models.project_settings import RetentionMode
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider, GuardMode
 from verification.models.projects import Membership, Project
 from verification.models.recipients import NoAccount, Recipient, Subscription, Suppression
+from verification.models.roles import RIGHTS, Right, Role, roles_with
 from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.testlogins import TestLogin
 from verification.models.texts import TextVariant, TextVariantFigures
 from verification.models.upkeep import Upkeep, Worker
 
 __all__ = [
+    "RIGHTS",
+    "Right",
+    "Role",
+    "roles_with",
     "ALL_SENDING",
     "Alert",
     "ApiKey",

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from verification.codes import SHORT_CODE, WRONG_CODES_THAT_LOCK
 from verification.models.project_settings import CODE_LENGTHS, ProjectSettings
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider
+from verification.models.roles import Role
 
 # Controls, ends of lines, and marks that turn the direction of what follows.
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -65,16 +66,25 @@ class Project(ProjectSettings):
 
 
 class Membership(models.Model):
-    """A user of the panel who runs a project."""
+    """A user of the panel in a project, with the role that decides what they see and do there."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(
+        max_length=10,
+        choices=Role.choices,
+        default=Role.OWNER,
+        help_text="Decides what they see and do in the project.",
+    )
     sees_addresses = models.BooleanField(
         default=False, help_text="May show a recipient's whole address, one at a time and on record."
     )
 
     class Meta:
-        constraints = (models.UniqueConstraint(name="membership_once", fields=("project", "user")),)
+        constraints = (
+            models.UniqueConstraint(name="membership_once", fields=("project", "user")),
+            models.CheckConstraint(name="membership_role", condition=Q(role__in=Role.values)),
+        )
 
     def __str__(self) -> str:
         return f"{self.user} in {self.project}"

@@ -18,9 +18,11 @@ from django.views.decorators.cache import never_cache
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.sites import UnfoldAdminSite
 
+from verification.models import Right
 from verification.panel.door import factor, login
 from verification.panel.door.confirmation import confirmed, without_asking
 from verification.panel.door.session import is_let_in
+from verification.panel.frame.scoping import has_right
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):
@@ -45,6 +47,11 @@ class PanelSite(UnfoldAdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) and is_let_in(request)
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Tell every page whether its user may follow links to the traffic."""
+        sees_traffic = request.user.is_authenticated and has_right(request, Right.SEE_TRAFFIC)
+        return {**super().each_context(request), "sees_traffic": sees_traffic}
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
         guarded: Callable[..., Any] = super().admin_view(confirmed(view), cacheable)

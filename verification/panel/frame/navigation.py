@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import admin
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
 
+from verification.models import Right
+from verification.panel.frame.scoping import has_right
 from verification.services.gateways.accounts import is_known
 
 _NOW = (
@@ -55,7 +58,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     ]
     if request.user.is_superuser:
         groups.append({"title": "Operation", "separator": True, "items": _items(request, _OPERATION)})
-    return groups
+    return [group for group in groups if group["items"]]
 
 
 def menu_title(link: str, *, default: str) -> str:
@@ -102,7 +105,17 @@ def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> l
     return [
         {"title": title, "icon": icon, "link": reverse(name), "active": _is_active(request, name)}
         for title, icon, name in entries
+        if _may_open(request, name)
     ]
+
+
+def _may_open(request: HttpRequest, name: str) -> bool:
+    """Return whether the user's roles open the page. Nothing is asked of a page that is no list of rows."""
+    if name == _INBOX[0][2]:
+        return has_right(request, Right.USE_KEYS)
+    model = name.removeprefix("admin:").removesuffix("_changelist")
+    pages = {f"{each._meta.app_label}_{each._meta.model_name}": page for each, page in admin.site._registry.items()}
+    return model not in pages or pages[model].has_module_permission(request)
 
 
 def _is_active(request: HttpRequest, name: str) -> bool:

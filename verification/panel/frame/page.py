@@ -19,12 +19,12 @@ from django.utils.text import capfirst
 from unfold.admin import ModelAdmin
 
 from verification.errors import Misuse
-from verification.models import Project
+from verification.models import Project, Right
 from verification.panel.door import once
 from verification.panel.frame.display import page_address
 from verification.panel.frame.navigation import menu_title
 from verification.panel.frame.paging import ShortCount, ShortList
-from verification.panel.frame.scoping import Scoped
+from verification.panel.frame.scoping import Scoped, has_right, own_project_ids
 from verification.services.records import audit
 
 LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filters of a list write into its address
@@ -63,13 +63,22 @@ class ScopedAdmin(Scoped, ModelAdmin):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show the form. A refusal that only the service knows, such as "no room", is shown as a message."""
-        extra_context = {"show_history": self.has_history, **(extra_context or {})}
+        extra_context = {
+            "show_history": self.has_history and has_right(request, Right.READ_AUDIT),
+            **(extra_context or {}),
+        }
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
         except Misuse as error:
             self.message_user(request, str(error), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
         return response
+
+    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
+        """Leave out the selected rows of projects in which the user may look and not act. Deleting judges each row."""
+        if isinstance(self.actors, Right) and not request.user.is_superuser:
+            queryset = queryset.filter(**{f"{self.project_path}__in": own_project_ids(request, self.actors)})
+        return super().response_action(request, queryset)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Lead to the row's lines of the audit log. Django's own page knows only what was done in these forms."""

@@ -1,7 +1,7 @@
-"""The scope of a user: a superuser sees everything, a staff member the rows of their projects.
+"""The scope of a user: a superuser sees everything, a member what their role in each project has a right to.
 
-This is decided here and nowhere else. Django's own permissions play no part: a member of a project may do there what
-the page's class allows.
+This is decided here and nowhere else. Django's own permissions play no part: a page's class names the right that each
+kind of use takes, and ``RIGHTS`` says which roles have it.
 """
 
 from __future__ import annotations
@@ -17,56 +17,75 @@ from django.db.models import Model, QuerySet, URLField
 from django.http import HttpRequest
 from unfold.admin import TabularInline
 
-from verification.models import Project
+from verification.models import RIGHTS, Project, Right, Role, roles_with
 from verification.models.fields import ListField
 from verification.panel.frame.fields import LinesField
 from verification.whole_numbers import whole_number
 
 
 class Who(Enum):
-    """The people who may do something on a page."""
+    """The users of a page that no role has a right to. Elsewhere a page names a ``Right``."""
 
     NOBODY = "nobody"
     SUPERUSERS = "superusers"
-    MEMBERS = "members"  # and superusers
 
 
-def own_projects(user: Any) -> QuerySet[Project]:
-    """Return the projects that a user of the panel may see."""
+def own_projects(user: Any, right: Right = Right.SEE) -> QuerySet[Project]:
+    """Return the projects in which a user of the panel has a right."""
     if user.is_superuser:
         return Project.objects.filter(deleted_at=None)
-    return Project.objects.filter(deleted_at=None, memberships__user=user)
+    return Project.objects.filter(deleted_at=None, memberships__user=user, memberships__role__in=roles_with(right))
 
 
-def own_project_ids(request: HttpRequest) -> list[int]:
-    """Return the ids of the user's projects, read once in a request.
+def own_project_ids(request: HttpRequest, right: Right = Right.SEE) -> list[int]:
+    """Return the ids of the projects in which the user has a right. They are read once in a request.
 
     A statement that holds the ids lets PostgreSQL walk the index of their newest rows. With a subquery in their place
     it joins whole tables.
     """
-    held: list[int] | None = getattr(request, "_own_project_ids", None)
+    held: list[tuple[int, str]] | None = getattr(request, "_own_projects", None)
     if held is None:
-        held = list(own_projects(request.user).values_list("pk", flat=True))
-        request._own_project_ids = held  # type: ignore[attr-defined]  # kept where Django keeps its own
-    return held
+        held = _projects_and_roles(request.user)
+        request._own_projects = held  # type: ignore[attr-defined]  # kept where Django keeps its own
+    return [pk for pk, role in held if right in RIGHTS[Role(role)]]
+
+
+def has_right(request: HttpRequest, right: Right) -> bool:
+    """Return whether the user has a right in any project.
+
+    A superuser has each without a project. Who has no project yet sees that the pages are empty, and why.
+    """
+    user: Any = request.user
+    return bool(user.is_superuser or own_project_ids(request, right) or right is Right.SEE)
+
+
+def _projects_and_roles(user: Any) -> list[tuple[int, str]]:
+    projects = own_projects(user)
+    if user.is_superuser:
+        return [(pk, Role.OWNER) for pk in projects.values_list("pk", flat=True)]
+    return list(projects.values_list("pk", "memberships__role"))
 
 
 class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run time
-    """The scope that pages and inlines share. ``project_path`` is the lookup from the model to its project."""
+    """The scope that pages and inlines share. ``project_path`` is the lookup from the model to its project.
+
+    ``actors`` may use the buttons of a row and of a list that ask for the permission ``act``.
+    """
 
     project_path = "project"
-    viewers = Who.MEMBERS
-    adders = Who.NOBODY
-    changers = Who.NOBODY
-    deleters = Who.NOBODY
+    viewers: Who | Right = Right.SEE
+    adders: Who | Right = Who.NOBODY
+    changers: Who | Right = Who.NOBODY
+    deleters: Who | Right = Who.NOBODY
+    actors: Who | Right = Who.NOBODY
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)
         if request.user.is_superuser:
             return rows
-        if self.viewers is not Who.MEMBERS:
+        if not isinstance(self.viewers, Right):
             return rows.none()
-        return rows.filter(**{f"{self.project_path}__in": own_project_ids(request)})
+        return rows.filter(**{f"{self.project_path}__in": own_project_ids(request, self.viewers)})
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request, self.viewers, obj)
@@ -80,6 +99,9 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request, self.deleters, obj)
 
+    def has_act_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, self.actors, obj)
+
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self._may(request, self.viewers, None)
 
@@ -91,6 +113,8 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
         return bool(self.opts.pk) and to_field == self.opts.pk.name
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.related_model is Project:
+            kwargs.setdefault("queryset", self._projects_to_add_to(request))
         kwargs.setdefault("queryset", self._choices(db_field.related_model, request))
         field = super().formfield_for_foreignkey(db_field, request, **kwargs)
         if field is not None and field.required:
@@ -117,20 +141,27 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
             field.label = str(field.label).removeprefix("Is ").capitalize()
         return field
 
-    def _may(self, request: HttpRequest, who: Who, obj: Any) -> bool:
+    def _may(self, request: HttpRequest, who: Who | Right, obj: Any) -> bool:
         user = request.user
         if not (user.is_active and user.is_staff):
             return False
         if user.is_superuser:
             return who is not Who.NOBODY
-        return who is Who.MEMBERS and (obj is None or self._is_in_reach(request, obj))
+        if not isinstance(who, Right):
+            return False
+        return has_right(request, who) if obj is None else self._is_in_reach(request, who, obj)
 
-    def _is_in_reach(self, request: HttpRequest, obj: Any) -> bool:
-        """Return whether a row, given itself or by its key, is one of the user's."""
+    def _is_in_reach(self, request: HttpRequest, right: Right, obj: Any) -> bool:
+        """Return whether a row, given itself or by its key, is of a project in which the user has the right."""
+        within = {f"{self.project_path}__in": own_project_ids(request, right)}
         try:
-            return self.get_queryset(request).filter(pk=obj.pk if isinstance(obj, Model) else obj).exists()
+            row = self.get_queryset(request).filter(pk=obj.pk if isinstance(obj, Model) else obj)
+            return row.filter(**within).exists()
         except (ValueError, ValidationError):
             return False
+
+    def _projects_to_add_to(self, request: HttpRequest) -> QuerySet[Project]:
+        return own_projects(request.user, self.adders if isinstance(self.adders, Right) else Right.SEE)
 
     def _choices(self, model: type[Model], request: HttpRequest) -> QuerySet[Any]:
         """Return what a foreign key may point at: the rows that the user sees on the other model's page.
@@ -150,8 +181,10 @@ class ScopedInline(Scoped, TabularInline):
     extra = 0
     hide_title = True
 
-    def _is_in_reach(self, request: HttpRequest, obj: Any) -> bool:
-        return True  # obj is the parent row, which its own page has looked up among the user's
+    def _is_in_reach(self, request: HttpRequest, right: Right, obj: Any) -> bool:
+        """Judge the project of ``obj``, the row that the page is of. That page has looked it up among the user's."""
+        project_id = obj.pk if isinstance(obj, Project) else obj.project_id
+        return project_id in own_project_ids(request, right)
 
 
 class ProjectFilter(SimpleListFilter):
@@ -163,10 +196,11 @@ class ProjectFilter(SimpleListFilter):
 
     def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
         self.path: str = model_admin.project_path
+        self.right: Right = model_admin.viewers if isinstance(model_admin.viewers, Right) else Right.SEE
         super().__init__(request, params, model, model_admin)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
-        return list(own_projects(request.user).values_list("pk", "name"))
+        return list(own_projects(request.user, self.right).values_list("pk", "name"))
 
     def has_output(self) -> bool:
         return len(self.lookup_choices) > 1

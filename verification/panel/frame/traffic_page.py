@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from verification.addresses import AddressInvalid, mask, parse_test_address
-from verification.models import Recipient
+from verification.models import Recipient, Right
 from verification.panel.frame import display
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import NewestList
@@ -74,7 +74,7 @@ class TrafficAdmin(ScopedAdmin):
             return []
         found = Recipient.objects.filter(address=address)
         if not request.user.is_superuser:
-            found = found.filter(project__in=own_project_ids(request))
+            found = found.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))
         return list(found.values_list("pk", flat=True))
 
     @admin.display(description="Created", ordering="created_at")

@@ -22,12 +22,13 @@ from verification.models import (
     Message,
     Project,
     Provider,
+    Right,
     Session,
 )
 from verification.panel.frame.display import ago, channel_icon, country
 from verification.panel.frame.figures_shown import Tile, charts_of, funnel, largest_loss, tiles
 from verification.panel.frame.replica import database_for, reading
-from verification.panel.frame.scoping import own_project_ids, own_projects
+from verification.panel.frame.scoping import has_right, own_project_ids, own_projects
 from verification.panel.overview.problems import budgets_of, problems_of, warnings_of
 from verification.panel.overview.state_line import state_line
 from verification.panel.pages.decisions import title_of_rule
@@ -97,6 +98,7 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     counted = Project.objects.filter(pk__in=own_project_ids(request))
     steps = _steps(request, projects)
     budgets = budgets_of(projects)
+    may_set_up = has_right(request, Right.CHANGE) or not own_project_ids(request)
     context |= {
         "title": "Overview",
         "state": state_line(
@@ -106,9 +108,11 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
             is_new=not steps[-1].is_done,
         ),
         "budgets": budgets[:BUDGETS_SHOWN],
-        "steps": steps if not all(step.is_done for step in steps) else [],
-        "figures": _in_time(lambda: _count(counted), alias=database_for(request)),
-        "unread_alerts": unread_count(projects),
+        "steps": steps if may_set_up and not all(step.is_done for step in steps) else [],
+        "figures": _in_time(
+            lambda: _count(counted, own_project_ids(request, Right.SEE_TRAFFIC)), alias=database_for(request)
+        ),
+        "unread_alerts": unread_count(own_project_ids(request, Right.SEE_TRAFFIC)),
     }
     return context
 
@@ -167,7 +171,8 @@ def _in_time(ask: Callable[[], T], *, alias: str = DEFAULT_DB_ALIAS) -> T | None
         return None
 
 
-def _count(projects: Any) -> dict[str, Any]:
+def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
+    """Count the day of these projects. Messages are listed of the projects whose traffic the user may see."""
     now = timezone.now()
     day = timedelta(hours=figures.HOURS)
     ids = list(projects.values_list("pk", flat=True))
@@ -179,7 +184,8 @@ def _count(projects: Any) -> dict[str, Any]:
         .annotate(times=Sum("refused"))
         .order_by("-times")
     )
-    lost = figures.newest_lost(Message.objects.filter(created_at__gte=now - day), ids, figures.LOST, FAILURES_READ)
+    recent = Message.objects.filter(created_at__gte=now - day)
+    lost = figures.newest_lost(recent, traffic_of, figures.LOST, FAILURES_READ)
     summary = summarize(ids, ranges.last_hours(now, figures.HOURS))
     return {
         "tiles": _tiles(summary, counted.lost),

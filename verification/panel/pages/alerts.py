@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from verification.models import Alert
+from verification.models import Alert, Right
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, time_of, when
 from verification.panel.frame.scoping import ProjectFilter
@@ -35,6 +35,7 @@ class UnreadFilter(admin.SimpleListFilter):
 class AlertAdmin(TrafficAdmin):
     """Opening an alert marks it as read, for all members of its project."""
 
+    viewers = Right.SEE_TRAFFIC
     empty_text = "Nothing has needed your attention so far."
     has_history = False
     list_display = ("state", "shown_title", "told", "project", "created")

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from verification.addresses import mask
-from verification.models import ALL_SENDING, AuditEntry, ChannelType
+from verification.models import ALL_SENDING, AuditEntry, ChannelType, Right
 from verification.models.audit import WATCHED
 from verification.panel.frame import display
 from verification.panel.frame.display import text_of
@@ -74,6 +74,7 @@ class ObjectFilter(admin.SimpleListFilter):
 
 @admin.register(AuditEntry)
 class AuditAdmin(ScopedAdmin):
+    viewers = Right.READ_AUDIT
     list_display = ("time", "who", "act", "thing", "fields_changed", "project", "client")
     list_display_links = ("time",)
     list_filter = (ProjectFilter, ObjectFilter, KindFilter, TimeFilter)

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from unfold.decorators import action
 
-from verification.models import Callback, CallbackAttempt
+from verification.models import Callback, CallbackAttempt, Right
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of, when
@@ -39,6 +39,7 @@ class StateFilter(admin.SimpleListFilter):
 
 class AttemptInline(ScopedInline):
     model = CallbackAttempt
+    viewers = Right.SEE_TRAFFIC
     project_path = "callback__project"
     fields = readonly_fields = ("at", "answer", "shown_error", "latency")
     verbose_name_plural: Any = "tries"
@@ -62,6 +63,8 @@ class AttemptInline(ScopedInline):
 
 @admin.register(Callback)
 class CallbackAdmin(NewestFirstAdmin):
+    viewers = Right.SEE_TRAFFIC
+    actors = Right.CHANGE
     empty_text = "They appear once your server sends a message that names a callback_url."
     list_display = ("number", "shown_url", "state", "tries", "project", "created")
     list_filter = (ProjectFilter, StateFilter, CreatedFilter)
@@ -116,7 +119,7 @@ class CallbackAdmin(NewestFirstAdmin):
         return display.label(f"Next try {when(callback.due_at)}", "warning")
 
     @without_asking
-    @action(description="Send again", icon="replay", permissions=["view"], url_path="send-again")
+    @action(description="Send again", icon="replay", permissions=["act"], url_path="send-again")
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         callback: Callback = self.find(request, object_id)
         if request.method != "POST":
@@ -131,7 +134,7 @@ class CallbackAdmin(NewestFirstAdmin):
         self._send_again(request, callback)
         return HttpResponseRedirect(display.page_address(callback))
 
-    @admin.action(description="Send the selected again", permissions=["view"])
+    @admin.action(description="Send the selected again", permissions=["act"])
     def send_again_selected(self, request: HttpRequest, queryset: QuerySet[Callback]) -> None:
         for callback in queryset:
             self._send_again(request, callback)

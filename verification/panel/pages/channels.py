@@ -11,11 +11,11 @@ from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from verification.errors import Misuse
-from verification.models import Channel, Provider, RoutingMode
+from verification.models import Channel, Provider, Right, RoutingMode
 from verification.panel.frame.display import channel_icon, label
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import ShortList
-from verification.panel.frame.scoping import ProjectFilter, Who
+from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.pages import hindsight
 from verification.services.gateways.learnt import require_prices
 from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
@@ -84,7 +84,7 @@ class ChannelList(ShortList):
 
 @admin.register(Channel)
 class ChannelAdmin(ScopedAdmin):
-    adders = changers = deleters = Who.MEMBERS
+    adders = changers = deleters = Right.CHANGE
     form = ChannelForm
     list_before_template = "admin/verification/channel/intro.html"
     change_form_after_template = "admin/verification/channel/hindsight.html"

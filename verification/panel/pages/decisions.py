@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.text import capfirst
 
-from verification.models import ChannelType, Decision, GuardRule, ListSubject
+from verification.models import ChannelType, Decision, GuardRule, ListSubject, Right
 from verification.models.guard_rules import ABOUT_COUNTRIES
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of
@@ -48,6 +48,7 @@ class LastFilter(CreatedFilter):
 
 @admin.register(Decision)
 class DecisionAdmin(TrafficAdmin):
+    viewers = Right.SEE_TRAFFIC
     empty_text = "Nothing was refused so far."
     has_history = False
     list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from verification.addresses import mask
-from verification.models import Decision
+from verification.models import Decision, Right
 from verification.panel.frame import display, replica
-from verification.panel.frame.scoping import own_project_ids, own_projects
+from verification.panel.frame.scoping import has_right, own_project_ids, own_projects
 from verification.panel.frame.story import ICONS, STATES
 from verification.panel.pages.decisions import title_of_rule
 from verification.services.oversight import search
@@ -54,7 +55,9 @@ class Refused:
 def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     """Lead to the story of the one hit, list several, or say what it means that there is none."""
     term = request.GET.get(TERM, "").strip()
-    projects = own_project_ids(request)
+    if not has_right(request, Right.SEE_TRAFFIC):
+        raise PermissionDenied
+    projects = own_project_ids(request, Right.SEE_TRAFFIC)
     with replica.reading(replica.database_for(request)):
         found = search.search(term, projects)
         if found.only is not None:
@@ -109,6 +112,9 @@ def _refused(decision: Decision) -> Refused:
 def _shortest_retention(request: HttpRequest) -> int | None:
     """Return for how many days all of the user's projects keep their rows; None without a project."""
     days: int | None = (
-        own_projects(request.user).order_by("retention_days").values_list("retention_days", flat=True).first()
+        own_projects(request.user, Right.SEE_TRAFFIC)
+        .order_by("retention_days")
+        .values_list("retention_days", flat=True)
+        .first()
     )
     return days

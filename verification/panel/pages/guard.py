@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from unfold.decorators import action
 
-from verification.models import GuardBlock, GuardRule
+from verification.models import GuardBlock, GuardRule, Right
 from verification.models.guard_rules import ABOUT_COUNTRIES, REFUSES_SENDS
 from verification.panel.frame import display
 from verification.panel.frame.display import time_of
@@ -36,6 +36,8 @@ class RunningFilter(admin.SimpleListFilter):
 
 @admin.register(GuardBlock)
 class GuardBlockAdmin(TrafficAdmin):
+    viewers = Right.SEE_TRAFFIC
+    actors = Right.HELP_USERS
     empty_text = "Nothing suspicious was found."
     list_display = ("shown_rule", "shown_subject", "state", "shown_refused", "project", "began")
     list_filter = (ProjectFilter, RunningFilter, "rule")
@@ -115,14 +117,14 @@ class GuardBlockAdmin(TrafficAdmin):
     def began(self, finding: GuardBlock) -> str:
         return display.how_long_ago(finding.since)
 
-    @action(description="Lift", permissions=["view"])
+    @action(description="Lift", permissions=["act"])
     def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:
         finding: GuardBlock = self.find(request, object_id)
         if request.method == "POST":
             self._lift(request, finding)
         return HttpResponseRedirect(reverse("admin:verification_guardblock_change", args=(finding.pk,)))
 
-    @admin.action(description="Lift the selected", permissions=["view"])
+    @admin.action(description="Lift the selected", permissions=["act"])
     def lift_selected(self, request: HttpRequest, queryset: QuerySet[GuardBlock]) -> None:
         for finding in queryset:
             self._lift(request, finding)

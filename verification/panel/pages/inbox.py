@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
 from providers.adapters.inbox import InboxMessage, read
-from verification.models import ChannelType, Message, Provider
+from verification.models import ChannelType, Message, Provider, Right
 from verification.panel.door.session import BY_ITSELF
 from verification.panel.frame.display import ago, channel_icon
-from verification.panel.frame.scoping import own_projects
+from verification.panel.frame.scoping import has_right, own_projects
 from verification.services.gateways.accounts import is_known
 from verification.services.gateways.store import ProviderStore
 
@@ -35,6 +36,8 @@ class Entry:
 
 
 def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    if not has_right(request, Right.USE_KEYS):
+        raise PermissionDenied
     providers = _providers(request)
     try:
         kept, is_away = _kept(request, providers), False
@@ -63,7 +66,7 @@ def _providers(request: HttpRequest) -> list[Provider]:
     """
     if not is_known(INBOX):
         return []
-    return list(Provider.objects.of(own_projects(request.user)).filter(type=INBOX))
+    return list(Provider.objects.of(own_projects(request.user, Right.USE_KEYS)).filter(type=INBOX))
 
 
 def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
@@ -75,7 +78,9 @@ def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]
     for provider in providers:
         found = read(ProviderStore(provider.pk))
         if provider.is_system and not request.user.is_superuser:
-            theirs = Message.objects.filter(pk__in=[each.id for each in found], project__in=own_projects(request.user))
+            theirs = Message.objects.filter(
+                pk__in=[each.id for each in found], project__in=own_projects(request.user, Right.USE_KEYS)
+            )
             mine = set(theirs.values_list("pk", flat=True))
             found = [each for each in found if each.id in mine]
         kept += found

@@ -15,7 +15,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from verification.errors import Misuse
-from verification.models import ApiKey
+from verification.models import ApiKey, Right
 from verification.panel.door import once
 from verification.panel.frame.display import how_long_ago, label, monospace, page_address, time_of, when
 from verification.panel.frame.page import ScopedAdmin
@@ -74,6 +74,7 @@ class StateFilter(admin.SimpleListFilter):
 
 @admin.register(ApiKey)
 class KeyAdmin(ScopedAdmin):
+    viewers = Right.USE_KEYS
     empty_text = "An app needs one of the kind API, a server one of the kind secret."
     list_display = ("key", "shown_kind", "project", "state", "created", "expires", "last_used")
     list_filter = (ProjectFilter, StateFilter, "kind")

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from verification.addresses import mask
 from verification.errors import Misuse
-from verification.models import ListEntry, ListKind, ListSubject
+from verification.models import ListEntry, ListKind, ListSubject, Right
 from verification.panel.frame.display import country, how_long_ago, label, monospace, when
 from verification.panel.frame.page import ScopedAdmin
-from verification.panel.frame.scoping import ProjectFilter, Who
+from verification.panel.frame.scoping import ProjectFilter
 from verification.services.projects.lists import add_entry, clean_value, search_values
 
 
@@ -56,7 +56,8 @@ class LiveFilter(admin.SimpleListFilter):
 class ListEntryAdmin(ScopedAdmin):
     """An entry is never made to match another thing: delete it and add another."""
 
-    adders = changers = deleters = Who.MEMBERS
+    viewers = Right.SEE_TRAFFIC
+    adders = changers = deleters = Right.CHANGE
     form = ListEntryForm
     fields = ("project", "kind", "subject", "value", "note", "expires_at")
     list_display = ("shown_kind", "subject", "shown_value", "note", "shown_project", "state", "added")

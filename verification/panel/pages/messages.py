@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
-from verification.models import DeliveryAttempt, Message, MessageStatus
+from verification.models import DeliveryAttempt, Message, MessageStatus, Right
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, text_of, time_of
 from verification.panel.frame.figure_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
@@ -80,6 +80,7 @@ def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> A
 
 class AttemptInline(ScopedInline):
     model = DeliveryAttempt
+    viewers = Right.SEE_TRAFFIC
     project_path = "message__project"
     fields = readonly_fields = (
         "name",
@@ -114,6 +115,7 @@ class AttemptInline(ScopedInline):
 
 @admin.register(Message)
 class MessageAdmin(NewestFirstAdmin):
+    viewers = Right.SEE_TRAFFIC
     empty_text = "They appear once your app asks for a code, or your server sends one."
     has_history = False
     change_form_outer_before_template = "admin/verification/story.html"

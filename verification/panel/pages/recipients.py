@@ -17,7 +17,7 @@ from unfold.enums import ActionVariant
 
 from verification.addresses import mask
 from verification.errors import Misuse
-from verification.models import Membership, Recipient, Subscription
+from verification.models import Membership, Recipient, Right, Subscription
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, flag_of, time_of
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline
@@ -28,6 +28,7 @@ from verification.services.upkeep import forgetting
 
 class SubscriptionInline(ScopedInline):
     model = Subscription
+    viewers = Right.SEE_TRAFFIC
     project_path = "recipient__project"
     fields = readonly_fields = ("provider_name", "active", "bound_when")
     verbose_name_plural = "started bots"
@@ -41,6 +42,8 @@ class SubscriptionInline(ScopedInline):
 
 @admin.register(Recipient)
 class RecipientAdmin(NewestFirstAdmin):
+    viewers = Right.SEE_TRAFFIC
+    actors = Right.HELP_USERS
     empty_text = "They appear once somebody asks for a code."
     list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
     list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
@@ -98,7 +101,7 @@ class RecipientAdmin(NewestFirstAdmin):
         response["Cache-Control"] = "no-store"
         return response
 
-    @action(description="Forget", icon="person_off", permissions=["view"], variant=ActionVariant.DANGER)
+    @action(description="Forget", icon="person_off", permissions=["act"], variant=ActionVariant.DANGER)
     def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
         recipient: Recipient = self.find(request, object_id)
         if request.method != "POST":

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from verification.models import Message, Session
+from verification.models import Message, Right, Session
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of
 from verification.panel.frame.figure_filters import (
@@ -51,6 +51,7 @@ class StateFilter(admin.SimpleListFilter):
 
 class SessionMessageInline(ScopedInline):
     model = Message
+    viewers = Right.SEE_TRAFFIC
     fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "shown_error", "created_when")
     verbose_name_plural = "messages"
     shown_channel = channel_of("channel", "Channel")
@@ -76,6 +77,7 @@ class SessionMessageInline(ScopedInline):
 
 @admin.register(Session)
 class SessionAdmin(NewestFirstAdmin):
+    viewers = Right.SEE_TRAFFIC
     empty_text = "They appear once your app asks for a code."
     has_history = False
     change_form_outer_before_template = "admin/verification/story.html"

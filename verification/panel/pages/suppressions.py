@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from unfold.decorators import action
 
 from verification.addresses import mask
-from verification.models import ChannelType, Suppression
+from verification.models import ChannelType, Right, Suppression
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, time_of
 from verification.panel.frame.scoping import ProjectFilter
@@ -33,6 +33,8 @@ class LiveFilter(admin.SimpleListFilter):
 
 @admin.register(Suppression)
 class SuppressionAdmin(TrafficAdmin):
+    viewers = Right.SEE_TRAFFIC
+    actors = Right.HELP_USERS
     empty_text = "Nobody has bounced, complained or opted out."
     list_display = ("masked", "shown_channel", "shown_reason", "state", "project", "created")
     list_filter = (ProjectFilter, LiveFilter, "channel", CreatedFilter)
@@ -67,7 +69,7 @@ class SuppressionAdmin(TrafficAdmin):
     def state(self, row: Suppression) -> str:
         return display.label("Lifted") if row.lifted_at else display.label("Live", "danger")
 
-    @action(description="Lift", icon="undo", permissions=["view"])
+    @action(description="Lift", icon="undo", permissions=["act"])
     def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row: Suppression = self.find(request, object_id)
         if row.lifted_at is None and request.method != "POST":
@@ -76,7 +78,7 @@ class SuppressionAdmin(TrafficAdmin):
             self._lift(request, [row])
         return HttpResponseRedirect(display.page_address(row))
 
-    @admin.action(description="Lift the selected", permissions=["view"])
+    @admin.action(description="Lift the selected", permissions=["act"])
     def lift_selected(self, request: HttpRequest, queryset: QuerySet[Suppression]) -> HttpResponse | None:
         rows = list(queryset.filter(lifted_at=None))
         if not rows:

@@ -14,10 +14,10 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
-from verification.models import TestLogin
+from verification.models import Right, TestLogin
 from verification.panel.frame.display import label, monospace, when
 from verification.panel.frame.page import ScopedAdmin
-from verification.panel.frame.scoping import ProjectFilter, Who
+from verification.panel.frame.scoping import ProjectFilter
 from verification.services.projects.test_logins import CODE_FORM, add_test_login, clean_test_code, code_of
 
 CODE_HELP = f"{CODE_FORM} Whoever knows it can log in as this recipient."
@@ -61,7 +61,7 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
 
 @admin.register(TestLogin)
 class TestLoginAdmin(ScopedAdmin):
-    adders = changers = deleters = Who.MEMBERS
+    viewers = adders = changers = deleters = Right.USE_KEYS
     form = TestLoginForm
     fields = ("project", "to", "code", "expires_at")
     list_display = ("recipient", "project", "hidden_code", "expires", "state")

@@ -1,6 +1,6 @@
 """Accounts of the panel, for superusers only.
 
-Django's groups and permissions are left out: a member's projects decide what they may do.
+Django's groups and permissions are left out: a member's role in each project decides what they may do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HELP_TEXTS = {
     "username": "Letters, digits and @ . + - _ only.",
     "email": "Alerts of their projects are mailed there.",
     "is_active": "Off ends their sessions and keeps them out. What they did stays in the audit log under their name.",
-    "is_staff": "To this panel. They see the projects that are theirs, and nothing else.",
+    "is_staff": "To this panel. They see what their role in each project shows, and nothing else.",
     "is_superuser": "Sees and changes every project, the kill switches, the ceilings and these accounts.",
 }
 
@@ -77,7 +77,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
 
     @admin.display(description="Role", ordering="is_superuser")
     def role(self, user: User) -> str:
-        return "Superuser" if user.is_superuser else "Owner" if user.is_staff else "No access"
+        return "Superuser" if user.is_superuser else "Member" if user.is_staff else "No access"
 
     @admin.display(description="State", ordering="is_active")
     def state(self, user: User) -> str:

@@ -8,9 +8,9 @@ from django import forms
 from django.forms.models import BaseInlineFormSet
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from verification.models import ChannelType, FallbackStep
+from verification.models import ChannelType, FallbackStep, Right
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
-from verification.panel.frame.scoping import ScopedInline, Who
+from verification.panel.frame.scoping import ScopedInline
 
 
 class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -40,7 +40,7 @@ class FallbackFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # as above
 
 class FallbackInline(ScopedInline):
     model = FallbackStep
-    adders = changers = deleters = Who.MEMBERS
+    adders = changers = deleters = Right.CHANGE
     form = FallbackForm
     formset = FallbackFormSet
     fields = ("position", "channel", "wait_seconds")

@@ -14,7 +14,7 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from verification.errors import Misuse
-from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider
+from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
 from verification.panel.door import once
@@ -95,6 +95,7 @@ class ProviderInline(ScopedInline):
 
 class KeyInline(ScopedInline):
     model = ApiKey
+    viewers = Right.USE_KEYS
     fields = readonly_fields = ("shown_prefix", "kind", "created", "expires", "last_used", "revoked")
     tab = True
 
@@ -121,7 +122,8 @@ class MembershipInline(ScopedInline):
 class ProjectAdmin(ScopedAdmin):
     project_path = "pk"
     adders = deleters = Who.SUPERUSERS
-    changers = Who.MEMBERS
+    changers = Right.CHANGE
+    actors = Right.USE_KEYS
     form = ProjectForm
     inlines = (ChannelInline, FallbackInline, ProviderInline, KeyInline, MembershipInline)
     list_display = ("name", "state", "code", "channel_names", "created")
@@ -211,6 +213,17 @@ class ProjectAdmin(ScopedAdmin):
         form.neighbours = own_projects(request.user)
         return form
 
+    def get_fieldsets(self, request: HttpRequest, obj: Project | None = None) -> Any:
+        """Leave out the field for a new secret where nothing can be changed."""
+        groups = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return groups
+        typed = {f"new_{name}" for name in SECRETS}
+        return [
+            (name, {**options, "fields": [each for each in options["fields"] if each not in typed]})
+            for name, options in groups
+        ]
+
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
         return self.inlines if obj else ()
 
@@ -264,7 +277,7 @@ class ProjectAdmin(ScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(deleted_at=None).prefetch_related("channels")
 
-    @action(description="Issue a key", icon="key", permissions=["change"], url_path="issue-key")
+    @action(description="Issue a key", icon="key", permissions=["act"], url_path="issue-key")
     def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The text of the new key is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
         project: Project = self.find(request, object_id)
@@ -296,7 +309,7 @@ class ProjectAdmin(ScopedAdmin):
             secrets=[as_secret(key, issued.text)],
         )
 
-    @action(description="Webhook secret", icon="webhook", permissions=["change"], url_path="webhook-secret")
+    @action(description="Webhook secret", icon="webhook", permissions=["act"], url_path="webhook-secret")
     def webhook_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
         project: Project = self.find(request, object_id)

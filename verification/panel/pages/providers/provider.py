@@ -26,12 +26,12 @@ from providers.base import Setting, SettingKind
 from providers.errors import SettingsInvalid
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
-from verification.models import ChannelType, Project, Provider
+from verification.models import ChannelType, Project, Provider, Right
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import channel_icon, label, page_address
 from verification.panel.frame.page import ScopedAdmin
-from verification.panel.frame.scoping import ProjectFilter, Who, own_projects
+from verification.panel.frame.scoping import ProjectFilter, own_projects
 from verification.panel.pages.providers import breaker, connecting, prices
 from verification.panel.pages.providers.scorecard import scorecard
 from verification.panel.pages.providers.senders import CHANNELS as WITH_SENDERS
@@ -130,7 +130,7 @@ class ProviderAdmin(ScopedAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
     deleted_along = ", with its settings and what it knows of started bots; its messages stay"
-    adders = changers = deleters = Who.MEMBERS
+    adders = changers = deleters = actors = Right.CHANGE
     form = ProviderForm
     list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority")
     list_filter = (ProjectFilter, "channel", "is_enabled")
@@ -177,7 +177,7 @@ class ProviderAdmin(ScopedAdmin):
 
     def _chosen_project(self, request: HttpRequest) -> Project | None:
         project_id = whole_number(request.GET.get("project", ""))
-        return None if project_id is None else own_projects(request.user).filter(pk=project_id).first()
+        return None if project_id is None else own_projects(request.user, Right.CHANGE).filter(pk=project_id).first()
 
     def _choose(self, request: HttpRequest) -> HttpResponse:
         kinds: list[dict[str, Any]] = [
@@ -192,7 +192,7 @@ class ProviderAdmin(ScopedAdmin):
         context = self.page_context(
             request,
             "Add a provider",
-            projects=own_projects(request.user),
+            projects=own_projects(request.user, Right.CHANGE),
             chosen=request.GET.get("project", ""),
             kinds=kinds,
         )
@@ -210,6 +210,8 @@ class ProviderAdmin(ScopedAdmin):
         order = ("Order", {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
         if not is_known(provider_type):
             return (None, {"fields": ["owner", "shown_channel", "shown_type", *own]}), order
+        if obj and not self.has_change_permission(request, obj):  # the settings and the hook's address stay hidden
+            return ("General", {"fields": ["owner", "shown_channel", "shown_type", *own]}), order, COST
         adapter = registry.adapter_class(provider_type)
         general = ["owner", "shown_channel", "shown_type", *own] if obj else own
         if obj and reports_back(adapter):

@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
-from verification.models import ChannelType, SenderRule
+from verification.models import ChannelType, Right, SenderRule
 from verification.models.bounds import MAX_SENDERS
-from verification.panel.frame.scoping import ScopedInline, Who
+from verification.panel.frame.scoping import ScopedInline
 
 CHANNELS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the sender
 
@@ -32,7 +32,7 @@ class SenderRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic 
 class SenderRuleInline(ScopedInline):
     model = SenderRule
     project_path = "provider__project"
-    adders = changers = deleters = Who.MEMBERS
+    adders = changers = deleters = Right.CHANGE
     form = SenderRuleForm
     fields = ("prefix", "sender", "dlt_entity_id", "dlt_template_id")
     max_num = MAX_SENDERS

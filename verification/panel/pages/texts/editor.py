@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from verification.errors import Misuse
-from verification.models import ChannelType, MessageTemplate, Project
+from verification.models import ChannelType, MessageTemplate, Project, Right
 from verification.models.fields import clean_language
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.scoping import own_projects
@@ -124,8 +124,11 @@ def preview_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return TemplateResponse(request, "admin/verification/messagetemplate/preview.html", context)
 
 
-def about_of(request: HttpRequest, values: Any) -> dict[str, Any] | None:
-    """Return the user's own project, the channel and the language that a form names; None where one is missing."""
+def about_of(request: HttpRequest, values: Any, right: Right = Right.CHANGE) -> dict[str, Any] | None:
+    """Return the project, the channel and the language that a form names; None where one is missing.
+
+    A project in which the user has no such right is missing, too.
+    """
     project_id = whole_number(str(values.get("project", "")))
     channel, language = values.get("channel", ""), values.get("language", "")
     if project_id is None or channel not in ChannelType.values or channel in own.VENDOR_WORDED:
@@ -134,7 +137,7 @@ def about_of(request: HttpRequest, values: Any) -> dict[str, Any] | None:
         language = own.canonical_language(clean_language(language))
     except Misuse:
         return None
-    project = own_projects(request.user).filter(pk=project_id).first()
+    project = own_projects(request.user, right).filter(pk=project_id).first()
     return {"project": project, "channel": channel, "language": language} if project else None
 
 

@@ -14,10 +14,10 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
-from verification.models import ChannelType, MessageTemplate
+from verification.models import ChannelType, MessageTemplate, Right
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.page import ScopedAdmin
-from verification.panel.frame.scoping import ProjectFilter, Who, chosen_project_ids, own_projects
+from verification.panel.frame.scoping import ProjectFilter, chosen_project_ids, own_project_ids, own_projects
 from verification.panel.pages.texts.editor import EditorWidget, about_of, preview_view
 from verification.panel.pages.texts.matrix import matrix_of
 from verification.panel.pages.texts.sending import send_view
@@ -62,6 +62,8 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
             field = self.fields["channel"]
             assert isinstance(field, forms.ChoiceField)
             field.choices = CHANNELS
+        if "text" not in self.fields:  # for those who may only read it
+            return
         widget = self.fields["text"].widget
         assert isinstance(widget, EditorWidget)
         widget.about = self._about()
@@ -110,7 +112,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 
 @admin.register(MessageTemplate)
 class TextAdmin(ScopedAdmin):
-    adders = changers = deleters = Who.MEMBERS
+    adders = changers = deleters = Right.CHANGE
     deleted_along = "; our own text goes out in its place"
     form = TextForm
     change_form_outer_before_template = "admin/verification/messagetemplate/intro.html"
@@ -138,7 +140,9 @@ class TextAdmin(ScopedAdmin):
         chosen = own_projects(request.user).filter(pk__in=chosen_project_ids(request)).order_by("name").first()
         matrix = matrix_of(chosen) if chosen else None
         projects = own_projects(request.user).order_by("name")
-        return super().changelist_view(request, {"matrix": matrix, "projects": projects, **(extra_context or {})})
+        may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))
+        shown = {"matrix": matrix, "projects": projects, "may_change": may_change}
+        return super().changelist_view(request, {**shown, **(extra_context or {})})
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         made = super().get_form(request, obj, change=change, **kwargs)

@@ -10,7 +10,7 @@ from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
-from verification.models import ChannelType, TextVariant
+from verification.models import ChannelType, Right, TextVariant
 from verification.models.texts import MAX_SHARE, MIN_SHARE
 from verification.panel.frame.display import when
 from verification.panel.pages.texts.editor import EditorWidget, about_of, links_of, show
@@ -52,13 +52,16 @@ class VariantForm(forms.Form):
 
 
 def variant_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
-    about = about_of(request, request.GET)
+    about = about_of(request, request.GET, Right.SEE if request.method == "GET" else Right.CHANGE)
     if about is None:
         raise Http404
     running = variants.find(**about)
+    may_change = about_of(request, request.GET) is not None
+    if running is None and not may_change:
+        raise Http404
     if running and request.method == "POST" and "end" in request.POST:
         return _end(request, model_admin, running)
-    return _show(request, model_admin, about, running) if running else _start(request, model_admin, about)
+    return _show(request, model_admin, about, running, may_change) if running else _start(request, model_admin, about)
 
 
 def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpResponse:
@@ -85,7 +88,9 @@ def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpRespon
     return response
 
 
-def _show(request: HttpRequest, page: Any, about: dict[str, Any], running: TextVariant) -> HttpResponse:
+def _show(
+    request: HttpRequest, page: Any, about: dict[str, Any], running: TextVariant, may_change: bool
+) -> HttpResponse:
     present, tried = variants.arms(running)
     words = own.present(**about)
     difference = compare(present, tried)
@@ -101,6 +106,7 @@ def _show(request: HttpRequest, page: Any, about: dict[str, Any], running: TextV
         ],
         difference=difference,
         verdict=_verdict(difference),
+        may_change=may_change,
     )
     return TemplateResponse(request, "admin/verification/messagetemplate/variant.html", context)
 
