@@ -44,7 +44,7 @@ WATCHED = {
     "verification.MessageTemplate": Watch("language"),
     "verification.Platform": Watch("id", project=""),
     "verification.Project": Watch("name", project="id"),
-    "verification.Provider": Watch("name"),
+    "verification.Provider": Watch("name", quiet=("checked_at",)),
     "verification.SenderRule": Watch("prefix", project="provider__project"),
     "verification.Suppression": Watch("channel", only=("lifted_at",)),
     "verification.TestLogin": Watch("to", quiet=("revision",), masked=("to",)),

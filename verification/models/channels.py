@@ -172,6 +172,9 @@ class Provider(models.Model):
     secrets = models.BinaryField(null=True, editable=False)
     hook_secret = models.BinaryField(editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    checked_at = models.DateTimeField(
+        null=True, editable=False, help_text="When a check of its settings last found them good."
+    )
 
     objects = Providers["Provider"].as_manager()
 

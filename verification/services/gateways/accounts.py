@@ -237,11 +237,11 @@ def hook_secret_of(provider: Provider) -> str:
 
 
 def check_provider(provider: Provider) -> Health:
-    """Ask the provider whether its settings work; nothing is sent. Never raises."""
+    """Ask the provider whether its settings work, and note when they did; nothing is sent. Never raises."""
     try:
         adapter = adapter_of(provider)
         with outside(provider.project_id):
-            return adapter.check()
+            health = adapter.check()
     except Busy as busy:
         return Health(False, f"It was not asked. {busy.detail}")
     except ProviderError as error:
@@ -254,6 +254,9 @@ def check_provider(provider: Provider) -> Health:
         return Health(False, f"This installation has no adapter {provider.type!r}.")
     except DecryptionFailed:
         return Health(False, "Its secrets cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+    if health.is_ok:
+        Provider.objects.filter(pk=provider.pk).update(checked_at=sql.now())
+    return health
 
 
 def reset_breaker(provider: Provider) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -25,7 +26,9 @@ from verification.panel.frame.scoping import ScopedInline, Who, own_projects
 from verification.panel.frame.tabs import HEADING
 from verification.panel.pages.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of
 from verification.panel.pages.projects import deleting, file
+from verification.panel.pages.projects.code import show_code
 from verification.panel.pages.projects.fallback_order import FallbackInline
+from verification.panel.pages.projects.first_use import checklist
 from verification.panel.pages.projects.form import ProjectForm
 from verification.panel.pages.projects.test_event import send_test_event
 from verification.services.projects.ceilings import lower_budget, platform
@@ -130,10 +133,12 @@ class ProjectAdmin(ScopedAdmin):
     search_fields = ("name",)
     readonly_fields = ("public_id", "created")
     actions = None
-    actions_detail = ("issue_key", "webhook_secret", "test_event", "show_file", "apply_file")
+    actions_detail = ("issue_key", "show_code", "webhook_secret", "test_event", "show_file", "apply_file")
+    change_form_outer_before_template = "admin/verification/project/first_use.html"
     change_form_before_template = "admin/verification/project/short_code.html"
     delete_view = deleting.delete_view
     test_event = send_test_event
+    show_code = show_code
     show_file = file.show_file
     apply_file = file.apply_file
     add_fieldsets = (
@@ -199,6 +204,15 @@ class ProjectAdmin(ScopedAdmin):
             tab="Alerts & retention",
         ),
     )
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the checklist above the form, until a real user was verified."""
+        project = self.get_object(request, unquote(object_id)) if request.method == "GET" else None
+        more = {**(checklist(project) if project else {}), **(extra_context or {})}
+        shown: HttpResponse = super().change_view(request, object_id, form_url, more)
+        return shown
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out the step that follows a difference, which the page of the file leads to."""

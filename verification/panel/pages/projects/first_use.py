@@ -1,0 +1,110 @@
+"""The checklist on the page of a project that has verified nobody yet: what is done, and where to do the next step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from verification.models import Channel, ChannelType, Project, Provider
+from verification.services.oversight import first_use
+from verification.services.texts.own import VENDOR_WORDED
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the checklist. ``link`` leads to where it is done; ``press`` is the button's text."""
+
+    title: str
+    text: str
+    link: str
+    press: str
+    is_done: bool
+
+
+def checklist(project: Project) -> dict[str, Any]:
+    """Return what the template of the checklist is given."""
+    steps = steps_of(project)
+    return {"first_steps": steps, "first_done": sum(step.is_done for step in steps)}
+
+
+def steps_of(project: Project) -> list[Step]:
+    """Return the checklist; nothing once a real user was verified."""
+    if first_use.is_over(project):
+        return []
+    facts = first_use.facts_of(project)
+    return [
+        Step(
+            "Issue an API key",
+            "Your app calls with it. It is shown once.",
+            _page("project_issue_key", project.pk),
+            "Issue a key",
+            facts.has_key,
+        ),
+        Step(
+            "Connect a provider",
+            "The account at a vendor that codes go out over.",
+            reverse("admin:verification_provider_add", query={"project": project.pk}),
+            "Add a provider",
+            facts.has_provider,
+        ),
+        Step(
+            "Check its credentials",
+            "Asks the vendor whether it takes them. Nothing is sent.",
+            _check_link(project),
+            "Check",
+            facts.is_checked,
+        ),
+        Step(
+            "Send a test to yourself",
+            "A real message. Its page tells what became of it.",
+            _test_link(project),
+            "Send a test",
+            facts.has_sent_test,
+        ),
+        Step(
+            "Ask for a code from your app",
+            "The call in six languages, with your address and key filled in. The session appears here.",
+            _page("project_show_code", project.pk),
+            "See the code",
+            facts.has_session,
+        ),
+        Step(
+            "Verify the first user",
+            "Somebody enters the code that they got. Test logins do not count.",
+            reverse("admin:verification_session_changelist", query={"project": project.pk}),
+            "See the sessions",
+            False,
+        ),
+        Step(
+            "Say where alerts go",
+            "Until you do, the project's members get them by mail.",
+            f"{_page('project_change', project.pk)}#alerts-retention",
+            "Set alerts",
+            facts.has_alerts,
+        ),
+    ]
+
+
+def _check_link(project: Project) -> str:
+    """Return the check of the project's first own provider; else the list, as the system's are the operator's."""
+    own = Provider.objects.serving(project).filter(project=project).in_order().first()
+    if own is None:
+        return reverse("admin:verification_provider_changelist")
+    return _page("provider_check_credentials", own.pk)
+
+
+def _test_link(project: Project) -> str:
+    """Return the form that sends a text to oneself; the texts where no channel with a text of ours is on."""
+    active = Channel.objects.filter(project=project, is_active=True).exclude(type__in=VENDOR_WORDED)
+    served = [each.type for each in active if Provider.objects.serving(project).filter(channel=each.type).exists()]
+    if not served:
+        return reverse("admin:verification_messagetemplate_changelist", query={"project": project.pk})
+    channel = ChannelType.SMS if ChannelType.SMS in served else served[0]
+    values = {"project": project.pk, "channel": channel, "language": project.language}
+    return reverse("admin:verification_text_send", query=values)
+
+
+def _page(name: str, pk: int) -> str:
+    return reverse(f"admin:verification_{name}", args=(pk,))
