@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
@@ -11,6 +11,8 @@ from django.contrib.admin import ShowFacets, SimpleListFilter
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup, DisallowedModelAdminToField
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -21,6 +23,7 @@ from unfold.admin import ModelAdmin
 from verification.errors import Misuse
 from verification.models import Project, Right
 from verification.panel.door import once
+from verification.panel.frame import list_file
 from verification.panel.frame.display import page_address
 from verification.panel.frame.navigation import menu_title
 from verification.panel.frame.paging import ShortCount, ShortList
@@ -53,11 +56,21 @@ class ScopedAdmin(Scoped, ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         try:
+            if list_file.PARAMETER in request.GET and request.method == "GET":
+                return self._file(request)
             title = menu_title(request.path, default=str(capfirst(self.opts.verbose_name_plural)))
             response: HttpResponse = super().changelist_view(request, {"title": title, **(extra_context or {})})
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
             return HttpResponseBadRequest("This list has no such filter.", content_type="text/plain")
         return response
+
+    def _file(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        try:
+            return cast(HttpResponse, list_file.list_file(self, request))  # a streamed one, which Django takes as well
+        except IncorrectLookupParameters:
+            return HttpResponseBadRequest("This list has no such filter.", content_type="text/plain")
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

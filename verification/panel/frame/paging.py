@@ -50,6 +50,9 @@ class ShortList(ChangeList):
     With a filter the number of all rows is not asked for, as no page shows it.
     """
 
+    def complete(self, shown: list[Any]) -> None:
+        """Give these rows what the columns need besides, in one statement for all."""
+
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         self.root_queryset = self.model_admin.get_queryset(request).using(replica.database_for(request))
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)

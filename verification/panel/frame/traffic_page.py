@@ -54,6 +54,7 @@ class TrafficAdmin(ScopedAdmin):
     """A page that is searched by a whole address or id, each by its index. A part of one finds nothing."""
 
     actions = None
+    sortable_by = ()  # the one order is the page's own, which an index holds
     show_close_button = True
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
@@ -97,7 +98,6 @@ class NewestFirstAdmin(TrafficAdmin):
     its ``before_template``: ``list_before_template`` holds the note of how far back the filters looked.
     """
 
-    sortable_by = ()
     list_before_template = "admin/verification/looks_back.html"
     before_template = ""  # the intro above the list
 

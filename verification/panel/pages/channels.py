@@ -66,7 +66,10 @@ class ChannelList(ShortList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        shown = list(self.result_list)
+        self.result_list = list(self.result_list)
+        self.complete(self.result_list)
+
+    def complete(self, shown: list[Any]) -> None:
         projects = {row.project_id for row in shown}
         ordered = list(Provider.objects.serving(projects).in_order())
         ceiling = platform().max_daily_budget
@@ -79,7 +82,6 @@ class ChannelList(ShortList):
                 if each.channel == row.type and each.project_id in (None, row.project_id)
             ]
             row.spent_today = spent.get((row.project_id, row.type), 0)
-        self.result_list = shown
 
 
 @admin.register(Channel)
