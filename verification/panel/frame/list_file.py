@@ -21,6 +21,7 @@ from django.db.models import Model
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.timezone import now
 
 from verification.panel.frame.paging import ShortList
@@ -46,7 +47,7 @@ def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
     name = page.opts.verbose_name_plural
     _note(page, given, min(len(found), MAX_ROWS), name)
     lines = chain(
-        [[label_for_field(column, page.model, page).capitalize() for column in columns]],
+        [[capfirst(str(label_for_field(column, page.model, page))) for column in columns]],
         _lines(page, shown, found[:MAX_ROWS], columns),
         [[f"Only the first {MAX_ROWS:,} are here. Narrow the filters to get the others."]][: len(found) > MAX_ROWS],
     )
