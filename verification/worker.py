@@ -25,7 +25,7 @@ from verification.broker import BOTS, broker
 from verification.models import Worker
 from verification.poller import Poller, Timetable
 from verification.services.delivery import connections as connected
-from verification.services.delivery import dispatch, fallback
+from verification.services.delivery import dispatch, fallback, simulated
 from verification.services.delivery import sweep as sweeping
 from verification.services.delivery.fairness import RecentProjects, Shares
 from verification.services.notices import alerts, callbacks
@@ -153,6 +153,7 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
         [
             (workers.BEAT_SECONDS, lambda: workers.beat(row)),
             (0.0, lambda: fallback.send_fallbacks(limit=FALLBACK_BATCH)),
+            (0.0, simulated.report),
             (0.0, sweeping.expire_messages),
             (BUDGET_SECONDS, sweeping.raise_budget_alerts),
             (OUTAGE_SECONDS, outages.watch),

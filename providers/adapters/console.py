@@ -9,6 +9,7 @@ class Adapter(base.Adapter):
     type = "console"
     label = "Console (prints messages, for development)"
     channels = base.CHANNELS
+    is_local = True
     shows_codes = True
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

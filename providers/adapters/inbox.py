@@ -38,6 +38,7 @@ class Adapter(base.Adapter):
     type = "inbox"
     label = "Inbox (keeps messages for an hour, for development)"
     channels = base.CHANNELS
+    is_local = True
     shows_codes = True
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -27,11 +27,13 @@ def test_it_is_made_once(path):
     assert User.objects.get(username="admin").check_password(demo.admin_password)
 
 
-def test_the_console_comes_first_on_every_channel_and_the_inbox_second(path):
+def test_the_console_comes_first_on_every_channel_then_the_inbox_and_the_sandbox(path):
     config = authenticate(ensure_demo(path).api_key).project
     assert list(config.channels) == ChannelType.values
     for channel in config.channels.values():
-        assert [provider.type for provider in channel.providers] == ["console", "inbox"]
+        *shown, simulated = [provider.type for provider in channel.providers]
+        assert shown == ["console", "inbox"]
+        assert simulated == ("sandbox_bot" if channel.type == "messenger_a" else "sandbox")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"api_key": "ww_api_x"}'])

@@ -1,4 +1,4 @@
-"""``createproject NAME [--owner EMAIL]``"""
+"""``createproject NAME [--owner EMAIL] [--sandbox]``"""
 
 from __future__ import annotations
 
@@ -16,9 +16,16 @@ from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
 from verification.models import ApiKey, KeyKind
 from verification.models.channels import DEFAULT_DAILY_BUDGET
+from verification.services.gateways.sandbox import add_sandbox
 from verification.services.projects.projects import create_project
 
 PASSWORD_BYTES = 12
+LIVE_TEXT = (
+    "The project has no channel yet: add a provider in the panel or with addprovider.\n"
+    f"SMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} messages a day (UTC), with an alert at 80 %: "
+    "set another budget on the channel's page, or with addprovider --daily-budget; 0 is no limit."
+)
+SANDBOX_TEXT = "It is a test project: it sends nothing, and each recipient of docs/testing.md has one outcome."
 
 
 class Command(WatchwordCommand):
@@ -27,7 +34,8 @@ class Command(WatchwordCommand):
         "The project has no channel yet: add one with addprovider.\n\n"
         "examples:\n"
         "  manage.py createproject Shop\n"
-        "  manage.py createproject Shop --owner ann@example.com --json"
+        "  manage.py createproject Shop --owner ann@example.com --json\n"
+        "  manage.py createproject Tests --sandbox --json"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,11 +46,18 @@ class Command(WatchwordCommand):
             help="Who runs the project in the panel: a user's name or e-mail address. An address that nobody has yet "
             "gets a user, whose password is shown once.",
         )
+        parser.add_argument(
+            "--sandbox",
+            action="store_true",
+            help="Make a test project with the sandbox on every channel: it sends nothing, see docs/testing.md.",
+        )
 
     @transaction.atomic
-    def handle(self, *, name: str, owner: str | None, json: bool, **_: Any) -> None:
+    def handle(self, *, name: str, owner: str | None, sandbox: bool, json: bool, **_: Any) -> None:
         user, password = find_or_make_user(owner) if owner else (None, None)
-        new = create_project(name=name, owner=user)
+        new = create_project(name=name, owner=user, is_sandbox=sandbox)
+        if sandbox:
+            add_sandbox(new.project)
         ids = dict(ApiKey.objects.filter(project=new.project).values_list("kind", "pk"))
         data: dict[str, Any] = {
             "project": new.project.pk,
@@ -62,10 +77,7 @@ class Command(WatchwordCommand):
             shown.append((f"Password of {owner}", password))
         text = (
             f"Project {new.project.pk} ({name}) is made. Keep these, they are not shown again:\n\n{aligned(shown)}\n\n"
-            "The numbers are what revokekey takes.\n"
-            "The project has no channel yet: add a provider in the panel or with addprovider.\n"
-            f"SMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} messages a day (UTC), with an alert at 80 %: "
-            "set another budget on the channel's page, or with addprovider --daily-budget; 0 is no limit."
+            "The numbers are what revokekey takes.\n" + (SANDBOX_TEXT if sandbox else LIVE_TEXT)
         )
         self.show(data, text, as_json=json)
 

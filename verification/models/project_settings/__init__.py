@@ -49,6 +49,13 @@ class Basics(SettingGroup):
     is_enabled = models.BooleanField(
         "enabled", default=True, help_text="The keys of a disabled project answer 401, and it sends nothing."
     )
+    is_sandbox = models.BooleanField(
+        "test project",
+        default=False,
+        db_default=False,
+        help_text="Sends nothing: recipients of the sandbox have known outcomes and one known code. Only before the"
+        " project's first session or message.",
+    )
     site_url = models.URLField("site", blank=True, help_text="The link of a channel that has none of its own.")
 
     class Meta:

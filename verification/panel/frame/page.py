@@ -85,6 +85,10 @@ class ScopedAdmin(Scoped, ModelAdmin):
         except Misuse as error:
             self.message_user(request, str(error), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
+        if isinstance(response, TemplateResponse) and response.context_data:
+            row = response.context_data.get("original")
+            project = self.project_of(row) if row is not None else None
+            response.context_data["is_sandbox"] = project is not None and project.is_sandbox
         return response
 
     def response_action(self, request: HttpRequest, queryset: Any) -> Any:

@@ -8,7 +8,12 @@ from verification.models import Project, Provider, bounds
 
 
 def require_room(project: Project | None, channel: str, provider_type: str) -> None:
-    """Raises :class:`Misuse` where the project has as many providers of the kind as it may; the system may have any."""
+    """Raises :class:`Misuse` where the project has as many providers of the kind as it may; the system may have any.
+
+    Raises it too for a provider that the project must not have as a test project, or as a live one.
+    """
+    if reason := why_unfit(project, provider_type):
+        raise Misuse(reason)
     if project is None:
         return
     own = Provider.objects.filter(project=project)
@@ -19,6 +24,20 @@ def require_room(project: Project | None, channel: str, provider_type: str) -> N
         most = bounds.MAX_CONNECTED
         refusal = f"A project has at most {most} providers with connections of their own. Delete one of them first."
         bounds.require_room(project, own.filter(type__in=registry.connected_types()), most, refusal)
+
+
+def why_unfit(project: Project | None, provider_type: str) -> str:
+    """Return why a type of provider and a project do not go together, as one sentence; empty where they do.
+
+    A test project has only providers by which nothing leaves the machine. The sandbox serves nobody else.
+    """
+    adapter = registry.adapter_class(provider_type)
+    is_sandbox = project is not None and project.is_sandbox
+    if is_sandbox and not adapter.is_local:
+        return "This is a test project, which sends nothing. Make a live project for this provider."
+    if adapter.is_simulation and not is_sandbox:
+        return "Only test projects have the sandbox. Make one: manage.py createproject NAME --sandbox."
+    return ""
 
 
 def require_connections(provider: Provider) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
+from providers.sandbox import outcome_of
 from verification.models import Choice, RoutingMode
 from verification.services.gateways.accounts import LiveProvider, live_providers
 from verification.services.gateways.best import Candidate, Objective, rank
@@ -51,6 +52,9 @@ def providers_for(
     if pinned_id is not None:
         return Order([provider for provider in serving if provider.id == pinned_id], Choice.PINNED)
     fitting = [provider for provider in serving if provider.serves(address)]
+    is_simulated = outcome_of(address) is not None
+    if any(provider.adapter.is_simulation for provider in fitting):
+        fitting = [provider for provider in fitting if provider.adapter.is_simulation is is_simulated]
     if len(fitting) < 2:
         return Order(fitting, Choice.ONLY)
     chance = random.Random(seed)  # noqa: S311  (nothing to be guessed)

@@ -13,7 +13,7 @@ from verification.crypto import encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.models import Message, Provider
 from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
-from verification.services.protection import limits
+from verification.services.protection import limits, simulation
 from verification.services.protection.admission import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge
 from verification.services.sessions.channels import bot_link, usable_channels
@@ -60,6 +60,7 @@ def send_message(
     channel = usable_channels(project, address, channel_type, is_test=is_test)[0]
     if not is_test:
         require_not_stopped(project)
+        simulation.refuse(project, address.text, channel_type)
     _require_provider(channel, provider_id)
     code = code or codes.generate_code(project.code_length)
     message_id = random_ids.generate_message_id()

@@ -61,7 +61,8 @@ def claim_due(*, limit: int) -> list[tuple[int]]:
 def deliver(row: tuple[int]) -> None:
     """Tell the owner of a claimed alert by every way that has not worked yet, and note the outcome."""
     alert = Alert.objects.select_related("project").get(pk=row[0])
-    errors = list(filter(None, (_mail(alert), _post(alert))))
+    # A test project's failures are wanted, so nobody is called or mailed. They stand on its page of alerts.
+    errors = [] if alert.project.is_sandbox else list(filter(None, (_mail(alert), _post(alert))))
     alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
     alert.due_at = schedule.next_try(alert.tries) if errors else None
     alert.save(update_fields=["error", "due_at", "mailed_at", "posted_at"])

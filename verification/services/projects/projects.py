@@ -30,13 +30,13 @@ class NewProject:
 
 
 @transaction.atomic
-def create_project(*, name: str, owner: User | None = None) -> NewProject:
+def create_project(*, name: str, owner: User | None = None, is_sandbox: bool = False) -> NewProject:
     """Make a project with one key of each kind and a webhook secret; ``owner`` becomes its member, who may
     see addresses. No channel yet.
 
     Raises :class:`Misuse`.
     """
-    project = _make(name)
+    project = _make(name, is_sandbox=is_sandbox)
     if owner is not None:
         # Else nobody could show an address or export what is stored about a person, nor give that right to anybody.
         Membership.objects.create(project=project, user=owner, sees_addresses=True)
@@ -54,9 +54,9 @@ def create_bare_project(name: str) -> Project:
     return project
 
 
-def _make(name: str) -> Project:
+def _make(name: str, *, is_sandbox: bool = False) -> Project:
     require_free_name(name, among=Project.objects.all())
-    project = Project(name=name)
+    project = Project(name=name, is_sandbox=is_sandbox)
     require_sound(project, ("name",))
     project.save()
     return project

@@ -15,11 +15,11 @@ from django.db import models
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
-from providers.registry import BOOLEANS
+from providers.registry import BOOLEANS, UnknownAdapter, adapter_class
 from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
-from verification.models import ChallengeMode, ChallengeProvider, Project
+from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
 from verification.services.texts.own import judge_name
@@ -77,6 +77,8 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
         "challenge_mode": lambda: judge_challenge(project),
         "name": lambda: judge_name(project),
     }
+    if "is_sandbox" in changed and project.pk:
+        judges["is_sandbox"] = lambda: judge_kind(project)
     if "alert_url" in changed and project.alert_url:
         judges["alert_url"] = lambda: judge_called_url(project.alert_url)
     found = {}
@@ -88,6 +90,30 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
         except Misuse as error:
             found[name] = str(error)
     return found
+
+
+def judge_kind(project: Project) -> None:
+    """Raises :class:`Misuse` where a project may no longer become a test project, or a live one.
+
+    Real users must not be cut off, nor known codes count as theirs. So it is decided before there is any traffic.
+    """
+    if Project.objects.filter(pk=project.pk, is_sandbox=project.is_sandbox).exists():
+        return
+    if any(model.objects.filter(project=project.pk).exists() for model in (Session, Message)):
+        raise Misuse("The project has sessions or messages already, so it stays what it is. Make another project.")
+    rows = Provider.objects.filter(project=project.pk)
+    wrong = {row.name for row in rows if not _fits(row.type, is_sandbox=project.is_sandbox)}
+    if wrong:
+        rule = "A test project has no vendor's providers" if project.is_sandbox else "The sandbox is for test projects"
+        raise Misuse(f"{rule}: delete {', '.join(sorted(wrong))} first.")
+
+
+def _fits(provider_type: str, *, is_sandbox: bool) -> bool:
+    try:
+        adapter = adapter_class(provider_type)
+    except UnknownAdapter:
+        return not is_sandbox
+    return adapter.is_local if is_sandbox else not adapter.is_simulation
 
 
 def judge_called_url(url: str) -> None:

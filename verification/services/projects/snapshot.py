@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.templatetags.static import static
 
-from providers import registry
+from providers import registry, sandbox
 from verification import sql
-from verification.addresses import AddressKind, kind_of
+from verification.addresses import Address, AddressKind, kind_of
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType, RoutingMode
 from verification.services.projects import terms
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded, lower_budget
@@ -86,6 +86,11 @@ class ChannelConfig:
         return len(self.bots) == len(self.providers)
 
     @cached_property
+    def is_simulation(self) -> bool:
+        """Return whether it reaches nobody but the recipients of the sandbox."""
+        return all(registry.adapter_class(provider.type).is_simulation for provider in self.providers)
+
+    @cached_property
     def is_messenger(self) -> bool:
         """Return whether the recipient may have no account there, or have to start a bot first."""
         return self.type in MESSENGERS
@@ -143,6 +148,7 @@ class ProjectConfig:
         platform: dict[str, int] = row["platform"] or NO_CEILINGS
         self.id: int = row["id"]
         self.is_stopped: bool = row["is_stopped"]  # whether the operator has stopped all sending
+        self.is_sandbox: bool = row["is_sandbox"]  # a test project, whose messages reach nobody
         self.public_id: str = row["public_id"]
         self.name: str = row["name"]
         self.site_url: str = row["site_url"]
@@ -156,14 +162,16 @@ class ProjectConfig:
         self.allow_voip: bool = row["allow_voip"]
         ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
         settings_below = {setting: bounded(row[setting], ceiling) for setting, ceiling in ceilings.items()}
-        self.wrong_limits: dict[str, int] = {window.setting: row[window.setting] for window in terms.WRONG_CODES}
+        self.wrong_limits: dict[str, int] = {
+            window.setting: 0 if self.is_sandbox else row[window.setting] for window in terms.WRONG_CODES
+        }
         self.send_limits: dict[str, int] = {
             window.setting: settings_below.get(window.setting, row[window.setting]) for window in terms.SENDS
         }
         # Safe lists are the owner's, the ceiling is not.
         self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in terms.SENDS}
         self._strangers = {term: row[setting] for term, setting in terms.STRANGERS.items()}
-        self._platform_sms_a_day = platform["sms_per_recipient_a_day"]
+        self._platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
         self._terms: dict[tuple[AddressKind, bool], Any] = {}
         self.creates_per_address = settings_below["creates_per_address"]
         self.requests_per_second = settings_below["requests_per_second"]
@@ -183,6 +191,7 @@ class ProjectConfig:
             (rule, subject): loaded_at + left for rule, subject, left in row["findings"]
         }
         self.challenge = self._challenge(row)  # None where challenges are off
+        self._sandbox_challenge = self._puzzles() if self.is_sandbox else None
         self._default_channels = {
             AddressKind.PHONE: row["default_phone_channel"],
             AddressKind.EMAIL: row["default_email_channel"],
@@ -196,13 +205,33 @@ class ProjectConfig:
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
         }
 
+    def simulated(self, to: str) -> sandbox.Simulated | None:
+        """Return the outcome that this recipient has in a test project; None for any other, and in a live project."""
+        return sandbox.outcome_of(to) if self.is_sandbox else None
+
+    def challenge_for(self, address: Address | None) -> ChallengeConfig | None:
+        """Return the project's challenge; a puzzle of ours where it is off and the sandbox asks for one."""
+        if self.challenge is None and address and self.simulated(address.text) is sandbox.Simulated.CHALLENGE:
+            return self._sandbox_challenge
+        return self.challenge
+
+    @property
+    def hands_out_puzzles(self) -> bool:
+        """Return whether our own challenge is asked for, by the project or by its sandbox."""
+        challenges = (self.challenge, self._sandbox_challenge)
+        return any(each and each.provider == ChallengeProvider.ALTCHA for each in challenges)
+
+    def is_unlimited(self, to: str) -> bool:
+        """Return whether the project's own limits of sends leave this recipient alone: safe-listed, or simulated."""
+        return self.lists.is_safe(to) or self.simulated(to) is not None
+
     def send_limits_for(self, to: str) -> dict[str, int]:
-        """Return the limits of sends; for recipients on a safe list only the operator's ceiling."""
-        return self._safe_send_limits if self.lists.is_safe(to) else self.send_limits
+        """Return the limits of sends; for recipients without limits only the operator's ceiling."""
+        return self._safe_send_limits if self.is_unlimited(to) else self.send_limits
 
     def terms_for(self, to: str) -> Any:
         """Return the terms for this recipient, as the SQL functions take them: serialised once for its kind."""
-        key = kind_of(to), self.lists.is_safe(to)
+        key = kind_of(to), self.is_unlimited(to)
         if key not in self._terms:
             self._terms[key] = terms.serialised(
                 {
@@ -244,15 +273,29 @@ class ProjectConfig:
         mode, provider, secret = row["challenge_mode"], row["challenge_provider"], row["challenge_secret"]
         if mode == ChallengeMode.OFF:
             return None
-        puzzles = f"{settings.BASE_URL}{PUZZLE_PATH}?project={self.public_id}"
         return ChallengeConfig(
             is_always=mode == ChallengeMode.ALWAYS,
             provider=provider,
-            api_key=puzzles if provider == ChallengeProvider.ALTCHA else row["challenge_site_key"],
+            api_key=self._puzzle_url() if provider == ChallengeProvider.ALTCHA else row["challenge_site_key"],
             hosts=frozenset(row["challenge_hosts"] or (urlsplit(origin).hostname or "" for origin in row["origins"])),
             min_score=row["challenge_min_score"],
             fails_open=row["challenge_fails_open"],
             sealed_secret=secret and _bytes(secret),
+        )
+
+    def _puzzle_url(self) -> str:
+        return f"{settings.BASE_URL}{PUZZLE_PATH}?project={self.public_id}"
+
+    def _puzzles(self) -> ChallengeConfig:
+        """Return our own challenge, as the sandbox asks for it."""
+        return ChallengeConfig(
+            is_always=True,
+            provider=ChallengeProvider.ALTCHA,
+            api_key=self._puzzle_url(),
+            hosts=frozenset(),
+            min_score=0.0,
+            fails_open=False,
+            sealed_secret=None,
         )
 
     def _channel(self, row: dict[str, Any]) -> ChannelConfig:

@@ -32,6 +32,11 @@ def allowed_channels(
     if not reaching:
         figures = {"type": address.number_type.value, "country": address.country or NOWHERE}
         raise _not_allowed(project, "number_type", mask(address.text), figures)
+    if project.is_sandbox and project.simulated(address.text) is None:
+        # No other recipient may seem to have been verified by the sandbox's known code, or to have been sent to.
+        reaching = [channel for channel in reaching if not channel.is_simulation]
+        if not reaching:
+            raise _not_allowed(project, "sandbox", mask(address.text), {})
     if address.is_phone:
         reaching = [channel for channel in reaching if _serves_country(project, channel, address.country)]
         if not reaching:

@@ -14,6 +14,7 @@ from django.conf import settings
 from providers.challenges import altcha
 from providers.challenges.base import Judgement, Site, Verdict
 from providers.challenges.vendors import VENDORS, is_dummy_secret
+from providers.sandbox import Simulated
 from verification import bindings
 from verification.addresses import Address
 from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
@@ -38,8 +39,12 @@ _away: Away[tuple[int, str]] = Away(seconds=AWAY_SECONDS, failures=FAILURES_IN_A
 
 def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
     """Return whether this caller needs a challenge. Counts nothing; ``address`` is None where none is known yet."""
-    challenge = project.challenge
-    return challenge is not None and (challenge.is_always or is_suspected(project, address, client_address))
+    challenge = project.challenge_for(address)
+    if challenge is None:
+        return False
+    if address and project.simulated(address.text) is Simulated.CHALLENGE:
+        return True
+    return challenge.is_always or is_suspected(project, address, client_address)
 
 
 def is_suspected(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
@@ -58,7 +63,9 @@ def ask(project: ProjectConfig) -> None:
         _require(project.challenge)
 
 
-def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_address: str = "") -> bytes | None:
+def verify(
+    project: ProjectConfig, address: Address, token: str | None, *, is_asked: bool, client_address: str = ""
+) -> bytes | None:
     """Return the digest by which a right answer is to be used up; None where none was needed or none could be judged.
 
     A token that was not asked for is judged too: it frees the session from what others' wrong codes impose.
@@ -66,7 +73,7 @@ def verify(project: ProjectConfig, token: str | None, *, is_asked: bool, client_
     Raises ``challenge_required``, ``challenge_failed`` and ``challenge_unavailable``. Raises ``rate_limited`` for an
     address that failed so many challenges that the vendor is no longer asked.
     """
-    challenge = project.challenge
+    challenge = project.challenge_for(address)
     if challenge is None:
         return None
     if token is None:
@@ -109,7 +116,7 @@ def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any]
     """
     limits.count_puzzle(client_address)
     project = load_public_project(public_id)
-    if project is None or project.challenge is None or project.challenge.provider != ChallengeProvider.ALTCHA:
+    if project is None or not project.hands_out_puzzles:
         raise Refusal("not_found", "No project with this id hands out puzzles.")
     puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_key())
     return puzzle, project.origins

@@ -168,6 +168,8 @@ def _failure_key(project: ProjectConfig, client_address: str) -> str:
 
 
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
+    if project.is_sandbox:  # many tests run from one address
+        return True
     return str(read_address(client_address)) in project.server_addresses or _is_neighbour(client_address)
 
 

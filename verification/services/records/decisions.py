@@ -42,6 +42,10 @@ RULES = {
         "Type of number", "Numbers of this type get no messages: premium rate, pagers, VoIP unless allowed, and so on."
     ),
     "block_list": Rule("Block list", "An entry of the project's block list, or of the platform's, matched."),
+    "sandbox": Rule(
+        "Not of the sandbox",
+        "A test project sends to the sandbox's recipients alone. Users need a live project.",
+    ),
     "kill_switch": Rule("Switched off", "The operator stopped this traffic for the time being."),
     "daily_budget": Rule("Daily budget", "The channel's budget of the day was used up."),
     "secret_key_network": Rule(

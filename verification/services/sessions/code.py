@@ -5,6 +5,8 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass
 
+from providers import sandbox
+from providers.sandbox import Simulated
 from verification import bindings, codes, random_ids
 from verification.addresses import Address
 from verification.crypto import code_digest, decrypt, encrypt
@@ -42,16 +44,24 @@ def new_session_code(project: ProjectConfig, address: Address) -> DrawnCode:
         )
         return _seal(fixed, session_id, settings, test_login=login.revision)
     settings = CodeSettings(project.code_length, project.code_digits, project.code_letters)
-    return _seal(_generate(settings), session_id, settings)
+    return _seal(_generate(project, address, settings), session_id, settings)
 
 
-def replacement_code(session_id: str, settings: CodeSettings) -> DrawnCode:
+def replacement_code(project: ProjectConfig, address: Address, session_id: str, settings: CodeSettings) -> DrawnCode:
     """Draw another code for a session that has one, with the same length and characters."""
-    return _seal(_generate(settings), session_id, settings)
+    return _seal(_generate(project, address, settings), session_id, settings)
 
 
-def _generate(settings: CodeSettings) -> str:
-    return codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)
+def _generate(project: ProjectConfig, address: Address, settings: CodeSettings) -> str:
+    """Draw a code. A recipient of the sandbox gets the fixed one, or one that no test can know."""
+    simulated = project.simulated(address.text)
+    fixed = sandbox.fixed_code(settings.length, digits=settings.digits) if simulated else None
+    if fixed and simulated is not Simulated.WRONG_CODE:
+        return fixed
+    while True:
+        code = codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)
+        if code != fixed:
+            return code
 
 
 def _seal(code: str, session_id: str, settings: CodeSettings, *, test_login: str | None = None) -> DrawnCode:

@@ -11,7 +11,7 @@ from verification.addresses import Address
 from verification.codes import WRONG_CODES_THAT_LOCK
 from verification.errors import Refusal
 from verification.services.projects.snapshot import ChallengeConfig, ChannelConfig, ProjectConfig
-from verification.services.protection import challenges, limits
+from verification.services.protection import challenges, limits, simulation
 from verification.services.protection.admission import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge
 from verification.services.sessions.channels import (
@@ -82,15 +82,21 @@ def create_session(
     channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address)
     if send and not is_test:
         require_not_stopped(project)
+        simulation.refuse(project, address.text, channels[0].type)
     # Verified after all refusals that need no vendor, so that none of them costs the caller an answer.
     used_answer = None
     if not is_test:
         used_answer = challenges.verify(
-            project, challenge_token, is_asked=is_asked or over_limit is not None, client_address=client_address
+            project,
+            address,
+            challenge_token,
+            is_asked=is_asked or over_limit is not None,
+            client_address=client_address,
         )
     # A passed challenge lifts the limit. A vendor that is away lifts nothing, even where the project lets callers in.
     if over_limit and used_answer is None:
         raise over_limit
+    simulation.forget_bot(project, address.text)
     row = _open_or_find(
         project, address, channel_type, channels, used_answer, send=send, accept_language=accept_language
     )
@@ -145,9 +151,9 @@ def _open_or_find(
         code_length=new.settings.length,
         code_digits=new.settings.digits,
         code_letters=new.settings.letters,
-        attempts_max=WRONG_CODES_THAT_LOCK[new.settings.length],
+        attempts_max=simulation.attempts_max(project, address.text, WRONG_CODES_THAT_LOCK[new.settings.length]),
         link_payload=random_ids.generate_link_payload(),
-        lives_seconds=SESSION_SECONDS,
+        lives_seconds=simulation.lives_seconds(project, address.text, SESSION_SECONDS),
         language=best_language(accept_language, project.languages),
         test_login=new.test_login,
         challenge=used_answer,
@@ -184,7 +190,9 @@ def resend_code(
     used_answer = None
     if not session.is_test:
         is_asked = challenges.is_asked(project, session.address, client_address)
-        used_answer = challenges.verify(project, challenge_token, is_asked=is_asked, client_address=client_address)
+        used_answer = challenges.verify(
+            project, session.address, challenge_token, is_asked=is_asked, client_address=client_address
+        )
     row = _queue_code(
         project, session, channel, used_answer=used_answer, may_ask=not session.is_test and challenge_token is None
     )
@@ -210,6 +218,7 @@ def _channel_for(
         )
         if not session.is_test:
             require_not_stopped(project)
+            simulation.refuse(project, session.address.text, channel_type)
     except Refusal as refusal:
         if refusal.decision is not None:
             note_session_refusal(session.id, refusal.decision.rule)
@@ -250,7 +259,7 @@ def describe_settings(
         language=session.language,
         project_name=project.name,
         code=session.code,
-        challenge=project.challenge if is_asked else None,
+        challenge=project.challenge_for(session.address) if is_asked else None,
     )
 
 
@@ -268,7 +277,7 @@ def _queue_code(
     """
     new = None
     if project.new_code_on_send and not session.is_test:
-        new = replacement_code(session.id, session.code)
+        new = replacement_code(project, session.address, session.id, session.code)
     row = sql.call(
         "send_code",
         project=project.id,

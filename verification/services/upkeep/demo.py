@@ -18,6 +18,7 @@ from django.db import transaction
 
 from verification.models import ApiKey, ChannelType, Membership, Project
 from verification.services.gateways.accounts import add_provider
+from verification.services.gateways.sandbox import add_sandbox
 from verification.services.projects.keys import digest_of
 from verification.services.projects.projects import NewProject, create_project, equip
 
@@ -82,12 +83,14 @@ def _make(path: Path) -> Demo:
 
 
 def _make_project(user: User) -> NewProject:
-    """Make a project with both providers on every channel. One that is there already only gets further keys."""
+    """Make a test project with both providers and the sandbox on every channel. One that is there already only gets
+    further keys.
+    """
     project = Project.objects.filter(name=PROJECT_NAME).first()
     if project is not None:
         Membership.objects.get_or_create(project=project, user=user)
         return equip(project, by=user)
-    new = create_project(name=PROJECT_NAME, owner=user)
+    new = create_project(name=PROJECT_NAME, owner=user, is_sandbox=True)
     for channel in ChannelType.values:
         for provider_type, name, priority in PROVIDERS:
             add_provider(
@@ -98,6 +101,7 @@ def _make_project(user: User) -> NewProject:
                 values={},
                 priority=priority,
             )
+    add_sandbox(new.project)
     return new
 
 

@@ -1,6 +1,6 @@
 -- A project as the services need it: its row, its order of fall-back, its live test logins, and the live entries of its
 -- lists and of the platform's. Its live channels come in order, with their enabled providers, the project's own before
--- the system's. The operator's kill switches and ceilings are included.
+-- the system's, which never serve a test project. The operator's kill switches and ceilings are included.
 CREATE OR REPLACE FUNCTION describe_project(p_project verification_project)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT to_jsonb(p_project) || jsonb_build_object(
@@ -16,7 +16,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
                 FROM verification_provider AS provider
                 WHERE provider.channel = channel.type
                   AND provider.is_enabled
-                  AND (provider.project_id = p_project.id OR provider.project_id IS NULL)
+                  AND (provider.project_id = p_project.id OR provider.project_id IS NULL AND NOT p_project.is_sandbox)
             )) ORDER BY channel.position, channel.id), '[]')
             FROM verification_channel AS channel
             WHERE channel.project_id = p_project.id AND channel.is_active

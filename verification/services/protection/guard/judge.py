@@ -26,7 +26,7 @@ def guard_terms(project: ProjectConfig, to: str, country: str, *, is_manual: boo
     Manual sends are counted apart and only observed, unless the project enforces them too.
     """
     guard = project.guard
-    if guard.mode == GuardMode.OFF or kind_of(to) is not AddressKind.PHONE or project.lists.is_safe(to):
+    if guard.mode == GuardMode.OFF or kind_of(to) is not AddressKind.PHONE or project.is_unlimited(to):
         return None
     is_apart = is_manual and not guard.enforces_manual
     return sql.json(

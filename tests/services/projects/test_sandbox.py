@@ -1,0 +1,133 @@
+"""Test projects: known outcomes there and nowhere else, and nothing that leaves the machine."""
+
+import pytest
+from django.core import mail
+
+from providers.sandbox import TABLE
+from tests import factories
+from tests.api.calls import Api, problem
+from tests.commands.running import run
+from verification import memory
+from verification.errors import Misuse
+from verification.models import Message, Project, Provider
+from verification.services.delivery.sweep import sweep_once
+from verification.services.gateways.accounts import add_provider
+from verification.services.gateways.sandbox import add_sandbox
+from verification.services.notices import alerts
+from verification.services.projects import projects
+from verification.services.projects.settings import set_settings
+
+pytestmark = pytest.mark.django_db
+
+CODE = "424242"
+HTTP = {"url": "https://sms.example/send"}
+
+
+@pytest.fixture
+def made(db):
+    new = projects.create_project(name="Tests", is_sandbox=True)
+    add_sandbox(new.project)
+    memory.forget_all()
+    return new
+
+
+@pytest.fixture
+def sandbox(client, made):
+    return Api(client, made.api_key, made.secret_key)
+
+
+def connect(project, type, *, values=None, channel="sms"):
+    return add_provider(project=project, channel=channel, provider_type=type, name=type, values=values or {})
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.outcome)
+def test_in_a_live_project_a_recipient_of_the_sandbox_is_like_any_other(api, outbox, row):
+    created = api.create(f"{row.outcome}@sandbox.example")
+    assert created.status_code == 200 and len(outbox.messages) == 1
+    code = outbox.messages[0].code
+    assert problem(api.check(created.data["session_id"], CODE if code != CODE else "000000")) == (400, "invalid_code")
+    assert api.check(created.data["session_id"], code).status_code == 200
+
+
+def test_a_test_project_uses_no_provider_that_sends(sandbox, made, outbox):
+    factories.provider(project=None, channel="sms", type="collector", name="system", settings={"name": "system"})
+    factories.provider(project=made.project, channel="sms", type="collector", name="own", settings={"name": "own"})
+    Provider.objects.filter(type="sandbox").delete()
+    memory.forget_all()
+    sandbox.manual_send(to="+12125550100")
+    sweep_once(limit=10)
+    assert outbox.messages == []
+    assert not Message.objects.filter(status="success").exists()
+
+
+def test_a_test_project_takes_no_vendors_provider_and_no_other_the_sandbox(made, project):
+    with pytest.raises(Misuse, match="Make a live project"):
+        connect(made.project, "http", values=HTTP)
+    for other in (project.row, None):
+        with pytest.raises(Misuse, match="Only test projects have the sandbox"):
+            connect(other, "sandbox")
+
+
+def test_only_the_sandboxs_recipients_are_sent_to(sandbox):
+    assert problem(sandbox.create("+4915112345678")) == (403, "recipient_not_allowed")
+    assert problem(sandbox.create("ada@example.com")) == (403, "recipient_not_allowed")
+    assert problem(sandbox.create("+12125550199")) == (403, "recipient_not_allowed")
+    assert problem(sandbox.manual_send(to="ada@example.com", channel="email")) == (403, "recipient_not_allowed")
+
+
+def test_a_project_with_traffic_stays_what_it_is(api, project, sandbox, made, outbox):
+    api.create()
+    sandbox.create("delivered@sandbox.example")
+    for row, text in ((project.row, "true"), (made.project, "false")):
+        with pytest.raises(Misuse, match="stays what it is"):
+            set_settings(row, {"is_sandbox": text})
+
+
+def test_a_project_changes_its_kind_once_its_providers_fit():
+    new = projects.create_project(name="Shop").project
+    provider = connect(new, "http", values=HTTP)
+    with pytest.raises(Misuse, match="delete http first"):
+        projects.set_project(project=new, values={"is_sandbox": "true"})
+    provider.delete()
+    projects.set_project(project=Project.objects.get(pk=new.pk), values={"is_sandbox": "true"})
+    assert Project.objects.get(pk=new.pk).is_sandbox
+
+
+def test_a_test_may_run_as_often_as_it_likes(sandbox):
+    for _ in range(25):
+        assert sandbox.manual_send(to="delivered@sandbox.example", channel="email").status_code == 200
+        Message.objects.update(created_at="2020-01-01T00:00:00Z")  # only the 60 seconds of the channel are over
+    assert {sandbox.manual_send(to=f"+1{area}5550100").status_code for area in (212, 310, 312, 404, 415)} == {200}
+
+
+def test_the_code_is_of_the_projects_form(sandbox, made):
+    projects.set_project(
+        project=made.project, values={"code_length": "4", "code_letters": "true", "code_digits": "false"}
+    )
+    memory.forget_all()
+    session = sandbox.create("delivered@sandbox.example").data["session_id"]
+    assert sandbox.check(session, "ABAB").status_code == 200
+
+
+def test_an_alert_of_a_test_project_is_told_on_its_page_alone(made):
+    made.project.alert_emails = ["owner@example.com"]
+    made.project.save()
+    alerts.raise_alert(project_id=made.project.pk, kind="budget", key="today", title="Spent", detail="All of it.")
+    for row in alerts.claim_due(limit=5):
+        alerts.deliver(row)
+    assert mail.outbox == [] and alerts.unread_count([made.project]) == 1
+
+
+def test_failing_on_demand_sets_nothing_aside(sandbox):
+    for number in range(30):
+        sandbox.manual_send(to=f"providers-down+{number}@sandbox.example", channel="email")
+    sandbox.manual_send(to="delivered@sandbox.example", channel="email")
+    sweep_once(limit=100)
+    assert Message.objects.get(recipient__address="delivered@sandbox.example").status == "success"
+
+
+def test_createproject_makes_a_test_project_in_one_step():
+    shown = run("createproject", "Mine", "--sandbox")
+    assert "It is a test project" in shown
+    row = Project.objects.get(name="Mine")
+    assert row.is_sandbox and Provider.objects.filter(project=row).count() == 5

@@ -1,0 +1,74 @@
+"""The reports of the sandbox, which no vendor sends: receipts that come later, and a user who starts a bot.
+
+Each is read off the rows, so a worker that dies loses none. Several workers may tell the same one, which changes
+nothing: receipts only go forward, and an update of a bot is stored once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from providers.base import BotStarted, ContactShared, Receipt, ReceiptStatus
+from providers.sandbox import BOUNCE_SECONDS, LATE_SECONDS, RECEIPT_SECONDS, START_SECONDS, Simulated, outcome_of
+from verification import sql
+from verification.models import Message, MessageStatus, Provider, Session
+from verification.services.delivery import receipts
+from verification.services.sessions import bot_updates
+
+BATCH = 500  # messages, and sessions, of one look: more than a second of tests makes
+BOUNCED = "The mailbox or number does not exist (sandbox)."
+
+
+def report() -> int:
+    """Tell what is due in test projects, and return the number of reports."""
+    accounts = Provider.objects.working().filter(type__in=("sandbox", "sandbox_bot"), project__is_sandbox=True)
+    providers = {row.pk: row for row in accounts}
+    if not providers:
+        return 0
+    bots = [row for row in providers.values() if row.type == "sandbox_bot"]
+    return _send_receipts(providers) + sum(map(_start_bot, bots))
+
+
+def _send_receipts(providers: dict[int, Provider]) -> int:
+    now, told = sql.now(), 0
+    # The end of the wait tells how long a message has waited, and is what the index has.
+    due = Message.objects.filter(
+        status=MessageStatus.SENT,
+        due_at__range=(now, now + timedelta(seconds=RECEIPT_SECONDS - BOUNCE_SECONDS)),
+        provider__in=list(providers),
+    ).select_related("recipient")
+    for message in due.order_by("due_at")[:BATCH]:
+        waited = RECEIPT_SECONDS - (message.due_at - now).total_seconds()
+        simulated, number = outcome_of(message.recipient.address), message.provider_message_id
+        if simulated is Simulated.BOUNCED:
+            receipt = Receipt(ReceiptStatus.FAILED, number, error=BOUNCED, provider_status="bounced")
+        elif simulated is Simulated.LATE and waited >= LATE_SECONDS:
+            receipt = Receipt(ReceiptStatus.SUCCESS, number)
+        else:
+            continue
+        receipts.act_on(providers[message.provider_id or 0], [receipt])
+        told += 1
+    return told
+
+
+def _start_bot(bot: Provider) -> int:
+    told = 0
+    for session in _waiting_for(bot):
+        if outcome_of(session.recipient.address) is not Simulated.BOT_STARTS:
+            continue
+        user = f"user-{session.recipient_id}"
+        events = [BotStarted(user, session.link_payload), ContactShared(user, session.recipient.address, is_own=True)]
+        bot_updates.store(bot, events, key=f"start {session.pk}")
+        told += 1
+    return told
+
+
+def _waiting_for(bot: Provider) -> Iterable[Session]:
+    """Return the open sessions whose code has waited for the bot long enough."""
+    now = sql.now()
+    waiting = Session.objects.filter(
+        project=bot.project_id, is_open=True, awaited_channel=bot.channel, expires_at__gt=now
+    )
+    waiting = waiting.filter(created_at__lte=now - timedelta(seconds=START_SECONDS))
+    return waiting.select_related("recipient").order_by("-created_at")[:BATCH]
