@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from providers import base
 from providers.errors import ProviderError
 from providers.outcomes import Outcome
@@ -14,7 +16,7 @@ GIVE_UP_SECONDS = 3600.0  # before the next try of a provider that stays down: l
 class Adapter(base.Adapter):
     type = "sandbox"
     label = "Sandbox (sends nothing; for test projects)"
-    channels = base.CHANNELS
+    channels: ClassVar[tuple[str, ...]] = base.CHANNELS
     is_local = True
     is_simulation = True
     receipt_window_seconds = RECEIPT_SECONDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from providers import base
 from providers.adapters import sandbox
@@ -12,7 +13,7 @@ from providers.sandbox import DOMAIN
 class Adapter(sandbox.Adapter):
     type = "sandbox_bot"
     label = "Sandbox bot (sends nothing; for test projects)"
-    channels = ("messenger_a",)
+    channels: ClassVar[tuple[str, ...]] = ("messenger_a",)
     needs_start = True
 
     def prompt(self, account_id: str, text: str, *, contact_button: str = "") -> None:

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tests.api.calls import Api
 from tests.panel.rows import values_on
-from verification.models import ApiKey, Membership, Message, Project
+from verification.models import ApiKey, Channel, Membership, Message, Project, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.panel.frame.tabs import in_tabs
 from verification.panel.pages.projects.project import ProjectAdmin
@@ -215,3 +215,21 @@ def test_a_superuser_gives_no_name_twice(panel):
     client = panel.as_("root")
     response = client.post(page, values_on(client, page) | {"name": "Theirs"})
     assert "already exists" in str(response.context["adminform"].form.errors["name"])
+
+
+def test_a_test_project_says_so_on_the_pages_of_its_rows(panel):
+    pages = [
+        reverse("admin:verification_project_change", args=(panel.project.pk,)),
+        reverse("admin:verification_channel_change", args=(panel.rows[Channel].pk,)),
+        reverse("admin:verification_session_change", args=(panel.rows[Session].pk,)),
+    ]
+    client = panel.as_("owner")
+    assert not any("Test project." in client.get(page).content.decode() for page in pages)
+    Project.objects.filter(pk=panel.project.pk).update(is_sandbox=True)
+    assert all("Test project." in client.get(page).content.decode() for page in pages)
+
+
+def test_a_project_with_traffic_does_not_become_a_test_project(panel):
+    errors = change(panel, is_sandbox="on").context["adminform"].form.errors
+    assert "stays what it is" in str(errors["is_sandbox"])
+    assert not panel.project.is_sandbox

@@ -1,15 +1,20 @@
 """Test projects: known outcomes there and nowhere else, and nothing that leaves the machine."""
 
+from datetime import timedelta
+
 import pytest
 from django.core import mail
+from django.db.models.functions import Now
 
-from providers.sandbox import TABLE
+from providers.sandbox import BOUNCE_SECONDS, LATE_SECONDS, RECEIPT_SECONDS, START_SECONDS, TABLE
 from tests import factories
 from tests.api.calls import Api, problem
 from tests.commands.running import run
+from tests.providers.test_altcha import solve
 from verification import memory
 from verification.errors import Misuse
-from verification.models import Message, Project, Provider
+from verification.models import Callback, Message, Project, Provider, Session
+from verification.services.delivery import simulated
 from verification.services.delivery.sweep import sweep_once
 from verification.services.gateways.accounts import add_provider
 from verification.services.gateways.sandbox import add_sandbox
@@ -131,3 +136,47 @@ def test_createproject_makes_a_test_project_in_one_step():
     assert "It is a test project" in shown
     row = Project.objects.get(name="Mine")
     assert row.is_sandbox and Provider.objects.filter(project=row).count() == 5
+
+
+def test_the_demanded_challenge_is_a_puzzle_that_can_be_solved(sandbox, made, settings):
+    settings.ALTCHA_COST = 100  # iterations of a try, so that a busy machine solves it at once
+    to = "challenge@sandbox.example"
+    assert problem(sandbox.create(to)) == (403, "challenge_required")
+    answer = solve(sandbox.puzzle(made.project.public_id).data)
+    session = sandbox.create(to, challenge_token=answer).data["session_id"]
+    assert sandbox.check(session, CODE).status_code == 200
+
+
+def test_the_outcome_of_a_manual_send_is_called_back(sandbox):
+    sandbox.manual_send(to="refused@sandbox.example", channel="email", callback_url="https://shop.example/told")
+    sweep_once(limit=10)
+    called = Callback.objects.get()
+    assert (called.url, called.message.status) == ("https://shop.example/told", "failed")
+
+
+def test_a_bot_is_started_again_for_every_session(sandbox):
+    for _ in range(2):
+        session = sandbox.create("+12125550107", type="messenger_a").data
+        assert session["sent_to"] is None
+        Session.objects.update(created_at=Now() - timedelta(seconds=START_SECONDS))
+        assert simulated.report() == 1
+        sweep_once(limit=10)
+        assert sandbox.check(session["session_id"], CODE).status_code == 200
+        Message.objects.update(created_at="2020-01-01T00:00:00Z")  # the 60 seconds of the channel are over
+
+
+def test_receipts_come_when_they_are_due_and_one_never(sandbox):
+    for outcome in ("bounced", "delivered-late", "never-delivered"):
+        sandbox.manual_send(to=f"{outcome}@sandbox.example", channel="email")
+    sweep_once(limit=10)
+
+    def statuses(seconds):
+        Message.objects.filter(status="sent").update(due_at=Now() + timedelta(seconds=RECEIPT_SECONDS - seconds))
+        simulated.report()
+        sweep_once(limit=10)
+        return list(Message.objects.order_by("recipient__address").values_list("status", flat=True))
+
+    assert statuses(0.5) == ["sent", "sent", "sent"]
+    assert statuses(BOUNCE_SECONDS + 1) == ["failed", "sent", "sent"]
+    assert statuses(LATE_SECONDS + 1) == ["failed", "success", "sent"]
+    assert statuses(RECEIPT_SECONDS + 1) == ["failed", "success", "expired"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
-from providers.base import BotStarted, ContactShared, Receipt, ReceiptStatus
+from providers.base import BotEvent, BotStarted, ContactShared, Receipt, ReceiptStatus
 from providers.sandbox import BOUNCE_SECONDS, LATE_SECONDS, RECEIPT_SECONDS, START_SECONDS, Simulated, outcome_of
 from verification import sql
 from verification.models import Message, MessageStatus, Provider, Session
@@ -58,7 +58,10 @@ def _start_bot(bot: Provider) -> int:
         if outcome_of(session.recipient.address) is not Simulated.BOT_STARTS:
             continue
         user = f"user-{session.recipient_id}"
-        events = [BotStarted(user, session.link_payload), ContactShared(user, session.recipient.address, is_own=True)]
+        events: list[BotEvent] = [
+            BotStarted(user, session.link_payload),
+            ContactShared(user, session.recipient.address, is_own=True),
+        ]
         bot_updates.store(bot, events, key=f"start {session.pk}")
         told += 1
     return told

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0037_hot_rows_without_checks"),
+        ("verification", "0039_first_use"),
     ]
 
     operations = [
