@@ -73,7 +73,9 @@ def test_a_searched_text_is_escaped(client):
     assert "<script>alert" not in body(client, "/docs/guides/?q=%3Cscript%3Ealert(1)")
 
 
-@pytest.mark.parametrize("name", ["../manage.py/", "images/../../config/settings.png", "%2e%2e/README.png", "none.png"])
+@pytest.mark.parametrize(
+    "name", ["../manage.py/", "images/../../config/settings.png", "%2e%2e/README.png", "none.png", f"{'a' * 300}.png"]
+)
 def test_nothing_outside_the_guides_is_served(client, name):
     assert client.get(f"/docs/guides/{name}").status_code == 404
 

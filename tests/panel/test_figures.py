@@ -165,3 +165,13 @@ def test_a_list_takes_a_range_that_is_none_for_an_empty_one(panel, name, value):
     for who in ("owner", "root"):
         found = panel.as_(who).get(address, {"between": value})
         assert (found.status_code, found.context["cl"].result_count) == (200, 0)
+
+
+@pytest.mark.parametrize("name", ["country", "language", "channel", "provider", "from", "to"])
+@pytest.mark.parametrize("value", ["\0", "D\0", "²", "9" * 400, "-1"])
+def test_an_address_with_anything_in_it_is_no_fault_of_ours(panel, name, value):
+    client = panel.as_("owner")
+    scorecard = reverse("admin:verification_provider_scorecard", args=(panel.rows[Provider].pk,))
+    lists = [reverse(f"admin:verification_{each}_changelist") for each in ("session", "message", "decision")]
+    for page in (PAGE, scorecard, *lists):
+        assert client.get(page, {name: value}).status_code < 500

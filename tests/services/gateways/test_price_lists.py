@@ -57,6 +57,8 @@ def test_spreadsheets_part_columns_by_other_marks_and_put_them_in_other_orders(m
         (HEADING + "+49a,0.05,EUR,segment", "Line 2: '+49a' does not begin a phone number."),
         (HEADING + "+49,0.05,EUR,segment,31.01.2026", "Line 2: '31.01.2026' is not a day."),
         (HEADING + "+49,0.05,EUR,segment,0001-01-01", "Line 2: '0001-01-01' is not a day."),
+        (",,,\n", "The list is empty."),
+        ('""\n', "The list is empty."),
         (HEADING + "+49,1,EUR,segment\n49,2,EUR,segment", "Line 3: +49 has a price in line 2 already."),
         (HEADING + "DE,1,EUR,segment\nde,2,EUR,segment,1970-01-01", "Line 3: '1970-01-01' is not a day."),
         (

@@ -101,7 +101,10 @@ def picture(name: str) -> Path | None:
     """Return the file of a picture that guides show, by its path under docs/, or None."""
     top = (settings.BASE_DIR / "docs").resolve()
     path = (top / name).resolve()
-    is_there = path.is_relative_to(top) and path.suffix in PICTURES and path.is_file()
+    try:
+        is_there = path.is_relative_to(top) and path.suffix in PICTURES and path.is_file()
+    except OSError:  # a name that is longer than any file's
+        return None
     return path if is_there else None
 
 

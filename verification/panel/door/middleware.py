@@ -15,6 +15,8 @@ from verification.panel.door import failures, session
 from verification.panel.frame import replica
 from verification.services.records import audit
 
+NUL = "%00"  # in an address: no text of PostgreSQL holds it, and asking for one is an error
+
 
 class PanelMiddleware:
     """Renews the session, names the user and their address to the audit log, and shows failures as pages."""
@@ -35,4 +37,6 @@ class PanelMiddleware:
     def _answer(self, request: HttpRequest) -> HttpResponse:
         if announced_length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # nothing of it was read
             return HttpResponse(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        if NUL in request.META["QUERY_STRING"]:
+            return HttpResponse(status=HTTPStatus.NOT_FOUND)
         return self.get_response(request)

@@ -83,14 +83,14 @@ def read(text: str) -> list[Line]:
     if len(text) > MAX_CHARACTERS:
         raise ListRefused(f"The list has {len(text):,} characters; {MAX_CHARACTERS:,} are the most.")
     heading = text.lstrip().partition("\n")[0]
-    if not heading:
-        raise ListRefused("The list is empty. Its first line names the columns: to,price,currency,per")
     delimiter = next((mark for mark in "\t;" if mark in heading), ",")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         table = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(cell.strip() for cell in row)]
     except csv.Error:
         raise ListRefused(f"Line {rows.line_num}: it cannot be read as a table.") from None
+    if not table:
+        raise ListRefused("The list is empty. Its first line names the columns: to,price,currency,per")
     columns = _columns(*table[0])
     if len(table) - 1 > MAX_LINES:
         raise ListRefused(f"The list has {len(table) - 1:,} prices; {MAX_LINES:,} are the most.")

@@ -114,6 +114,7 @@ def _value(event: Any, events: Iterator[Any], path: Path, document: Document) ->
     if event.tag:
         raise _refusal(event, path, "tags are not taken; a secret is written {secret: NAME}.")
     if isinstance(event, yaml.ScalarEvent):
+        _refuse_nul(event, path)
         return _plain(event.value) if event.implicit[0] else event.value
     if len(path) >= MAX_DEPTH:
         raise _refusal(event, path, f"values stand at most {MAX_DEPTH} deep.")
@@ -125,6 +126,7 @@ def _mapping(events: Iterator[Any], path: Path, document: Document) -> dict[str,
     while not isinstance(event := next(events), yaml.MappingEndEvent):
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
             raise _refusal(event, path, "a name is expected here, as plain text.")
+        _refuse_nul(event, path)
         if event.value in found:
             raise _refusal(event, (*path, event.value), "this stands here twice.")
         document.lines[*path, event.value] = _line(event)
@@ -148,6 +150,12 @@ def _plain(text: str) -> Any:
     if _WHOLE.fullmatch(text):
         return int(text)
     return float(text) if _DECIMAL.fullmatch(text) else text
+
+
+def _refuse_nul(event: Any, path: Path) -> None:
+    """Refuse what YAML writes as an escape and no text of PostgreSQL holds."""
+    if "\0" in event.value:
+        raise _refusal(event, path, "a NUL stands in no text; take it out.")
 
 
 def _line(event: Any) -> int:
