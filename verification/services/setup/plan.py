@@ -40,7 +40,7 @@ _PARTS: dict[str, Callable[[Bringing, Any, Path], None]] = {  # in the order in 
 }
 
 
-TURN_LOCK = 7_294_006  # an advisory lock of our own
+TURN_LOCK = 7_294_007  # an advisory lock of our own
 _GROUPS = {"providers": 2, "texts": 2, "lists": 3}  # how deep the names of a part stand above its rows
 
 
