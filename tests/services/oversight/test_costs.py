@@ -151,3 +151,22 @@ def test_another_projects_prices_are_not_offered(project):
     at_hour(project, sends=10, amount="2")
     listed(factories.project(), "theirs", "default,0.1,USD,message")
     assert told(project) == []
+
+
+def test_many_projects_without_traffic_are_not_asked_about(project, django_assert_max_num_queries):
+    at_hour(project, sends=10, amount="2")
+    listed(project, "second", "default,0.1,USD,message")
+    projects = [project.id, *(factories.project().id for _ in range(10))]
+    with django_assert_max_num_queries(8):
+        found = other_prices.offers(projects, last_day())
+    assert [(offer.provider, offer.compared) for offer in found] == [("second", 10)]
+
+
+def test_a_provider_of_the_system_is_offered_for_the_traffic_of_all(project):
+    second = factories.project()
+    at_hour(project, sends=10, amount="2")
+    at_hour(second, sends=5, amount="1")
+    system = Provider.objects.create(channel="sms", type="http", name="System", hook_secret=b"x")
+    price_lists.replace(system, price_lists.read("to,price,currency,per\ndefault,0.1,USD,message"), number=0)
+    found = other_prices.offers([project.id, second.id], last_day())
+    assert [(offer.provider, offer.compared) for offer in found] == [("System", 15)]

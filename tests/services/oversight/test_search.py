@@ -130,3 +130,20 @@ def test_old_refusals_are_left_out(shop):
     about = {"project": shop.row, "rule": "country", "subject": "GB", "hour": long_ago}
     Decision.objects.create(**about, first_at=long_ago, last_at=long_ago)
     assert search("+447400123456", [shop.id]).refusals == []
+
+
+def test_an_id_that_others_messages_have_too_is_found_among_ours(shop):
+    theirs = factories.project()
+    recipient = Recipient.objects.create(project=theirs.row, address=ADDRESS)
+    for _ in range(MOST + 1):
+        DeliveryAttempt.objects.create(
+            message=a_message(theirs.row, recipient),
+            provider_name="Gateway",
+            outcome="accepted",
+            latency_ms=40,
+            provider_message_id="17",
+        )
+    DeliveryAttempt.objects.create(
+        message=shop.message, provider_name="Gateway", outcome="accepted", latency_ms=40, provider_message_id="17"
+    )
+    assert search("17", [shop.id]).only == shop.session

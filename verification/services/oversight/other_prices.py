@@ -50,20 +50,20 @@ def offers(projects: Sequence[int], span: Range, where: Where | None = None) -> 
     rates = Rates(costs.account_currency())
     day = min(timezone.now(), span.until - timedelta(seconds=1)).date()
     found: dict[int, Offer] = {}
-    for project in projects:
-        for provider in Provider.objects.serving(project).filter(price_list__gt=0).order_by("pk"):
-            book = book_of(provider.pk, provider.price_list)
-            for (owner, channel, country), did in traffic.items():
-                if (owner, channel) != (project, provider.channel):
-                    continue
-                offer = found.setdefault(provider.pk, Offer(provider.name, channel, rates.account))
-                would = None if did.unknown else _price(provider, book, country, did, rates, day)
-                if would is None:
-                    offer.left_out += did.sends
-                    continue
-                offer.would_cost += would
-                offer.did_cost += did.amount
-                offer.compared += did.sends
+    senders = list({owner for owner, _, _ in traffic})
+    for provider in Provider.objects.serving(senders).filter(price_list__gt=0).order_by("pk"):
+        book = book_of(provider.pk, provider.price_list)
+        for (owner, channel, country), did in traffic.items():
+            if channel != provider.channel or provider.project_id not in (None, owner):
+                continue
+            offer = found.setdefault(provider.pk, Offer(provider.name, channel, rates.account))
+            would = None if did.unknown else _price(provider, book, country, did, rates, day)
+            if would is None:
+                offer.left_out += did.sends
+                continue
+            offer.would_cost += would
+            offer.did_cost += did.amount
+            offer.compared += did.sends
     told = [offer for offer in found.values() if offer.compared]
     return sorted(told, key=lambda offer: (offer.channel, -offer.saved, offer.provider))
 

@@ -155,11 +155,19 @@ def _by_id(term: str, projects: list[int]) -> Found:
 
 def _by_vendors_id(term: str, projects: list[int]) -> list[Message]:
     """Return the messages that a vendor calls so. A receipt may have named a message that no attempt has the id of."""
-    tried = DeliveryAttempt.objects.filter(provider_message_id=term).values_list("message", flat=True)[:MOST]
+    # Short ids, which some vendors give, are in many projects: only our own rows take a place of the answer.
+    tried = (
+        DeliveryAttempt.objects.filter(provider_message_id=term, message__project__in=projects)
+        .order_by()
+        .values_list("message", flat=True)[:MOST]
+    )
     told = Message.objects.filter(
-        provider__in=list(Provider.objects.of(projects).values_list("pk", flat=True)), provider_message_id=term
-    ).values_list("pk", flat=True)[:MOST]
-    return list(Message.objects.filter(pk__in={*tried, *told}, project__in=projects))
+        provider__in=list(Provider.objects.of(projects).values_list("pk", flat=True)),
+        provider_message_id=term,
+        project__in=projects,
+    )
+    found = {*tried, *told.order_by().values_list("pk", flat=True)[:MOST]}
+    return list(Message.objects.filter(pk__in=found, project__in=projects))
 
 
 def _add_messages(messages: Iterable[Message], found: Found) -> None:
