@@ -3,10 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from tests import factories
 from tests.panel.rows import a_message, a_session
+from tests.services.delivery.test_lock_order import held
 from verification import memory, sql
 from verification.errors import Misuse
 from verification.models import AuditEntry, MessageTemplate, Recipient, TextVariant
@@ -156,3 +158,10 @@ def test_the_present_text_is_kept_while_another_is_tried(project, trial, languag
 def test_a_trial_in_a_region_keeps_the_text_of_its_language(project):
     variants.start(project=project, channel="sms", language="pt-BR", text="{code} {project}!", share=50)
     assert variants.is_tried(project, "sms", "pt") and variants.is_tried(project, "sms", "pt-BR")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_text_is_not_judged_while_a_trial_begins(project):
+    lock = "SELECT FROM verification_project WHERE id = %s FOR NO KEY UPDATE"
+    with held(lock, project.pk), pytest.raises(OperationalError, match="lock timeout"), transaction.atomic():
+        variants.require_untried(project, "sms", "en")

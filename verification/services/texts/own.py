@@ -67,7 +67,9 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
         found.append("A subject is one line.")
     if len(text) > MAX_CHARACTERS:
         found.append(f"It has {len(text)} characters; {MAX_CHARACTERS} is the most. Shorten it.")
-    for link in _foreign_links(project, f"{fill(text, _sample(project))}\n{fill(subject, _sample(project))}"):
+    # No further than a text may be long: the search for links takes the square of its length.
+    read = f"{fill(text[:MAX_CHARACTERS], _sample(project))}\n{fill(subject[:MAX_CHARACTERS], _sample(project))}"
+    for link in _foreign_links(project, read):
         found.append(f"{link} reads as a link, and not as one to the project's site. {_WRITE}")
     if channel == ChannelType.SMS:
         found += _sms_faults(project, text)

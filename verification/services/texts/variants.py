@@ -97,6 +97,10 @@ def is_tried(project: Project, channel: str, language: str) -> bool:
 
 
 def require_untried(project: Project, channel: str, language: str) -> None:
-    """Raise :class:`Misuse` where a trial runs against this text: if it changed, the trial would compare nothing."""
+    """Raise :class:`Misuse` where a trial runs against this text: if it changed, the trial would compare nothing.
+
+    The project is locked until the transaction ends, so that no trial begins between the look and the change.
+    """
+    bounds.lock(project)
     if is_tried(project, channel, language):
         raise Misuse("Another text is tried against this one. End that trial first.")
