@@ -8,8 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.commands.running import run, run_json
+from tests.panel.rows import a_message
 from tests.services.setup.files import file_with, text_of
-from verification.models import AuditEntry, Project, Provider
+from verification.models import AuditEntry, Message, Project, Provider, Recipient
+from verification.services.gateways import editing
 from verification.services.gateways.accounts import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
@@ -268,3 +270,18 @@ def test_a_provider_is_not_changed_where_something_is_wrong(shop, arguments, com
     with pytest.raises(CommandError, match=complaint):
         run("provider", *(str(shop["provider"]) if each == "ID" else each for each in arguments))
     assert Provider.objects.values().get() == before
+
+
+def test_a_provider_with_much_traffic_is_removed_in_batches_and_not_by_a_file(shop, file, monkeypatch):
+    monkeypatch.setattr(editing, "MOST_ATTEMPTS", 3)
+    monkeypatch.setattr(editing, "BATCH", 2)
+    row = Provider.objects.get()
+    recipient = Recipient.objects.create(project=row.project, address="+4915112345678")
+    for number in range(5):
+        message = a_message(row.project, recipient, provider=row)
+        message.attempts.create(provider=row, provider_name="Gateway", outcome="accepted", latency_ms=number)
+    with pytest.raises(CommandError, match=f"more than 3 messages .* manage.py provider remove {row.pk} --yes"):
+        run("apply", file({"Shop": {"providers": {}}}), "--dry-run")
+    run("provider", "remove", str(row.pk), "--yes")
+    assert not Provider.objects.exists()
+    assert Message.objects.filter(provider=None, attempts__provider=None).count() == 5

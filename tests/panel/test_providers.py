@@ -10,9 +10,9 @@ from tests.fakes import http_server
 from tests.fakes.telegram import TOKEN, USERNAME, BotApi
 from tests.panel.rows import form_values, values_on
 from verification.crypto import encrypt
-from verification.models import Channel, ChannelType, Provider
+from verification.models import Channel, ChannelType, Message, Provider
 from verification.panel.pages.providers.provider import UNREADABLE
-from verification.services.gateways import accounts
+from verification.services.gateways import accounts, editing
 from verification.services.gateways.accounts import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
@@ -214,3 +214,16 @@ def test_providers_that_had_one_name_before_keep_it(panel):
     Provider.objects.filter(project=panel.project).update(channel=provider.channel)
     page = reverse("admin:verification_provider_change", args=(provider.pk,))
     assert client.post(page, values_on(client, page)).status_code == 302
+
+
+def test_a_provider_with_much_traffic_stays_and_its_page_says_what_removes_it(panel, monkeypatch):
+    monkeypatch.setattr(editing, "MOST_ATTEMPTS", 0)
+    provider = factories.provider(project=panel.project, channel="sms", type="http", name="Busy")
+    panel.rows[Message].attempts.create(provider=provider, provider_name="Busy", outcome="accepted", latency_ms=1)
+    page, client = reverse("admin:verification_provider_delete", args=(provider.pk,)), panel.as_("owner")
+    assert f"manage.py provider remove {provider.pk} --yes" in client.get(page).content.decode()
+    client.post(page, {"post": "yes"})
+    assert Provider.objects.filter(pk=provider.pk).exists()
+    monkeypatch.setattr(editing, "MOST_ATTEMPTS", 1)
+    client.post(page, {"post": "yes"})
+    assert not Provider.objects.filter(pk=provider.pk).exists()

@@ -15,7 +15,7 @@ from verification.management.commands.addprovider import read_settings
 from verification.management.commands.setproject import split
 from verification.models import Provider
 from verification.services.gateways.accounts import hook_url, is_known, reports_back, stored_secrets
-from verification.services.gateways.editing import FIELDS, change_provider, remove_provider
+from verification.services.gateways.editing import FIELDS, change_provider, release, remove_provider
 from verification.services.projects import kill_switch
 from verification.services.projects.settings import read_text
 from verification.whole_numbers import whole_number
@@ -94,6 +94,7 @@ class Command(WatchwordCommand):
     def _remove(self, row: Provider, *, is_agreed: bool) -> str:
         if not is_agreed:
             raise Misuse(f"{row.name} would go with its settings and credentials. Give --yes to remove it.")
+        release(row)
         remove_provider(row)
         return f"{row.name} is removed. Its messages stay."
 

@@ -119,7 +119,11 @@ class ScopedAdmin(Scoped, ModelAdmin):
         """List the rows alone. Django would list all that is deleted along, which may be millions of messages."""
         refused = {self.opts.verbose_name for row in objs if not self.has_delete_permission(request, row)}
         names = [f"{row}{self.deleted_along}" for row in objs]
-        return names, {self.opts.verbose_name_plural: len(names)}, refused, []
+        return names, {self.opts.verbose_name_plural: len(names)}, refused, list(filter(None, map(self.why_kept, objs)))
+
+    def why_kept(self, row: Any) -> str:
+        """Return why a row cannot be deleted here, which its page then says; empty where it can."""
+        return ""
 
     def project_of(self, row: Any) -> Project | None:
         """Return the row's project; None for a row of the whole service, such as a system provider."""

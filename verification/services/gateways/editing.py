@@ -10,10 +10,14 @@ from django.db import transaction
 from providers import registry
 from providers.base import SettingKind
 from verification.errors import Misuse
-from verification.models import Provider
+from verification.models import DeliveryAttempt, Message, Provider
 from verification.models.changes import change_row, fields_of, save_changes
 from verification.services.gateways import room
 from verification.services.gateways.accounts import is_known, require_free_name, store_settings
+
+# Attempts of a provider that one transaction unlinks: some seconds of the database's work, for which receipts wait.
+MOST_ATTEMPTS = 50_000
+BATCH = 1_000  # attempts that are unlinked in one transaction, where there are more
 
 FIELDS = fields_of(Provider, "project", "channel", "type", "name", "settings")
 
@@ -40,12 +44,45 @@ def change_provider(row: Provider, values: Mapping[str, Any], settings: Mapping[
 def remove_provider(row: Provider, *, is_trial: bool = False) -> None:
     """Delete a provider with what belongs to it; its messages stay.
 
-    In a trial, which is undone, the row alone goes: the messages that name it may be millions.
+    In a trial, which is undone, the row alone goes. Raises :class:`Misuse` for one that carried too many messages.
     """
+    if why := why_kept(row):
+        raise Misuse(why)
     if is_trial:
         Provider.objects.filter(pk=row.pk)._raw_delete("default")  # undone before any foreign key is looked at
     else:
         row.delete()
+
+
+def why_kept(row: Provider) -> str:
+    """Return why one transaction cannot delete a provider, and what can; empty where it can."""
+    if DeliveryAttempt.objects.filter(provider=row).order_by()[: MOST_ATTEMPTS + 1].count() <= MOST_ATTEMPTS:
+        return ""
+    return (
+        f"{row.name} carried more than {MOST_ATTEMPTS:,} messages that are still kept. Disable it for now."
+        f" The operator removes it with manage.py provider remove {row.pk} --yes, which lets them go in batches."
+    )
+
+
+def release(row: Provider) -> None:
+    """Disable a provider and unlink it from its messages, in batches, each a transaction of its own.
+
+    Receipts and workers then wait for one batch at the most.
+    """
+    Provider.objects.filter(pk=row.pk).update(is_enabled=False)
+    while _release_batch(row):
+        pass
+
+
+@transaction.atomic
+def _release_batch(row: Provider) -> bool:
+    """Return whether there was one. Messages are locked before their attempts, as everywhere."""
+    found = dict(DeliveryAttempt.objects.filter(provider=row).order_by().values_list("pk", "message")[:BATCH])
+    messages = Message.objects.filter(pk__in=set(found.values()), provider=row).order_by("pk")
+    keys = list(messages.select_for_update(no_key=True).values_list("pk", flat=True))
+    Message.objects.filter(pk__in=keys, provider=row).update(provider=None)
+    DeliveryAttempt.objects.filter(pk__in=found).update(provider=None)
+    return bool(found)
 
 
 def _store(row: Provider, settings: Mapping[str, Any]) -> list[str]:

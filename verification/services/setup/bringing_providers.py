@@ -31,7 +31,8 @@ def bring_providers(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -
                 raise bringing.refuse(at, "another provider of the channel has this name.")
             given[key] = at
     for key in rows.keys() - given.keys():
-        remove_provider(rows[key], is_trial=bringing.is_trial)
+        with bringing.judging((*path, key[0], rows[key].name)):
+            remove_provider(rows[key], is_trial=bringing.is_trial)
     for key, at in given.items():
         values = wanted[key[0]][at[-1]]
         with bringing.judging(at):

@@ -37,6 +37,7 @@ from verification.panel.pages.providers.scorecard import scorecard
 from verification.panel.pages.providers.senders import CHANNELS as WITH_SENDERS
 from verification.panel.pages.providers.senders import SenderRuleInline
 from verification.services.delivery.polling import BOT_TYPE
+from verification.services.gateways import editing
 from verification.services.gateways.accounts import (
     bring_channel,
     check_provider,
@@ -147,6 +148,9 @@ class ProviderAdmin(ScopedAdmin):
     replace_prices = prices.replace_prices
     use_again = breaker.use_again
     use_again_selected = breaker.use_again_selected
+
+    def why_kept(self, row: Provider) -> str:
+        return editing.why_kept(row)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out what other pages and notices lead to, and "Connect" where there is no bot."""
