@@ -7,20 +7,17 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.live import ROOT, LiveService
+from tests.clients.programs import MODULES, SEEN, TOOLS, flow, need, run
 from verification.api.reference.views import description
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 
 HERE = Path(__file__).parent
-TOOLS = ROOT / "var" / "clients"  # a virtual environment with the Python packages
-MODULES = ROOT / "var" / "npm" / "node_modules"
 ANNOTATIONS = Path("/usr/share/java/geronimo-annotation-1.3-spec.jar")  # javax.annotation, which Java 9 dropped
 TYPESCRIPT = {
     "strict": True,
@@ -30,39 +27,6 @@ TYPESCRIPT = {
     "lib": ["es2022", "dom"],
     "types": [],
 }
-TO, CODE = "+46701740605", "493817"
-SEEN = {
-    "wrong": "invalid_code",
-    "attempts_left": 4,
-    "is_test": True,
-    "phone": TO,
-    "is_same": True,
-    "status": "success",
-}
-SETUP = f"""
-import json
-from verification.services.gateways import accounts as providers
-from verification.services.projects import projects, test_logins
-new = projects.create_project(name="Generated")
-providers.add_provider(project=new.project, channel="sms", provider_type="inbox", name="sms", values={{}})
-test_logins.add_test_login(project=new.project, to="{TO}", code="{CODE}")
-print(json.dumps({{"API_KEY": new.api_key, "SECRET_KEY": new.secret_key}}))
-"""
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    live = LiveService(tmp_path_factory.mktemp("service"), web_processes=1)
-    try:
-        yield live.start(workers=0)
-    finally:
-        live.stop()
-
-
-@pytest.fixture(scope="module")
-def environment(service):
-    keys = json.loads(service.manage("shell", "-v", "0", "-c", SETUP))
-    return {"BASE_URL": service.environment["BASE_URL"], "TO": TO, "CODE": CODE, **keys}
 
 
 @pytest.fixture(scope="module")
@@ -70,25 +34,6 @@ def document(tmp_path_factory):
     path = tmp_path_factory.mktemp("document") / "openapi.yaml"
     path.write_text(yaml.safe_dump(description(), sort_keys=False))
     return path
-
-
-def need(*paths):
-    for path in paths:
-        if not Path(path).exists() and shutil.which(str(path)) is None:
-            pytest.skip(f"There is no {Path(path).name} on this machine to generate or run this client with.")
-
-
-def run(*command, cwd, **environment):
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    return done.stdout
 
 
 def generate(document, language, folder, properties):
@@ -100,11 +45,6 @@ def generate(document, language, folder, properties):
         *("-i", document, "-g", language, "-o", folder, "--additional-properties", properties),
         cwd=folder.parent,
     )
-
-
-def flow(output):
-    """Read what a program saw: its last line."""
-    return json.loads(output.splitlines()[-1])
 
 
 def test_python(document, environment, tmp_path):

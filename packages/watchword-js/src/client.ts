@@ -1,0 +1,179 @@
+/** The client. */
+import { openEnvelope } from "./envelopes.js";
+import { TestLoginRefused } from "./errors.js";
+import { perform, Repeat, type Answer, type Call, type Policy } from "./transport.js";
+import type {
+  Channel,
+  CheckedCode,
+  ManualChannel,
+  Message,
+  QueuedMessage,
+  SentCode,
+  Session,
+  SessionChannel,
+  SessionSettings,
+  Verified,
+} from "./types.js";
+
+const TIMEOUT_SECONDS = 10; // of one try, its whole answer included
+const REPETITIONS = 2; // after the first try, of a call that a repetition may mend
+const LONGEST_WAIT_SECONDS = 5; // a longer Retry-After is the caller's to wait for
+
+export interface WatchwordOptions {
+  baseUrl: string;
+  /** For sessions; it may ship in a page or an app. */
+  apiKey?: string;
+  /** For `verify` and the manual sends; it belongs on your server alone. */
+  secretKey?: string;
+  /** Seconds that one try may take. */
+  timeout?: number;
+  /** How often a call is repeated after the first try, where a repetition may help and does no harm. */
+  repetitions?: number;
+  /** The longest `Retry-After` that is waited for, in seconds. */
+  longestWait?: number;
+  /** Replaces the runtime's `fetch`, for a proxy or a test. */
+  fetch?: typeof globalThis.fetch;
+}
+
+export interface CreateOptions {
+  type?: Channel;
+  /** False creates the session and sends nothing. */
+  send?: boolean;
+  challengeToken?: string;
+  /** The user's language, in the form of `Accept-Language`. Browsers send their own. */
+  language?: string;
+}
+
+export interface SendMessageOptions {
+  code?: string;
+  providerId?: number;
+  callbackUrl?: string;
+  /** By default one of this call alone. Give one that you store, and repeating after a restart sends nothing twice. */
+  idempotencyKey?: string;
+}
+
+/** A service at `baseUrl`, called with one key or both. */
+export class Watchword {
+  readonly baseUrl: string;
+  readonly #apiKey: string;
+  readonly #secretKey: string;
+  readonly #policy: Policy;
+
+  constructor(options: WatchwordOptions) {
+    if (options.secretKey && "document" in globalThis) {
+      throw new TypeError("The secret key belongs on your server: whoever opens this page could read it.");
+    }
+    this.baseUrl = options.baseUrl.replace(/\/+$/, "");
+    this.#apiKey = options.apiKey ?? "";
+    this.#secretKey = options.secretKey ?? "";
+    this.#policy = {
+      fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
+      timeout: options.timeout ?? TIMEOUT_SECONDS,
+      repetitions: options.repetitions ?? REPETITIONS,
+      longestWait: options.longestWait ?? LONGEST_WAIT_SECONDS,
+    };
+  }
+
+  // --- sessions, with the API key ---
+
+  /** Start a verification, or return the recipient's live one. The code goes out unless `send` is false. */
+  createSession(to: string, { type, send, challengeToken, language }: CreateOptions = {}): Promise<Session> {
+    return this.#session({
+      method: "POST",
+      path: "/session/create",
+      repeat: repeatOfSending(challengeToken),
+      body: { to, type, send, challenge_token: challengeToken },
+      ...(language && { headers: { "accept-language": language } }),
+    });
+  }
+
+  /**
+   * Send the session's code again, or over another channel. After a lost answer the repetition may throw
+   * `ChannelTimeout`: the code is then on its way.
+   */
+  sendCode(sessionId: string, type: Channel, options: { challengeToken?: string } = {}): Promise<SentCode> {
+    return this.#session({
+      method: "POST",
+      path: "/session/send",
+      repeat: repeatOfSending(options.challengeToken),
+      body: { session_id: sessionId, type, challenge_token: options.challengeToken },
+    });
+  }
+
+  /** Check what the user typed. It proves nothing to your server until `verify` redeems the token there. */
+  checkCode(sessionId: string, code: string): Promise<CheckedCode> {
+    const body = { session_id: sessionId, code };
+    return this.#session({ method: "POST", path: "/session/check", repeat: Repeat.REFUSED, body });
+  }
+
+  /** List the channels of a session, with the seconds until each can send again; without one the project's. */
+  sessionChannels(sessionId?: string): Promise<SessionChannel[]> {
+    return this.#session({ method: "GET", path: `/session/channels${query(sessionId)}`, repeat: Repeat.ANY });
+  }
+
+  /** Return how a session's code looks, and if a challenge is asked for; without a session the project's. */
+  sessionSettings(sessionId?: string): Promise<SessionSettings> {
+    return this.#session({ method: "GET", path: `/session/settings${query(sessionId)}`, repeat: Repeat.ANY });
+  }
+
+  // --- on your server, with the secret key ---
+
+  /** Redeem the token of a right code, once and within 60 seconds, and return who was verified. */
+  async verify(verifyToken: string, { allowTestLogins = false } = {}): Promise<Verified> {
+    const body = { verify_token: verifyToken };
+    const answer = await this.#manual({ method: "POST", path: "/session/verify", repeat: Repeat.REFUSED, body });
+    const isTest = answer.headers.has("x-test-login");
+    if (isTest && !allowTestLogins) throw new TestLoginRefused();
+    const { phone, email } = answer.json as { phone?: string; email?: string };
+    return { recipient: phone ?? email ?? "", ...(phone && { phone }), ...(email && { email }), isTest };
+  }
+
+  /** Send a code of yours, or one that is drawn, outside any session. Its repetitions send nothing twice. */
+  async sendMessage(to: string, channel: Channel, options: SendMessageOptions = {}): Promise<QueuedMessage> {
+    const { code, providerId, callbackUrl, idempotencyKey = crypto.randomUUID() } = options;
+    const answer = await this.#manual({
+      method: "POST",
+      path: "/manual/send",
+      repeat: Repeat.ANY,
+      body: { to, channel, code, provider_id: providerId, callback_url: callbackUrl },
+      headers: { "idempotency-key": idempotencyKey },
+    });
+    return answer.json as QueuedMessage;
+  }
+
+  /** Return where a message of `sendMessage` stands. */
+  async readMessage(messageId: number): Promise<Message> {
+    const path = `/manual/message/${encodeURIComponent(messageId)}`;
+    return (await this.#manual({ method: "GET", path, repeat: Repeat.ANY })).json as Message;
+  }
+
+  /** List the channels that `sendMessage` takes, with their providers. */
+  async manualChannels(): Promise<ManualChannel[]> {
+    const answer = await this.#manual({ method: "GET", path: "/manual/channels", repeat: Repeat.ANY });
+    return answer.json as ManualChannel[];
+  }
+
+  /** Return the code in the envelope of a `QueuedMessage` that this client's secret key sent. */
+  openEnvelope(envelope: string): Promise<string> {
+    return openEnvelope(envelope, this.#secretKey);
+  }
+
+  async #session<Body>(call: Call): Promise<Body> {
+    if (!this.#apiKey) throw new TypeError(`${call.path} takes the apiKey, and this client was made without it.`);
+    return (await perform(this.baseUrl, this.#apiKey, call, this.#policy)).json as Body;
+  }
+
+  async #manual(call: Call): Promise<Answer> {
+    if (!this.#secretKey) throw new TypeError(`${call.path} takes the secretKey, and this client was made without it.`);
+    return perform(this.baseUrl, this.#secretKey, call, this.#policy);
+  }
+}
+
+/** A challenge's answer works once, and a refusal may have used it up: then only an unsent request is repeated. */
+function repeatOfSending(challengeToken: string | undefined): Repeat {
+  return challengeToken ? Repeat.UNSENT : Repeat.ANY;
+}
+
+function query(sessionId: string | undefined): string {
+  return sessionId === undefined ? "" : `?session_id=${encodeURIComponent(sessionId)}`;
+}

@@ -1,0 +1,15 @@
+export { verifyCallback, type CallbackOptions } from "./callbacks.js";
+export { Watchword, type CreateOptions, type SendMessageOptions, type WatchwordOptions } from "./client.js";
+export { openEnvelope } from "./envelopes.js";
+export {
+  CallbackRefused,
+  ConnectionFailed,
+  EnvelopeRefused,
+  Problem,
+  TestLoginRefused,
+  UnexpectedAnswer,
+  WatchwordError,
+  type ProblemDocument,
+} from "./errors.js";
+export * from "./problems.js";
+export type * from "./types.js";

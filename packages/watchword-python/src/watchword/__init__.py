@@ -1,0 +1,63 @@
+"""The client of Watchword: sessions, manual sends, callbacks and envelopes."""
+
+from watchword import problems
+from watchword.async_client import AsyncWatchword
+from watchword.callbacks import verify_callback
+from watchword.client import Watchword
+from watchword.envelopes import open_envelope
+from watchword.errors import (
+    CallbackRefused,
+    ConnectionFailed,
+    EnvelopeRefused,
+    Problem,
+    TestLoginRefused,
+    UnexpectedAnswer,
+    WatchwordError,
+)
+from watchword.types import (
+    Channel,
+    CheckedCode,
+    ErrorCode,
+    FieldProblem,
+    FinishedMessage,
+    ManualChannel,
+    ManualProvider,
+    Message,
+    MessageStatus,
+    QueuedMessage,
+    SentCode,
+    Session,
+    SessionChannel,
+    SessionSettings,
+)
+from watchword.verified import Verified
+
+__all__ = [
+    "AsyncWatchword",
+    "CallbackRefused",
+    "Channel",
+    "CheckedCode",
+    "ConnectionFailed",
+    "EnvelopeRefused",
+    "ErrorCode",
+    "FieldProblem",
+    "FinishedMessage",
+    "ManualChannel",
+    "ManualProvider",
+    "Message",
+    "MessageStatus",
+    "Problem",
+    "QueuedMessage",
+    "SentCode",
+    "Session",
+    "SessionChannel",
+    "SessionSettings",
+    "TestLoginRefused",
+    "UnexpectedAnswer",
+    "Verified",
+    "Watchword",
+    "WatchwordError",
+    "open_envelope",
+    "problems",
+    "verify_callback",
+]

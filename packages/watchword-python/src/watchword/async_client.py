@@ -1,0 +1,190 @@
+"""The client for asyncio. Written by packages/generate_clients.py from client.py."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+from watchword import envelopes
+from watchword.errors import TestLoginRefused
+from watchword.transport import Call, Key, Repeat, given, read, repeat_of_sending, wait_before_next
+from watchword.types import (
+    Channel,
+    CheckedCode,
+    ManualChannel,
+    Message,
+    QueuedMessage,
+    SentCode,
+    Session,
+    SessionChannel,
+    SessionSettings,
+)
+from watchword.verified import Verified
+
+TIMEOUT_SECONDS = 10.0  # of one try: to connect, to write, and between two parts of the answer
+REPETITIONS = 2  # after the first try, of a call that a repetition may mend
+LONGEST_WAIT_SECONDS = 5.0  # a longer Retry-After is the caller's to wait for
+
+
+class AsyncWatchword:
+    """A service at ``base_url``, called with one key or both. Tasks may share a client; close it at the end.
+
+    Sessions take the API key; ``verify`` and the manual sends take the secret key. ``http`` replaces the HTTP client,
+    for a proxy or a test; then ``timeout`` is its own.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        secret_key: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        repetitions: int = REPETITIONS,
+        longest_wait: float = LONGEST_WAIT_SECONDS,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._api_key = Key(api_key or "")
+        self._secret_key = Key(secret_key or "")
+        self._repetitions = repetitions
+        self._longest_wait = longest_wait
+        self._http = http or httpx.AsyncClient(timeout=timeout)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._base_url!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    # --- sessions, with the API key ---
+
+    async def create_session(
+        self,
+        to: str,
+        *,
+        type: Channel | None = None,
+        send: bool = True,
+        challenge_token: str | None = None,
+        language: str | None = None,
+    ) -> Session:
+        """Start a verification, or return the recipient's live one. The code goes out unless ``send`` is false.
+
+        ``language`` is the user's, in the form of ``Accept-Language``.
+        """
+        body = given(to=to, type=type, send=send, challenge_token=challenge_token)
+        headers = {"Accept-Language": language} if language else {}
+        call = Call("POST", "/session/create", repeat_of_sending(challenge_token), body, headers=headers)
+        return Session.from_json(read(await self._call(call, self._api_key)))
+
+    async def send_code(self, session_id: str, type: Channel, *, challenge_token: str | None = None) -> SentCode:
+        """Send the session's code again, or over another channel.
+
+        After a lost answer the repetition may raise ``ChannelTimeout``: the code is then on its way.
+        """
+        body = given(session_id=session_id, type=type, challenge_token=challenge_token)
+        call = Call("POST", "/session/send", repeat_of_sending(challenge_token), body)
+        return SentCode.from_json(read(await self._call(call, self._api_key)))
+
+    async def check_code(self, session_id: str, code: str) -> CheckedCode:
+        """Check what the user typed. It proves nothing to your server until ``verify`` redeems the token."""
+        call = Call("POST", "/session/check", Repeat.REFUSED, {"session_id": session_id, "code": code})
+        return CheckedCode.from_json(read(await self._call(call, self._api_key)))
+
+    async def session_channels(self, session_id: str | None = None) -> list[SessionChannel]:
+        """List the channels of a session, with the seconds until each can send again; without one the project's."""
+        call = Call("GET", "/session/channels", Repeat.ANY, query=given(session_id=session_id))
+        return [SessionChannel.from_json(each) for each in read(await self._call(call, self._api_key))]
+
+    async def session_settings(self, session_id: str | None = None) -> SessionSettings:
+        """Return how a session's code looks, and if a challenge is asked for; without a session the project's."""
+        call = Call("GET", "/session/settings", Repeat.ANY, query=given(session_id=session_id))
+        return SessionSettings.from_json(read(await self._call(call, self._api_key)))
+
+    # --- on your server, with the secret key ---
+
+    async def verify(self, verify_token: str, *, allow_test_logins: bool = False) -> Verified:
+        """Redeem the token of a right code, once and within 60 seconds, and return who was verified."""
+        call = Call("POST", "/session/verify", Repeat.REFUSED, {"verify_token": verify_token})
+        outcome = await self._call(call, self._secret_key)
+        document = read(outcome)
+        is_test = isinstance(outcome, httpx.Response) and "x-test-login" in outcome.headers
+        if is_test and not allow_test_logins:
+            raise TestLoginRefused
+        return Verified(document.get("phone"), document.get("email"), is_test)
+
+    async def send_message(
+        self,
+        to: str,
+        channel: Channel,
+        *,
+        code: str | None = None,
+        provider_id: int | None = None,
+        callback_url: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> QueuedMessage:
+        """Send a code of yours, or one that is drawn, outside any session.
+
+        Each call has an ``Idempotency-Key`` of its own, so that its repetitions send nothing twice. Give one that you
+        store with the order to be sent, and the same holds over restarts of your program.
+        """
+        body = given(to=to, channel=channel, code=code, provider_id=provider_id, callback_url=callback_url)
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        call = Call("POST", "/manual/send", Repeat.ANY, body, headers=headers)
+        return QueuedMessage.from_json(read(await self._call(call, self._secret_key)))
+
+    async def read_message(self, message_id: int) -> Message:
+        """Return where a message of ``send_message`` stands."""
+        call = Call("GET", f"/manual/message/{message_id:d}", Repeat.ANY)
+        return Message.from_json(read(await self._call(call, self._secret_key)))
+
+    async def manual_channels(self) -> list[ManualChannel]:
+        """List the channels that ``send_message`` takes, with their providers."""
+        call = Call("GET", "/manual/channels", Repeat.ANY)
+        return [ManualChannel.from_json(each) for each in read(await self._call(call, self._secret_key))]
+
+    def open_envelope(self, envelope: str) -> str:
+        """Return the code in the envelope of a ``QueuedMessage`` that this client's secret key sent."""
+        return envelopes.open_envelope(envelope, self._secret_key.text)
+
+    # --- one call ---
+
+    async def _call(self, call: Call, key: Key) -> httpx.Response | httpx.RequestError:
+        """Send a call, and repeat it while that may help and does no harm."""
+        if not key.text:
+            name = "api_key" if key is self._api_key else "secret_key"
+            raise ValueError(f"{call.path} takes the {name}, and this client was made without it.")
+        for repetition in range(self._repetitions):
+            outcome = await self._send(call, key)
+            wait = wait_before_next(call, outcome, repetition, self._longest_wait)
+            if wait is None:
+                return outcome
+            await asyncio.sleep(wait)
+        return await self._send(call, key)
+
+    async def _send(self, call: Call, key: Key) -> httpx.Response | httpx.RequestError:
+        options: dict[str, Any] = {"params": call.query} if call.query else {}
+        if call.body is not None:
+            options["json"] = call.body
+        try:
+            return await self._http.request(
+                call.method,
+                self._base_url + call.path,
+                headers={**call.headers, "x-api-key": key.text},
+                follow_redirects=False,  # a redirect would carry the key elsewhere
+                **options,
+            )
+        except httpx.RequestError as error:
+            return error

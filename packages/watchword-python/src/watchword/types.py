@@ -1,0 +1,349 @@
+"""The answers of the service, as types. Written by packages/generate_clients.py.
+
+Members that a later service adds are passed over; values that it adds to an enum are kept as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Channel = Literal["sms", "email", "messenger_a", "messenger_b", "voice"]
+ChallengeProvider = Literal["altcha", "turnstile", "hcaptcha", "recaptcha"]
+CodeLength = Literal[4, 6]
+ErrorCode = Literal[
+    "parse_error",
+    "validation_error",
+    "invalid_code",
+    "host_not_allowed",
+    "missing_api_key",
+    "invalid_api_key",
+    "wrong_key_kind",
+    "challenge_required",
+    "challenge_failed",
+    "recipient_not_allowed",
+    "not_found",
+    "session_not_found",
+    "message_not_found",
+    "verify_token_not_found",
+    "method_not_allowed",
+    "channel_not_available",
+    "channel_not_active",
+    "session_verified",
+    "idempotency_conflict",
+    "session_expired",
+    "verify_token_expired",
+    "body_too_large",
+    "unsupported_media_type",
+    "channel_timeout",
+    "too_many_attempts",
+    "too_many_sends",
+    "rate_limited",
+    "internal_error",
+    "service_unavailable",
+    "challenge_unavailable",
+]
+FieldErrorCode = Literal[
+    "required", "null", "invalid_type", "blank", "too_long", "invalid_choice", "invalid", "unknown", "repeated"
+]
+MessageStatus = Literal["queued", "sending", "sent", "success", "failed", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """``FieldProblem`` of the API."""
+
+    field: str
+    """The name of the field, query parameter or header."""
+    code: FieldErrorCode
+    """What is wrong with it, for machines."""
+    detail: str
+    """What is wrong with it, for people."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FieldProblem:
+        return cls(
+            field=data["field"],
+            code=data["code"],
+            detail=data["detail"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ManualProvider:
+    """``ManualProvider`` of the API."""
+
+    id: int
+    """What to send as ``provider_id``."""
+    name: str
+    """The name that the owner gave it."""
+    type: str
+    """The kind of provider, such as ``smtp`` or ``http``."""
+    is_system: bool
+    """Whether it belongs to the installation and serves every project."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ManualProvider:
+        return cls(
+            id=data["id"],
+            name=data["name"],
+            type=data["type"],
+            is_system=data["is_system"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ManualChannel:
+    """``ManualChannel`` of the API."""
+
+    name: str
+    """The channel's name."""
+    type: Channel
+    """The value to send as ``channel``."""
+    providers: list[ManualProvider]
+    """Its providers, in the order in which they are tried."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ManualChannel:
+        return cls(
+            name=data["name"],
+            type=data["type"],
+            providers=[ManualProvider.from_json(each) for each in data["providers"]],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """``ManualMessage`` of the API."""
+
+    id: int
+    """The message."""
+    channel: Channel
+    """The channel it went over."""
+    status: MessageStatus
+    """Where it stands."""
+    error: str | None
+    """Why it failed or expired, in one sentence; else null."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Message:
+        return cls(
+            id=data["id"],
+            channel=data["channel"],
+            status=data["status"],
+            error=data.get("error"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedMessage:
+    """``ManualMessageFinished`` of the API."""
+
+    id: int
+    """The message."""
+    channel: Channel
+    """The channel it went over."""
+    status: Literal["success", "failed", "expired"]
+    """How it ended."""
+    error: str | None
+    """Why it failed or expired, in one sentence; else null."""
+    finished_at: datetime
+    """When it ended."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FinishedMessage:
+        return cls(
+            id=data["id"],
+            channel=data["channel"],
+            status=data["status"],
+            error=data.get("error"),
+            finished_at=datetime.fromisoformat(data["finished_at"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedMessage:
+    """``ManualSendResponse`` of the API."""
+
+    message: str
+    """A sentence for people."""
+    code: str = field(repr=False)
+    """The code, encrypted: ``aes256:<iv>:<ciphertext>:<tag>``, each part in padded base64."""
+    message_id: int
+    """Read what became of it at manual/message/{id}."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> QueuedMessage:
+        return cls(
+            message=data["message"],
+            code=data["code"],
+            message_id=data["message_id"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChannel:
+    """``SessionChannel`` of the API."""
+
+    name: str
+    """The name to show; the project's owner chooses it."""
+    type: Channel
+    """The value to send as ``type``."""
+    is_active: bool
+    """Whether a code can reach the user over it now."""
+    timeout: int
+    """Whole seconds until a code can be sent over this channel again; 0 means now."""
+    image_url: str
+    """The channel's icon, always an absolute URL."""
+    link: str = field(repr=False)
+    """Where to send the user for this channel: the messenger bot, or the project's site."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionChannel:
+        return cls(
+            name=data["name"],
+            type=data["type"],
+            is_active=data["is_active"],
+            timeout=data["timeout"],
+            image_url=data["image_url"],
+            link=data["link"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """``SessionCreateResponse`` of the API."""
+
+    session_id: str
+    """The session: a ULID, 26 characters in capitals."""
+    session_expired_at: datetime
+    """When the session ends: three minutes after it was created, and nothing extends it."""
+    sent_to: Channel | None
+    """The channel over which this session's code last went (or is going) out; null when none has yet, as after …"""
+    channels: list[SessionChannel]
+    """The channels this recipient can be reached over, in order."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Session:
+        return cls(
+            session_id=data["session_id"],
+            session_expired_at=datetime.fromisoformat(data["session_expired_at"]),
+            sent_to=data.get("sent_to"),
+            channels=[SessionChannel.from_json(each) for each in data["channels"]],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SentCode:
+    """``SessionSendResponse`` of the API."""
+
+    session_id: str
+    """The session: a ULID, 26 characters in capitals."""
+    session_expired_at: datetime
+    """When the session ends: three minutes after it was created, and nothing extends it."""
+    channel: SessionChannel
+    """The channel the code went out over, with its block now running."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SentCode:
+        return cls(
+            session_id=data["session_id"],
+            session_expired_at=datetime.fromisoformat(data["session_expired_at"]),
+            channel=SessionChannel.from_json(data["channel"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCode:
+    """``SessionCheckResponse`` of the API."""
+
+    verify_token: str = field(repr=False)
+    """Send it to your server, which redeems it at session/verify within 60 seconds."""
+    is_test: bool
+    """Whether the recipient is one of the project's test logins."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CheckedCode:
+        return cls(
+            verify_token=data["verify_token"],
+            is_test=data["is_test"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """``SessionSettingsProject`` of the API."""
+
+    name: str
+    """The project's name."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ProjectSettings:
+        return cls(
+            name=data["name"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSettings:
+    """``SessionSettingsCode`` of the API."""
+
+    length: CodeLength
+    """How many characters the code has."""
+    digits: bool
+    """Whether the code may hold digits."""
+    letters: bool
+    """Whether the code may hold letters: A to Z without I, L and O."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CodeSettings:
+        return cls(
+            length=data["length"],
+            digits=data["digits"],
+            letters=data["letters"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeSettings:
+    """``SessionSettingsChallenge`` of the API."""
+
+    enabled: bool
+    """Whether a challenge must be solved by this caller."""
+    api_key: str | None
+    """The site key of the challenge provider, for ``altcha`` the address of its puzzles; null while ``enabled`` …"""
+    provider: ChallengeProvider | None
+    """The challenge provider; absent while ``enabled`` is false."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ChallengeSettings:
+        return cls(
+            enabled=data["enabled"],
+            api_key=data.get("api_key"),
+            provider=data.get("provider"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """``SessionSettings`` of the API."""
+
+    language: str
+    """The language of the messages, such as ``en`` or ``de``."""
+    project: ProjectSettings
+    """The project."""
+    code: CodeSettings
+    """What the code looks like; for a test login that of its fixed code."""
+    challenge: ChallengeSettings
+    """Bot protection."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionSettings:
+        return cls(
+            language=data["language"],
+            project=ProjectSettings.from_json(data["project"]),
+            code=CodeSettings.from_json(data["code"]),
+            challenge=ChallengeSettings.from_json(data["challenge"]),
+        )

@@ -1,0 +1,44 @@
+// The flow, by our TypeScript package.
+import { InvalidCode, TestLoginRefused, Watchword, type Message } from "watchword-client";
+
+declare const process: { env: Record<string, string> };
+const { BASE_URL, API_KEY, SECRET_KEY, TO, CODE } = process.env as Record<string, string>;
+const watchword = new Watchword({ baseUrl: BASE_URL!, apiKey: API_KEY!, secretKey: SECRET_KEY! });
+
+async function refused<Kind extends Error>(call: Promise<unknown>, kind: new (...given: never[]) => Kind): Promise<Kind> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof kind) return error;
+  throw new Error(`not refused by ${kind.name}: ${String(error)}`);
+}
+
+function must(holds: boolean, name: string): void {
+  if (!holds) throw new Error(name);
+}
+
+let session = await watchword.createSession(TO!, { type: "sms", language: "sv" });
+must((await watchword.sessionSettings(session.session_id)).code.length === 6, "settings");
+must((await watchword.sessionChannels(session.session_id))[0]?.type === "sms", "channels");
+const wrong = await refused(watchword.checkCode(session.session_id, "000000"), InvalidCode);
+let checked = await watchword.checkCode(session.session_id, CODE!);
+await refused(watchword.verify(checked.verify_token), TestLoginRefused);
+session = await watchword.createSession(TO!);
+checked = await watchword.checkCode(session.session_id, CODE!);
+const verified = await watchword.verify(checked.verify_token, { allowTestLogins: true });
+must(verified.recipient === TO && verified.isTest, "verified");
+const [channel] = await watchword.manualChannels();
+const sent = await watchword.sendMessage(TO!, channel!.type, { code: "493817" });
+must((await watchword.openEnvelope(sent.code)) === "493817", "envelope");
+const message: Message = await watchword.readMessage(sent.message_id);
+console.log(
+  JSON.stringify({
+    wrong: wrong.code,
+    attempts_left: wrong.attemptsLeft,
+    is_test: checked.is_test,
+    phone: verified.phone,
+    is_same: message.id === sent.message_id,
+    status: message.status,
+  }),
+);

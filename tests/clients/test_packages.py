@@ -1,0 +1,82 @@
+"""Our packages and examples run the flow against a live service, as a customer installs and runs them."""
+
+import json
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.clients.programs import CODE, MODULES, SEEN, TO, TOOLS, flow, need, run
+from tests.live import ROOT
+
+pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
+
+HERE = Path(__file__).parent
+PYTHON = ROOT / "packages" / "watchword-python"
+RUNTIMES = {
+    "node": ["node"],
+    "deno": [MODULES / ".bin" / "deno", "run", "--quiet", "--no-prompt", "--allow-net", "--allow-env"],
+    "bun": [MODULES / ".bin" / "bun", "run"],
+}
+TYPESCRIPT = {
+    "strict": True,
+    "target": "es2022",
+    "module": "nodenext",
+    "lib": ["es2022", "dom"],
+    "types": [],
+    "skipLibCheck": False,
+}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel that pip makes, unpacked; hatchling comes from ``.ci/run``, so that no registry is asked."""
+    need(TOOLS / "bin" / "hatchling")
+    made = tmp_path_factory.mktemp("wheel")
+    source = made / "watchword-python"
+    shutil.copytree(PYTHON, source, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [TOOLS / "bin" / "python", "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    run(*command, "-w", made, source, cwd=made)
+    (packed,) = made.glob("watchword_client-*.whl")
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(made / "installed")
+    return made / "installed"
+
+
+@pytest.fixture(scope="module")
+def compiled(javascript):
+    """The flow in TypeScript, compiled with the types that the package ships."""
+    shutil.copy(HERE / "flow_watchword.ts", javascript / "flow.ts")
+    (javascript / "tsconfig.json").write_text(json.dumps({"compilerOptions": TYPESCRIPT, "files": ["flow.ts"]}))
+    run(MODULES / ".bin" / "tsc", "--project", javascript, cwd=javascript)
+    return javascript
+
+
+def test_the_wheel_holds_the_types_and_asks_for_httpx_alone(wheel):
+    assert (wheel / "watchword" / "py.typed").exists()
+    (metadata,) = wheel.glob("*.dist-info/METADATA")
+    asked = [line for line in metadata.read_text().splitlines() if line.startswith("Requires-Dist")]
+    assert asked == ["Requires-Dist: httpx<1,>=0.27", "Requires-Dist: cryptography>=42; extra == 'decrypt'"]
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_python(wheel, environment, kind, tmp_path):
+    program = [sys.executable, HERE / "flow_watchword.py", kind]
+    assert flow(run(*program, cwd=tmp_path, PYTHONPATH=str(wheel), **environment)) == SEEN
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_typescript(compiled, environment, runtime):
+    command = RUNTIMES[runtime]
+    need(command[0])
+    assert flow(run(*command, "flow.js", cwd=compiled, **environment)) == SEEN
+
+
+@pytest.mark.parametrize("command", [["php", "php/verify.php"], ["go", "run", "go/main.go"]], ids=["php", "go"])
+def test_an_example_verifies_after_a_wrong_code(environment, command):
+    need(command[0])
+    typed = f"000000\n{CODE}\n"
+    said = run(*command, TO, cwd=ROOT / "examples", stdin=typed, ALLOW_TEST_LOGINS="1", **environment)
+    assert said == f"Code: That is not the code. Tries left: 4.\nCode: Verified: {TO}\n"
