@@ -128,7 +128,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
     def project_of(self, row: Any) -> Project | None:
         """Return the row's project; None for a row of the whole service, such as a system provider."""
         for name in self.project_path.split("__") if self.project_path != "pk" else ():
-            row = getattr(row, name)
+            row = getattr(row, name, None)  # a kill switch, for one, has none
         return row if isinstance(row, Project) else None
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
