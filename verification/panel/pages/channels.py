@@ -16,7 +16,7 @@ from verification.panel.frame.display import channel_icon, label
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import ShortList
 from verification.panel.frame.scoping import ProjectFilter
-from verification.panel.pages import hindsight
+from verification.panel.pages import hindsight, sending
 from verification.services.gateways.learnt import require_prices
 from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
 
@@ -88,6 +88,8 @@ class ChannelList(ShortList):
 class ChannelAdmin(ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     form = ChannelForm
+    actions_detail = ("send_test",)
+    send_test = sending.send_over_channel
     list_before_template = "admin/verification/channel/intro.html"
     change_form_after_template = "admin/verification/channel/hindsight.html"
     fieldsets = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -10,9 +11,12 @@ from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.html import format_html
 
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
+from verification.models.messages import FINAL
+from verification.panel.door.session import BY_ITSELF
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, text_of, time_of
 from verification.panel.frame.figure_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
@@ -24,10 +28,14 @@ from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmi
 from verification.panel.pages.figures import figures_view
 from verification.panel.pages.inbox import inbox_view
 from verification.panel.pages.recipients import may_see_addresses
+from verification.panel.pages.sending import LIVE
 from verification.random_ids import is_session_id
 from verification.services.oversight import figures
 from verification.services.oversight.delivery_state import waiting_messages
 from verification.whole_numbers import whole_number
+
+RELOAD_SECONDS = 2  # between two loads of a page that follows a message
+FOLLOWED_FOR = timedelta(minutes=10)  # as long as a message lives; a page that was forgotten reloads no longer
 
 OUTCOME_VARIANTS = {
     "accepted": "success",
@@ -67,6 +75,11 @@ class StatusFilter(admin.SimpleListFilter):
         if self.is_cut and not request.GET.get(SEARCH_VAR):
             return figures.newest_lost(queryset, chosen_project_ids(request), statuses, MAX_COUNT + 1)
         return queryset.filter(status__in=statuses) if self.is_of_lost or value in MessageStatus.values else queryset
+
+
+def is_under_way(message: Message) -> bool:
+    """Return whether a page that follows the message loads itself anew: not for long after its creation."""
+    return message.status not in FINAL and message.created_at > timezone.now() - FOLLOWED_FOR
 
 
 def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> Any:
@@ -213,8 +226,12 @@ class MessageAdmin(NewestFirstAdmin):
     ) -> HttpResponse:
         """Show what happened above what is stored: of a session's message, the story of the session."""
         message = self.get_object(request, unquote(object_id))
-        told = {"story": story_shown(request, message)} if message else {}
+        told: dict[str, Any] = {"story": story_shown(request, message)} if message else {}
+        if follows := message is not None and LIVE in request.GET and is_under_way(message):
+            told["reload_seconds"] = RELOAD_SECONDS
         shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        if follows:
+            shown["Refresh"] = f"{RELOAD_SECONDS}; url=?{LIVE}&{BY_ITSELF}"
         return shown
 
     @admin.display(description="Taken by workers")

@@ -32,6 +32,7 @@ from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import channel_icon, label, page_address
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, own_projects
+from verification.panel.pages import sending
 from verification.panel.pages.providers import breaker, connecting, prices
 from verification.panel.pages.providers.scorecard import scorecard
 from verification.panel.pages.providers.senders import CHANNELS as WITH_SENDERS
@@ -140,10 +141,13 @@ class ProviderAdmin(ScopedAdmin):
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
     actions: Any = ("use_again_selected",)
-    actions_detail = ("scorecard", "connect_bot", "check_credentials", "show_prices", "replace_prices", "use_again")
+    actions_detail: Any = (
+        "scorecard", "connect_bot", "check_credentials", "send_test", "show_prices", "replace_prices", "use_again",
+    )  # fmt: skip
     change_form_outer_before_template = "admin/verification/provider/set_aside.html"
     scorecard = scorecard
     connect_bot = connecting.connect_bot
+    send_test = sending.send_over_provider
     show_prices = prices.show_prices
     replace_prices = prices.replace_prices
     use_again = breaker.use_again
