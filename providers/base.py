@@ -295,6 +295,7 @@ class Adapter:
     needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it
     is_local: ClassVar[bool] = False  # nothing leaves the machine; test projects take no other
     is_simulation: ClassVar[bool] = False  # serves the sandbox's recipients in test projects, and nobody else
+    tells_balance: ClassVar[bool] = False  # its check tells the account's balance, which is then asked for once a day
     shows_codes: ClassVar[bool] = False  # operators can read codes: it runs only if SHOW_CODES_TO_OPERATORS is set
     longest_seconds: ClassVar[float] = 5.0  # the most that one send may take; less while other providers could follow
     receipt_window_seconds: ClassVar[int] = 0  # how long we wait for a receipt; 0 if none ever comes

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -28,8 +29,9 @@ from verification.services.delivery import connections as connected
 from verification.services.delivery import dispatch, fallback, simulated
 from verification.services.delivery import sweep as sweeping
 from verification.services.delivery.fairness import RecentProjects, Shares
-from verification.services.notices import alerts, callbacks
-from verification.services.oversight import counting, outages
+from verification.services.gateways import balances
+from verification.services.notices import alerts, balance_alerts, callbacks
+from verification.services.oversight import cost_budgets, counting, outages
 from verification.services.projects import deletion
 from verification.services.protection.guard import findings
 from verification.services.records import workers
@@ -58,6 +60,8 @@ PURGE_ASK_SECONDS = 60.0  # between two questions whether old rows are due to go
 FIGURES_ASK_SECONDS = 5.0  # between two questions whether the figures are due to be counted
 # Before a worker's first count. After a time without workers, what is over must be closed before its hours are counted.
 FIGURES_FIRST_SECONDS = 20.0
+BALANCES_ASK_SECONDS = 60.0  # between two questions whether vendors are due to be asked for their balances
+BALANCES_FIRST_SECONDS = 60.0  # before a worker's first: a worker that just started has messages to deliver
 DELETION_ASK_SECONDS = 10.0  # between two looks for projects that are deleted
 
 
@@ -146,6 +150,12 @@ class DeletionClaim:
         return found
 
 
+def _count(since: datetime) -> None:
+    """Count the figures, and hold the budgets in money against the costs that were counted."""
+    counting.count_since(since)
+    cost_budgets.watch()
+
+
 def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) -> list[Poller[Any]]:
     """Return the sweep and the other pollers, whose work has threads of its own and so delays no message."""
     shares = Shares(SWEEP_THREADS, projects)
@@ -206,7 +216,15 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             "the figures",
             stopping,
             claim=RunClaim(counting.claim_run, every_seconds=FIGURES_ASK_SECONDS, first_seconds=FIGURES_FIRST_SECONDS),
-            work=lambda run: counting.count_since(run[1]),
+            work=lambda run: _count(run[1]),
+        ),
+        Poller(
+            "the balances",
+            stopping,
+            claim=RunClaim(
+                balances.claim_run, every_seconds=BALANCES_ASK_SECONDS, first_seconds=BALANCES_FIRST_SECONDS
+            ),
+            work=lambda _: balance_alerts.run(),
         ),
         Poller("the deletion", stopping, claim=DeletionClaim(), work=lambda project: deletion.carry_on(project[0])),
     ]

@@ -64,6 +64,7 @@ class Adapter(base.Adapter):
     type = "eskiz"
     label = "Eskiz"
     channels = ("sms",)
+    tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("email", "E-mail address of the account", required=True),

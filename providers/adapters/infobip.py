@@ -91,6 +91,7 @@ class Adapter(base.Adapter):
     type = "infobip"
     label = "Infobip"
     channels = ("sms",)
+    tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(

@@ -75,6 +75,7 @@ class Adapter(base.Adapter):
     type = "plivo"
     label = "Plivo"
     channels = ("sms",)
+    tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("auth_id", "Auth ID", required=True, help="MA or SA and 18 characters."),

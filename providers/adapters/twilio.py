@@ -133,6 +133,7 @@ class Adapter(base.Adapter):
     type = "twilio"
     label = "Twilio"
     channels = ("sms", "voice")
+    tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("account_sid", "Account SID", required=True, help="AC and 32 characters."),

@@ -96,6 +96,7 @@ class Adapter(base.Adapter):
     type = "vonage"
     label = "Vonage"
     channels = ("sms",)
+    tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("api_key", "API key", required=True),

@@ -49,6 +49,20 @@ class Adapter(base.Adapter):
         return base.HookReply(events=(receipt,))
 
 
+class PrepaidAdapter(Adapter):
+    """Tells the balance of its account: the next of those that a test gives its name, or an exception."""
+
+    type = "collector_prepaid"
+    label = "Prepaid collector"
+    tells_balance = True
+
+    def check(self):
+        told = ANSWERS[f"balance of {self.settings['name']}"].pop(0)
+        if isinstance(told, Exception):
+            raise told
+        return base.Health(True, "It collects.", told)
+
+
 class BotAdapter(Adapter):
     """Reaches only users who have started it."""
 
@@ -113,7 +127,7 @@ class CollectorConnection:
 
 def install():
     found, _ = registry._scan()
-    for adapter in (Adapter, BotAdapter, FaultyBotAdapter, ConnectedAdapter):
+    for adapter in (Adapter, BotAdapter, FaultyBotAdapter, ConnectedAdapter, PrepaidAdapter):
         found.setdefault(adapter.type, adapter)
 
 

@@ -7,7 +7,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from verification import sql
-from verification.models import Alert, BreakerOpening, HourlyFaults, HourlyFigures, Provider
+from verification.models import (
+    Alert,
+    BreakerOpening,
+    HourlyCosts,
+    HourlyFaults,
+    HourlyFigures,
+    Provider,
+    VendorBalance,
+)
 from verification.models.oversight import OUTAGE
 from verification.services.oversight import losses
 
@@ -129,3 +137,33 @@ def test_the_figures_tell_what_an_outage_cost_and_lead_to_the_scorecard(panel):
     text = panel.as_("owner").get(reverse("admin:verification_figures")).content.decode()
     assert "About 100 users fewer were verified than usual: 0 in these hours, 100 usually." in text
     assert page_of(panel.rows[Provider]) in text
+
+
+def test_a_scorecard_tells_the_cost_of_each_provider_and_of_a_verified_user(two):
+    panel, good, poor = two
+    HourlyFigures.objects.filter(provider_id=good.pk).update(sessions_verified=80)
+    key = {"channel": "sms", "country": "IN", "language": "en", "hour": this_hour(), "sends": 99, "segments": 99}
+    for project, provider, currency, amount in (
+        (panel.project, good, "USD", "4"), (panel.project, poor, "", "0"), (panel.other, poor, "USD", "9000"),
+    ):  # fmt: skip
+        HourlyCosts.objects.create(project=project, provider_id=provider.pk, currency=currency, amount=amount, **key)
+    rows = panel.as_("owner").get(page_of(good)).context["rows"]
+    told = {row["name"]: (row["cost"], row["per_verified"]) for row in rows}
+    assert told["Our gateway"] == ("4.00", "0.0500") and told["Poor gateway"] == ("–", "–")
+
+
+def test_a_scorecard_tells_the_balance_and_the_day_it_runs_out(panel):
+    provider, today = panel.rows[Provider], timezone.now().date()
+    for ago, amount in ((3, "40"), (2, "30.5"), (0, "10")):
+        VendorBalance.objects.create(provider=provider, day=today - ago * DAY, amount=amount, unit="EUR")
+    page = panel.as_("owner").get(page_of(provider))
+    assert page.context["balance"]["outlook"] == (
+        f"At this week's rate, 10.00 EUR a day, it lasts until {today + DAY:%-d %B %Y}."
+    )
+    text = page.content.decode()
+    assert "10.00 EUR were left" in text and 'aria-label="Balance, EUR' in text and "<td>30.50</td>" in text
+    assert panel.as_("stranger").get(page_of(provider)).status_code == 403
+
+
+def test_a_scorecard_of_a_vendor_that_tells_no_balance_has_no_place_for_one(panel):
+    assert panel.as_("owner").get(page_of(panel.rows[Provider])).context["balance"] is None

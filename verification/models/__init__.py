@@ -2,6 +2,7 @@
 
 from verification.models.accounts import RecoveryCode, SecondFactor, SpentForm
 from verification.models.audit import AuditEntry
+from verification.models.balances import VendorBalance
 from verification.models.bots import BotChat, BotUpdate
 from verification.models.channels import (
     BreakerOpening,
@@ -32,6 +33,7 @@ from verification.models.lists import ListEntry, ListKind, ListSubject
 from verification.models.messages import (
     Callback,
     CallbackAttempt,
+    DailyChannelCost,
     DailySpend,
     DeliveryAttempt,
     IdempotentRequest,
@@ -71,6 +73,7 @@ __all__ = [
     "Choice",
     "BreakerOpening",
     "CircuitBreaker",
+    "DailyChannelCost",
     "DailyCosts",
     "DailyFigures",
     "DailySpend",
@@ -121,6 +124,7 @@ __all__ = [
     "TextVariantFigures",
     "Upkeep",
     "UsedChallenge",
+    "VendorBalance",
     "VerifyToken",
     "WebhookSecret",
     "Worker",

@@ -87,6 +87,13 @@ class Channel(models.Model):
         db_persist=True,
         help_text="The budget that holds; null for no limit.",
     )
+    daily_cost_budget = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="What the messages of a day (UTC) may cost, in whole units of the currency of account. Costs are"
+        " summed once a minute, so the messages of about a minute may pass it; those without a price do not count. 0"
+        " or empty means no limit.",
+    )
     countries = ListField(
         CountryField(max_length=2),
         most=MAX_COUNTRIES,

@@ -8,7 +8,7 @@ from verification.currencies import CODE_LENGTH
 from verification.models.channels import ChannelType
 from verification.models.choices import CHOICE_MAX_LENGTH, Choice
 from verification.models.fields import LANGUAGE_MAX_LENGTH
-from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS
+from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS, SUM_DIGITS
 
 ERROR_MAX_LENGTH = 500
 PROVIDER_MESSAGE_ID_MAX_LENGTH = 255
@@ -253,6 +253,25 @@ class DailySpend(models.Model):
 
     def __str__(self) -> str:
         return f"{self.messages} on {self.day}"
+
+
+class DailyChannelCost(models.Model):
+    """The cost of one project's messages over one channel on one day (UTC), as far as prices are known.
+
+    The workers write it for channels with a budget in money. Requests read it with the project's configuration.
+    """
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
+    channel = models.CharField(max_length=20, choices=ChannelType.choices)
+    day = models.DateField()
+    amount = models.DecimalField(max_digits=SUM_DIGITS, decimal_places=DECIMAL_PLACES)
+    currency = models.CharField(max_length=CODE_LENGTH)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(name="daily_channel_cost_once", fields=("project", "channel", "day")),)
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency} on {self.day}"
 
 
 class IdempotentRequest(models.Model):

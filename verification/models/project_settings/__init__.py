@@ -5,7 +5,7 @@ The project's page in the panel, ``setproject`` with its help, and the snapshot 
 
 from typing import Any
 
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from verification.codes import LONG_CODE, SHORT_CODE
@@ -34,6 +34,7 @@ MAX_LANGUAGES = 100  # There are built-in texts in 24.
 MAX_SERVERS = 100  # Addresses, or networks, of one customer's own machines.
 MAX_COUNTRIES = 300  # More countries than there are.
 MAX_ALERT_EMAILS = 20  # Addresses of an owner's choice, to which the operator's mail server sends.
+MAX_BALANCE_DAYS = 90  # Days before an account runs out: a rate of one week says nothing of later ones.
 URL_MAX_LENGTH = 2048  # Characters that every browser and proxy takes.
 
 
@@ -214,6 +215,13 @@ class Alerts(SettingGroup):
         max_length=URL_MAX_LENGTH,
         blank=True,
         help_text="An https address that is called with each alert, signed like a callback.",
+    )
+    balance_alert_days = models.PositiveSmallIntegerField(
+        "balance lasts less than",
+        default=7,
+        validators=[MaxValueValidator(MAX_BALANCE_DAYS)],
+        help_text="Days: an alert tells when a provider's balance would be used up sooner, at the last week's rate."
+        " 0 is no alert.",
     )
 
     class Meta:

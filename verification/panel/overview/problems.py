@@ -12,6 +12,7 @@ from django.utils.text import capfirst
 from verification.client_address import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
 from verification.panel.frame.display import ago
+from verification.services.oversight import cost_budgets
 from verification.services.projects.ceilings import lower_budget, platform, spent_today
 from verification.services.records import workers
 
@@ -75,8 +76,26 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> l
             for budget in budgets
             if budget.is_spent
         ),
+        *_spent_in_money(projects),
         *_set_aside(request, projects),
     ][:SHOWN]
+
+
+def _spent_in_money(projects: Any) -> list[Problem]:
+    channels = Channel.objects.filter(project__in=projects, is_active=True, daily_cost_budget__gt=0)
+    rows = list(channels.select_related("project"))
+    costs = cost_budgets.spent_today({row.project_id for row in rows}) if rows else {}
+    found = [(row, costs.get((row.project_id, row.type))) for row in rows]
+    return [
+        Problem(
+            f"The budget in money of {row} in {row.project} is used up.",
+            f"{cost.amount:,.2f} of {row.daily_cost_budget:,} {cost.currency} today. Nothing more goes out until"
+            " midnight UTC.",
+            _page("channel", row.pk),
+        )
+        for row, cost in found
+        if cost and cost.amount >= (row.daily_cost_budget or 0)
+    ]
 
 
 def _undelivered() -> list[Problem]:

@@ -18,6 +18,8 @@ from verification.panel.frame.paging import ShortList
 from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.pages import hindsight, sending
 from verification.services.gateways.learnt import require_prices
+from verification.services.oversight import cost_budgets
+from verification.services.oversight.costs import account_currency
 from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
 
 ROUTING_CHOICES = (
@@ -73,7 +75,7 @@ class ChannelList(ShortList):
         projects = {row.project_id for row in shown}
         ordered = list(Provider.objects.serving(projects).in_order())
         ceiling = platform().max_daily_budget
-        spent = spent_today(projects)
+        spent, costs = spent_today(projects), cost_budgets.spent_today(projects)
         for row in shown:
             row.budget_that_holds = lower_budget(row.effective_budget, ceiling)
             row.provider_names = [  # of the system's no more is shown than the API tells
@@ -82,6 +84,7 @@ class ChannelList(ShortList):
                 if each.channel == row.type and each.project_id in (None, row.project_id)
             ]
             row.spent_today = spent.get((row.project_id, row.type), 0)
+            row.cost_today = costs.get((row.project_id, row.type))
 
 
 @admin.register(Channel)
@@ -105,6 +108,7 @@ class ChannelAdmin(ScopedAdmin):
                     "image_url",
                     "link",
                     "daily_budget",
+                    "daily_cost_budget",
                     "countries",
                 )
             },
@@ -152,11 +156,16 @@ class ChannelAdmin(ScopedAdmin):
 
     @admin.display(description="Today's budget", ordering="effective_budget")
     def budget(self, channel: Any) -> str:
-        budget = channel.budget_that_holds
-        if budget is None:
+        budget, in_money = channel.budget_that_holds, channel.daily_cost_budget
+        parts = [] if budget is None else [(f"{channel.spent_today:,} of {budget:,}", channel.spent_today >= budget)]
+        if in_money:
+            cost = channel.cost_today
+            amount, currency = (cost.amount, cost.currency) if cost else (0, account_currency())
+            parts.append((f"{amount:,.2f} of {in_money:,} {currency}", amount >= in_money))
+        if not parts:
             return "No limit"
-        text = f"{channel.spent_today:,} of {budget:,}"
-        return label(f"{text}: used up", "danger") if channel.spent_today >= budget else text
+        text = "; ".join(text for text, _ in parts)
+        return label(f"{text}: used up", "danger") if any(is_spent for _, is_spent in parts) else text
 
     @admin.display(description="Served by, in this order")
     def served_by(self, channel: Any) -> str:

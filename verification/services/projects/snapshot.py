@@ -71,6 +71,7 @@ class ChannelConfig:
     image_url: str
     link: str
     daily_budget: int | None
+    cost_budget: int | None  # in money; the one that is used up today, else None
     countries: frozenset[str]
     routing: RoutingConfig
     providers: tuple[ProviderConfig, ...]
@@ -204,6 +205,9 @@ class ProjectConfig:
         self.budgets = {
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
         }
+        self.spent_costs = {  # the budgets in money that today's messages have used up
+            channel.type: channel.cost_budget for channel in self.channels.values() if channel.cost_budget is not None
+        }
 
     def simulated(self, to: str) -> sandbox.Simulated | None:
         """Return the outcome that this recipient has in a test project; None for any other, and in a live project."""
@@ -240,7 +244,8 @@ class ProjectConfig:
                     "sends": terms.limits_of(terms.SENDS, self.send_limits_for(to)),
                     "wrong_codes": terms.wrong_code_limits(self.wrong_limits),
                     "strangers": self._strangers,
-                    "budgets": self.budgets,
+                    # A budget of no message refuses the next one, which is what one in money means once it is spent.
+                    "budgets": {**self.budgets, **dict.fromkeys(self.spent_costs, 0)},
                     "waits": self.fallback,
                     "messengers": self.messengers_for(key[0]),
                     "platform_sms_a_day": self._platform_sms_a_day,
@@ -306,6 +311,7 @@ class ProjectConfig:
             image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
             link=row["link"] or self.site_url or settings.BASE_URL,
             daily_budget=lower_budget(row["effective_budget"], self._budget_ceiling),
+            cost_budget=row["daily_cost_budget"] if row["is_over_cost"] else None,
             countries=frozenset(row["countries"]),
             routing=RoutingConfig(row["routing"], row["explore_percent"] / 100),
             providers=tuple(

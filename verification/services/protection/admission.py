@@ -63,7 +63,9 @@ def refusal_of(
     """Return the refusal of a send or a check by an SQL function, with the entry for the owner's decision log."""
     decision, rule = None, rule_of(outcome)
     if rule == "daily_budget":
-        decision = Decision(project.id, rule, channel or "", {"budget": project.budgets.get(channel or "")})
+        spent = project.spent_costs.get(channel or "")
+        figures = {"budget": project.budgets.get(channel or "")} if spent is None else {"budget_in_money": spent}
+        decision = Decision(project.id, rule, channel or "", figures)
     elif rule in RULES:
         decision = Decision(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
     return refusal(outcome, retry_after, decision=decision)

@@ -28,6 +28,7 @@ from verification.models import (
     BotChat,
     BotUpdate,
     Callback,
+    DailyChannelCost,
     DailySpend,
     Decision,
     DeliveryAttempt,
@@ -210,6 +211,9 @@ def _purge_project(project: Project, before: datetime) -> dict[str, int]:
         "alerts": _delete(Alert.objects.filter(project=project, created_at__lt=before), project),
         "keys": _delete(ApiKey.objects.ended_before(before).filter(project=project), project),
         "list_entries": _delete(ListEntry.objects.filter(project=project, expires_at__lt=before), project),
+        "daily_channel_costs": _delete(
+            DailyChannelCost.objects.filter(project=project, day__lt=before.date()), project
+        ),
         "daily_spends": _delete(DailySpend.objects.filter(project=project, day__lt=before.date()), project),
     }
 

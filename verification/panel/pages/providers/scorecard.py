@@ -11,13 +11,15 @@ from unfold.decorators import action
 
 from verification.models import Provider
 from verification.panel.frame.display import cause, exactly, page_address
-from verification.panel.frame.figures_shown import list_link, over_time, percent, seconds
+from verification.panel.frame.figures_shown import list_link, money_cell, over_time, percent, seconds
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.range_choice import RangeChoice, range_of
 from verification.panel.frame.replica import database_for, reading
 from verification.panel.frame.scoping import own_project_ids
+from verification.panel.pages.providers.balance import balance_shown
 from verification.panel.pages.providers.breaker import state_label
-from verification.services.oversight import losses, scorecards
+from verification.services.oversight import costs, losses, scorecards
+from verification.services.oversight.costs import Cost
 from verification.services.oversight.scorecards import Card, Opening
 from verification.services.oversight.stories.words import answer_of
 from verification.services.oversight.summary import summarize
@@ -60,10 +62,13 @@ def _told(provider: Provider, projects: list[int], choice: RangeChoice, country:
     summary = summarize(projects, span, where)
     countries = scorecards.countries(projects, provider, span)
     narrowing = {"provider": str(provider.pk)} | ({"country": country} if country else {})
+    money = costs.grouped(projects, span, ("provider_id",), _where(provider, country))
+    money_before = costs.grouped(projects, span.before, ("provider_id",), _where(provider, country))
     return {
         "is_unused": not cards[0].asked,
-        "rows": [_row(card, provider, choice) for card in cards],
-        "before": _row(before, provider, choice),
+        "rows": [_row(card, provider, choice, money) for card in cards],
+        "before": _row(before, provider, choice, money_before),
+        "currency": costs.account_currency(),
         "faults": [
             (outcome.replace("_", " ").capitalize(), *_words(outcome, provider), calls) for outcome, calls in faults
         ],
@@ -76,6 +81,7 @@ def _told(provider: Provider, projects: list[int], choice: RangeChoice, country:
         ],
         "all_countries": choice.address("country"),
         "sent_list": list_link("message", span, **narrowing),
+        "balance": balance_shown(provider),
         "lost_list": list_link("message", span, status="lost", **narrowing),
     }
 
@@ -86,7 +92,14 @@ def _words(outcome: str, provider: Provider) -> tuple[str, str]:
     return answer.text.format(name="It"), answer.remedy.format(name=provider.name)
 
 
-def _row(card: Card, provider: Provider, choice: RangeChoice) -> dict[str, Any]:
+def _where(provider: Provider, country: str | None) -> dict[str, Any]:
+    """Return what all providers of the table have in common, as their figures are narrowed."""
+    return {"channel": provider.channel} | ({"country": country} if country else {})
+
+
+def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[Any, ...], Cost]) -> dict[str, Any]:
+    cost = money.get((card.provider.pk,))
+    verified = card.told.counts["sessions_verified"]
     is_own = card.provider.project_id == provider.project_id
     address = reverse("admin:verification_provider_scorecard", args=(card.provider.pk,)) + choice.address()
     return {
@@ -94,6 +107,8 @@ def _row(card: Card, provider: Provider, choice: RangeChoice) -> dict[str, Any]:
         "is_this": card.provider.pk == provider.pk,
         "link": address if is_own and card.provider.pk != provider.pk else "",
         "asked": card.asked,
+        "cost": money_cell(cost.known, cost.unknown) if cost else "–",
+        "per_verified": money_cell(cost.per(verified), cost.unknown) if cost else "–",
         "accepted": percent(card.accepted),
         "delivered": percent(card.delivered),
         "conversion": percent(card.conversion),
