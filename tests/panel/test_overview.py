@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests.panel.rows import a_message, a_session
 from verification import client_address
 from verification.management.commands.stats import collect
-from verification.models import KeyKind, Message
+from verification.models import HourlyFigures, HourlyRefusals, KeyKind, Message
 from verification.services.oversight import counting, ranges
 from verification.services.records import workers
 
@@ -149,3 +149,20 @@ def test_the_step_of_the_api_key_is_done_by_one_that_opens_something(panel, fiel
     assert has_issued_a_key(panel)
     panel.other.keys.filter(kind=KeyKind.API).update(created_at=timezone.now() - timedelta(days=1), **fields)
     assert not has_issued_a_key(panel)
+
+
+def test_the_overviews_tables_are_of_the_same_figures_and_large_numbers_read_well(panel):
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=2)
+    key = {"project": panel.project, "hour": hour, "country": "DE"}
+    HourlyFigures.objects.create(
+        **key, channel="voice", language="en", provider_id=0, is_manual=True, messages=12_345,
+        messages_delivered=11_000, messages_failed=1_000, sessions=4_321,
+    )  # fmt: skip
+    HourlyRefusals.objects.create(**key, rule="daily_budget", refused=6_789)
+    response = panel.as_("owner").get(reverse("admin:index"))
+    figures = response.context["figures"]
+    assert [(row.label, row.total, row.under_way) for row in figures["rows"]] == [("Voice call", 12_345, 345)]
+    assert figures["refusals"] == [{"rule": "daily_budget", "title": "Daily budget", "times": 6_789}]
+    text = response.content.decode()
+    assert all(f"<td>{number}</td>" in text for number in ("12,345", "6,789", "4,321"))
+    assert "<summary>Show as a table</summary>" in text

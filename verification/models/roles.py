@@ -22,7 +22,7 @@ class Right(Enum):
     SEE = "See the overview, figures, costs and scorecards, and the set-up without its secrets"
     SEE_TRAFFIC = "See sessions, messages, callbacks, refusals and alerts, with recipients masked"
     HELP_USERS = "Lift a suppression or a finding of the traffic guard; forget a recipient"
-    CHANGE = "Change settings, channels, providers, prices, texts and lists; send a callback again"
+    CHANGE = "Change settings, channels, providers, prices, texts and lists; send a test, or a callback again"
     USE_KEYS = "Issue, exchange and revoke keys; the webhook secret, test logins and the inbox"
     READ_AUDIT = "Read the audit log, and who saw which recipient"
     MANAGE_PEOPLE = "Invite, give another role, and remove people"

@@ -405,3 +405,21 @@ def test_many_stories_take_as_many_statements_as_one(making, django_assert_num_q
 
 def test_every_outcome_has_its_words():
     assert set(ANSWERS) == {outcome.value for outcome in Outcome}
+
+
+@pytest.mark.parametrize(
+    "fields, told",
+    [
+        ({"segments": 2, "price": "0.09", "currency": "USD"}, "2 SMS, 0.09 USD."),
+        ({"segments": 1, "price": "0.03330000", "currency": "EUR"}, "1 SMS, 0.0333 EUR."),
+        ({"segments": 3, "price": "1200", "currency": "UZS"}, "3 SMS, 1,200.00 UZS."),
+        ({"segments": 1}, "1 SMS, price unknown."),
+        ({}, ""),
+    ],
+)
+def test_an_attempt_tells_its_size_and_price(project, fields, told):
+    making = Making(project)
+    message = making.message(0)
+    making.attempt(message, "accepted", 1, **fields)
+    (event,) = [event for event in story_of(making.session).events if "accepted the message" in event.text]
+    assert event.detail == told

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -16,7 +16,6 @@ from django.utils import timezone
 from verification.models import (
     ApiKey,
     ChannelType,
-    Decision,
     GuardBlock,
     KeyKind,
     Message,
@@ -26,7 +25,7 @@ from verification.models import (
     Session,
 )
 from verification.panel.frame.display import ago, channel_icon, country
-from verification.panel.frame.figures_shown import Tile, charts_of, funnel, largest_loss, tiles
+from verification.panel.frame.figures_shown import Tile, funnel, largest_loss, over_time, tiles
 from verification.panel.frame.replica import database_for, reading
 from verification.panel.frame.scoping import has_right, own_project_ids, own_projects
 from verification.panel.overview.problems import budgets_of, problems_of, warnings_of
@@ -34,7 +33,7 @@ from verification.panel.overview.state_line import state_line
 from verification.panel.pages.decisions import title_of_rule
 from verification.services.notices.alerts import unread_count
 from verification.services.oversight import delivery_state, figures, ranges
-from verification.services.oversight.summary import Summary, summarize
+from verification.services.oversight.summary import Line, Summary, summarize
 from verification.services.protection.guard import conversion
 
 PATIENCE_MS = 2000  # how long a statement may run: a page that is open all day must not load the database for longer
@@ -177,19 +176,12 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
     day = timedelta(hours=figures.HOURS)
     ids = list(projects.values_list("pk", flat=True))
     counted = figures.total(figures.count(ids).values())
-    refusals = (
-        Decision.objects.filter(project__in=projects, refused__gt=0, last_at__gte=now - day)
-        .order_by()
-        .values_list("rule")
-        .annotate(times=Sum("refused"))
-        .order_by("-times")
-    )
     recent = Message.objects.filter(created_at__gte=now - day)
     lost = figures.newest_lost(recent, traffic_of, figures.LOST, FAILURES_READ)
     summary = summarize(ids, ranges.last_hours(now, figures.HOURS))
     return {
         "tiles": _tiles(summary, counted.lost),
-        "charts": charts_of(summary)[:1],
+        **_first_chart(summary),
         "loss": largest_loss(funnel(summary)),
         "sessions": counted.sessions,
         "verified": counted.verified,
@@ -197,11 +189,16 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
         "messages": counted.number(),
         "delivered": counted.number("delivered"),
         "refusals": [
-            {"rule": rule, "title": title_of_rule(rule), "times": times} for rule, times in refusals[:RULES_SHOWN]
+            {"rule": rule, "title": title_of_rule(rule), "times": times}
+            for rule, times in summary.refused[:RULES_SHOWN]
         ],
-        "refused": sum(times for _, times in refusals),
+        "refused": sum(times for _, times in summary.refused),
         "failed": counted.lost,
-        "rows": [row for row in (_row(channel, counted) for channel in ChannelType.values) if row.total],
+        "rows": [
+            _row(line)
+            for line in summary.by["channel"]
+            if line.key in ChannelType.values and line.told.counts["messages"]
+        ],
         "countries": [
             {"line": line, "name": country(line.subject) if line.subject else "No country"}
             for line in conversion.by_country(projects, hours=figures.HOURS)[:COUNTRIES_SHOWN]
@@ -226,6 +223,12 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
     return [*found[:4], failed, *found[4:]]
 
 
+def _first_chart(summary: Summary) -> dict[str, Any]:
+    """Return the chart of the day's sessions and the table behind it."""
+    shown = over_time(summary)
+    return {"charts": shown["charts"][:1], "table": shown["table"]}
+
+
 def _failures(lost: QuerySet[Message]) -> list[Failures]:
     """Return the latest failures, those of one reason together."""
     found: dict[tuple[Any, ...], Failures] = {}
@@ -235,17 +238,18 @@ def _failures(lost: QuerySet[Message]) -> list[Failures]:
     return list(found.values())[:FAILURES_SHOWN]
 
 
-def _row(channel: str, counted: figures.Figures) -> Row:
-    def number(state: str = "all") -> int:
-        return counted.number(state, channel=channel)
-
+def _row(line: Line) -> Row:
+    counts = line.told.counts
+    total, delivered, failed, expired = (
+        counts[f"messages{state}"] for state in ("", "_delivered", "_failed", "_expired")
+    )
     return Row(
-        label=str(ChannelType(channel).label),
-        icon=channel_icon(channel),
-        link=f"{reverse('admin:verification_message_changelist')}?channel__exact={channel}&since=day&test=without",
-        total=number(),
-        delivered=number("delivered"),
-        under_way=number() - number("delivered") - number("failed") - number("expired"),
-        failed=number("failed"),
-        expired=number("expired"),
+        label=line.name,
+        icon=channel_icon(line.key),
+        link=f"{reverse('admin:verification_message_changelist')}?channel__exact={line.key}&since=day&test=without",
+        total=total,
+        delivered=delivered,
+        under_way=total - delivered - failed - expired,
+        failed=failed,
+        expired=expired,
     )

@@ -32,6 +32,7 @@ from verification.panel.pages.sending import LIVE
 from verification.random_ids import is_session_id
 from verification.services.oversight import figures
 from verification.services.oversight.delivery_state import waiting_messages
+from verification.services.oversight.stories.events import cost_words
 from verification.whole_numbers import whole_number
 
 RELOAD_SECONDS = 2  # between two loads of a page that follows a message
@@ -102,6 +103,7 @@ class AttemptInline(ScopedInline):
         "answer",
         "reference",
         "shown_error",
+        "cost",
         "latency",
         "created_when",
     )
@@ -115,6 +117,10 @@ class AttemptInline(ScopedInline):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return without_ids(self.fields, request, obj)
+
+    @admin.display(description="Cost")
+    def cost(self, attempt: DeliveryAttempt) -> str:
+        return cost_words(attempt, attempt.message.channel) or "–"
 
     @admin.display(description="It was asked")
     def reason(self, attempt: DeliveryAttempt) -> str:

@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from verification.addresses import AddressInvalid, mask, parse_address
 from verification.errors import FieldsInvalid, Refusal
-from verification.models import Channel, ChannelType, Project, Provider
+from verification.models import Channel, ChannelType, Project, Provider, Right
 from verification.panel.door import once
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin
@@ -140,7 +140,7 @@ def _test(
     over = f"{provider} and no other provider" if provider else f"{row}, to its providers in their order"
     return page.ask(
         request,
-        f"Send a test: {row}",
+        "Send a test",
         intro=f"A real message with a code that opens nothing, over {over}. It costs what a message costs and counts"
         " in the limits of its recipient. The page after this one shows its way step by step.",
         submit="Send",
@@ -159,5 +159,5 @@ def _form(request: HttpRequest, project: Project | None, channel: str) -> forms.
     form = ProjectForm(data, initial=initial)
     field = form.fields["project"]
     assert isinstance(field, forms.ModelChoiceField)
-    field.queryset = own_projects(request.user).order_by("name")
+    field.queryset = own_projects(request.user, Right.CHANGE).order_by("name")
     return form

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from urllib.parse import urlsplit
 
 from django.db.models import Model
 
-from verification.models import Callback, Choice, Message, MessageStatus
+from verification.models import Callback, ChannelType, Choice, DeliveryAttempt, Message, MessageStatus
 from verification.services.oversight.stories.providers import passed_over
 from verification.services.oversight.stories.rows import Rows, attempts_of
 from verification.services.oversight.stories.words import Tone, answer_of, channel_name, plural, sentence
@@ -79,7 +80,12 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
         answer = answer_of(attempt.outcome)
         took = f"after {attempt.latency_ms:,} ms"
         asked = f"It was asked {Choice(attempt.choice).label}." if attempt.choice in Choice.values else ""
-        said = [asked, attempt.error, f"Its answer: {attempt.provider_status}." if attempt.provider_status else ""]
+        said = [
+            asked,
+            attempt.error,
+            f"Its answer: {attempt.provider_status}." if attempt.provider_status else "",
+            cost_words(attempt, message.channel),
+        ]
         yield Event(
             attempt.created_at,
             f"{answer.text.format(name=attempt.provider_name)}, {took}",
@@ -87,6 +93,22 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
             answer.tone,
             attempt.provider,
         )
+
+
+def cost_words(attempt: DeliveryAttempt, channel: str) -> str:
+    """Return an attempt's size and price, such as "2 SMS, 0.09 USD"; empty for one that costs nothing for sure."""
+    if attempt.segments is None:
+        return ""
+    size = f"{attempt.segments} SMS" if channel == ChannelType.SMS else "1 message"
+    if attempt.price is None or attempt.currency is None:
+        return f"{size}, price unknown"
+    return f"{size}, {price_words(attempt.price)} {attempt.currency}"
+
+
+def price_words(price: Decimal) -> str:
+    """Write a price with all its places, and at least the two that money is written with."""
+    whole, _, places = f"{price.normalize():f}".partition(".")
+    return f"{int(whole):,}.{places.ljust(2, '0')}"
 
 
 def _why_this_channel(rows: Rows, message: Message, place: int) -> tuple[str, str]:
