@@ -97,7 +97,7 @@ def send(
             project=config,
             address=address,
             channel_type=channel,
-            provider_id=provider and provider.pk,
+            provider_id=provider.pk if provider else None,
             code=None,
             callback_url="",
             language=language,

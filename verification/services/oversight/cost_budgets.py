@@ -27,7 +27,7 @@ def watch() -> int:
     channels = list(Channel.objects.filter(daily_cost_budget__gt=0, project__is_enabled=True).select_related("project"))
     if not channels:
         return 0
-    found = costs.grouped({row.project_id for row in channels}, last_days(now, 1), ("project", "channel"))
+    found = costs.grouped(sorted({row.project_id for row in channels}), last_days(now, 1), ("project", "channel"))
     none = costs.Cost(costs.account_currency())
     today = [(row, found.get((row.project_id, row.type), none)) for row in channels]
     DailyChannelCost.objects.bulk_create(
