@@ -4,7 +4,7 @@ WORKDIR /app
 COPY requirements requirements
 RUN python -m venv /opt/venv && pip install --no-cache-dir -r requirements/production.txt
 COPY . .
-RUN useradd --system watchword
+RUN useradd --system watchword && install --directory --owner=watchword /metrics
 USER watchword
 EXPOSE 8000
 # Of a web process; workers are asked by `manage.py health --worker`, see compose.yaml.

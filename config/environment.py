@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,6 +38,16 @@ class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no type
 
     def list(self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET) -> Any:
         return [item.strip() for item in super().list(var, cast, default)]
+
+    def networks(self, name: str, *, default: Any) -> Any:
+        """Networks of IP addresses, such as ``10.0.0.0/8``."""
+        found = self.list(name, default=default)
+        try:
+            for text in found:
+                ip_network(text)
+        except ValueError:
+            raise ImproperlyConfigured(f"{name} holds networks such as 10.0.0.0/8, separated by commas.") from None
+        return found
 
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> Any:
         """A switch. A word that is none, such as ``ture``, would else be a silent no."""

@@ -13,6 +13,7 @@ from config.environment import Environment
 
 SECRET_KEY_MIN_CHARACTERS = 50  # as Django's own deployment check asks.
 SECRET_KEY_MIN_DISTINCT = 8  # characters. Next to no random secret has fewer, not even one of digits alone.
+TOKEN_MIN_CHARACTERS = 32  # of METRICS_TOKEN. That many random characters are out of reach of any guessing.
 ENCRYPTION_KEY_BYTES = 32  # AES-256
 ENCRYPTION_KEY_MIN_DISTINCT = 16  # bytes. Of 32 random bytes about 30 are distinct.
 URL_SAFE_TO_PLAIN = str.maketrans("-_", "+/")

@@ -302,6 +302,13 @@ _email_url = env.address(
 vars().update(env.email_url_config(_email_url))  # alerts to owners
 EMAIL_TIMEOUT = 10  # seconds, after which an alert is mailed again later
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default=f"watchword@{urlsplit(BASE_URL).hostname}")
+# Who may read the metrics; without it there are none, and nothing is counted for them.
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+if METRICS_TOKEN and len(METRICS_TOKEN) < secrets.TOKEN_MIN_CHARACTERS:
+    raise ImproperlyConfigured(f"METRICS_TOKEN has at least {secrets.TOKEN_MIN_CHARACTERS} random characters.")
+METRICS_DIR = Path(env.str("METRICS_DIR", default=str(HOME_DIR / "metrics")))  # of the processes of one machine
+# Networks whose callers are told by /readyz what is degraded.
+OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])
 LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {

@@ -28,7 +28,7 @@ GROUND = {
     "whole_numbers",
 }
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"services", "sql", "providers", "broker", "outside", "wake"}
+SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "outside", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "networks": {"errors"},
     "pseudonyms": {"crypto"},
     "wake": {"broker", "memory", "tasks"},
+    "metrics": {"memory"},
     "models": GROUND,
     "sql": set(),
     "providers": set(),

@@ -187,6 +187,10 @@ class ListBroker(dramatiq.Broker):
             self.queues[queue_name] = None
             self.emit_after("declare_queue", queue_name)
 
+    def length(self, queue_name: str) -> int:
+        """Return the number of wake-ups that wait. Raises redis' errors."""
+        return int(self.client.llen(self._key(queue_name)))
+
     def flush(self, queue_name: str) -> None:
         self.client.delete(self._key(queue_name))
 

@@ -1,14 +1,18 @@
 """Probes of load balancers and orchestrators: by address, without a key, every few seconds."""
 
 import json
+import threading
 
 import pytest
+import redis
 from django.db import connection
 from django.test import Client
 
 from tests.fakes.outage import database_away
+from tests.live import free_port
 from verification import memory
-from verification.services.upkeep import health
+from verification.broker import broker
+from verification.services.upkeep import condition, health
 
 PROBES = ("/livez", "/readyz")
 
@@ -19,7 +23,8 @@ PROBES = ("/livez", "/readyz")
 def test_a_probe_is_answered_under_any_host_without_a_key(settings, path, host):
     settings.SECURE_SSL_REDIRECT = True
     response = Client(headers={"host": host}).get(path)
-    assert (response.status_code, json.loads(response.content)) == (200, {"status": "ok"})
+    assert response.status_code == 200
+    assert json.loads(response.content)["status"] == ("ok" if path == "/livez" else "degraded")  # as no worker runs
     assert response["Cache-Control"] == "no-store"
 
 
@@ -63,3 +68,22 @@ def test_probes_in_a_row_ask_the_database_once(django_assert_num_queries):
 def test_what_merely_looks_like_a_probe_is_served_like_anything_else(path):
     response = Client(headers={"host": "elsewhere.example"}).get(f"{path}x")
     assert response.status_code == 400
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("caller", "told"), [("10.20.0.7", {"workers": condition.DEGRADED["workers"]}), ("203.0.113.7", None)]
+)
+def test_only_the_operators_networks_are_told_what_is_degraded(settings, caller, told):
+    settings.OPERATOR_NETWORKS = ["10.20.0.0/16"]
+    answer = json.loads(Client().get("/readyz", REMOTE_ADDR=caller).content)
+    assert (answer["status"], answer.get("degraded")) == ("degraded", told)
+
+
+@pytest.mark.django_db
+def test_with_the_broker_away_a_process_is_degraded_and_ready(monkeypatch):
+    monkeypatch.setattr(broker, "_connect", lambda: redis.Redis(port=free_port(), socket_timeout=0.1))
+    monkeypatch.setattr(broker, "_local", threading.local())
+    response = Client().get("/readyz", REMOTE_ADDR="127.0.0.1")
+    assert response.status_code == 200
+    assert {"broker", "cache"} <= set(json.loads(response.content)["degraded"])

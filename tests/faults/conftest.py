@@ -9,10 +9,12 @@ from tests.fakes.http_server import FakeHttpServer
 from tests.faults.shop import open_shop
 from tests.live import LiveService
 
+METRICS_TOKEN = "a-token-of-the-tests-0123456789abcdef"
+
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    live = LiveService(tmp_path_factory.mktemp("live"))
+    live = LiveService(tmp_path_factory.mktemp("live"), METRICS_TOKEN=METRICS_TOKEN)
     try:
         yield live.start()
         assert live.json("checkintegrity") == {"violations": {}}  # after all that raced there

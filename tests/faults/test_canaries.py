@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import urllib.parse
+import urllib.request
 from functools import partial
 
 import psycopg
@@ -19,6 +20,7 @@ import pytest
 import redis
 
 from tests.fakes.http_server import FakeHttpServer, answer, hang
+from tests.faults.conftest import METRICS_TOKEN
 from tests.faults.shop import Shop, end_leases
 from tests.live import ROOT, at_once, free_port
 from tests.live import wait_until as wait_for_long
@@ -384,6 +386,16 @@ def test_what_was_to_be_logged_was_logged(service, seen):
     assert "IntegrityError" in service.output("web")
     assert "delivery failed with IntegrityError" in service.output("worker-canary")
     assert "canary" in logs(service)["postgres.log"]  # the constraint's name, and nothing of the row
+
+
+def test_no_metric_holds_a_secret_a_code_an_address_or_a_session(service, seen):
+    asked = urllib.request.Request(f"http://127.0.0.1:{service.port}/metrics")
+    asked.add_header("authorization", f"Bearer {METRICS_TOKEN}")
+    with urllib.request.urlopen(asked) as answer:
+        text = answer.read().decode()
+    counted = ("request_seconds", "outcomes", "provider_to_receipt_seconds", "callback_tries", "refusals", "claims")
+    assert [name for name in counted if f"\nwatchword_{name}" not in text] == []
+    assert hits(seen, text) == set()
 
 
 def test_nothing_that_valkey_was_given_or_holds_is_a_secret_a_code_or_an_address(service, seen):

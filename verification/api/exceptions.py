@@ -11,7 +11,7 @@ from django.core.exceptions import DisallowedHost, RequestDataTooBig, Suspicious
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 
-from verification import sql
+from verification import metrics, sql
 from verification.api import refusal_log, rendering
 from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
 from verification.errors import Refusal
@@ -43,6 +43,7 @@ def handle(error: Exception, request: HttpRequest) -> HttpResponse:
 def problem(error: Exception, request: HttpRequest) -> HttpResponse:
     """Answer an exception with its problem document, and log a line of it."""
     refusal = to_refusal(error, request)
+    metrics.count_refusal(refusal.problem_code)
     if refusal.status < 500:  # to_refusal has logged the others, with their cause
         refusal_log.note(request, code=refusal.problem_code, status=refusal.status)
     return rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=getattr(request, "id", ""))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import secrets
 import sys
+import time
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -15,7 +16,8 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import ResolverMatch, resolve
 
-from verification.api import exceptions, probes
+from verification import metrics
+from verification.api import exceptions, probes, scrape
 from verification.memory import Fresh
 from verification.models import Project
 
@@ -27,7 +29,7 @@ PREFLIGHT_SECONDS = 600  # how long a browser may remember that it is allowed
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 URLS = "verification.api.urls"
-_PREFIXES = ("/session/", "/manual/", "/hooks/", probes.LIVE, probes.READY)
+_PREFIXES = ("/session/", "/manual/", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -48,6 +50,7 @@ def is_for_api(path: str) -> bool:
 
 def serve(request: HttpRequest) -> HttpResponse:
     """Answer a request to the API, whatever happens."""
+    began = time.perf_counter()
     request.id = request_id(request)  # type: ignore[attr-defined]
     try:
         response = answer(request)
@@ -60,12 +63,21 @@ def serve(request: HttpRequest) -> HttpResponse:
     if settings.SECURE_HSTS_SECONDS:
         subdomains = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
         response["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}{subdomains}"
+    metrics.count_request(endpoint_of(request), response.status_code, time.perf_counter() - began)
     return response
+
+
+def endpoint_of(request: HttpRequest) -> str:
+    """Return the endpoint without what stands in its path: a hook's secret, a message's id."""
+    match = request.resolver_match
+    return match.route.partition("/<")[0] if match else "none"
 
 
 def answer(request: HttpRequest) -> HttpResponse:
     if request.path_info in (probes.LIVE, probes.READY):
         return probes.answer(request)
+    if request.path_info == scrape.PATH:
+        return scrape.answer(request)
     request.get_host()  # raises DisallowedHost
     match = request.resolver_match = find(request.path_info)
     view = match.func.cls()  # type: ignore[attr-defined]  # as_view leaves its class there

@@ -1,16 +1,25 @@
 """The two addresses that a load balancer or an orchestrator asks, under any host name and without a key.
 
 ``/livez`` asks nobody: a process that answers runs, and to restart it would bring back nothing that is away.
-``/readyz`` asks the database.
+``/readyz`` asks the database, and says whether the service is degraded.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+from ipaddress import ip_network
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 
 from verification.api.rendering import json_response
+from verification.client_address import client_address
 from verification.errors import Refusal
-from verification.services.upkeep.health import failing
+from verification.networks import Network, contain
+from verification.services.upkeep import condition
+from verification.services.upkeep.health import AWAY, failing
 
 LIVE, READY = "/livez", "/readyz"
 RETRY_SECONDS = 1  # wait that a caller of /readyz is told; the state is asked anew once a second
@@ -21,4 +30,26 @@ def answer(request: HttpRequest) -> HttpResponse:
     """Answer a probe, whatever its method."""
     if request.path_info == READY and (reason := failing()):
         raise Refusal("service_unavailable", reason, retry_after=RETRY_SECONDS)
-    return json_response(OK)
+    if request.path_info == LIVE:
+        return json_response(OK)
+    return json_response(_readiness(request))
+
+
+def _readiness(request: HttpRequest) -> dict[str, Any]:
+    """Return ``ok`` or ``degraded``, to the operator's own networks with the parts that are degraded.
+
+    A degraded process serves: a load balancer that took it out would make a delay an outage.
+    """
+    try:
+        degraded = condition.current().degraded
+    except (DatabaseError, InterfaceError):  # it went away since it was asked
+        raise Refusal("service_unavailable", AWAY, retry_after=RETRY_SECONDS) from None
+    told: dict[str, Any] = {"status": "degraded"} if degraded else dict(OK)
+    if contain(_operator_networks(tuple(settings.OPERATOR_NETWORKS)), client_address(request)):
+        told["degraded"] = {name: condition.DEGRADED[name] for name in degraded}
+    return told
+
+
+@lru_cache(maxsize=1)
+def _operator_networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
+    return tuple(ip_network(text) for text in texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from verification import sql
+from verification import metrics, sql
 from verification.models import MessageStatus
 from verification.services.delivery import record
 from verification.services.delivery.fairness import Allowance, Shares
@@ -90,7 +90,9 @@ def _claim(
             others_only=allowed.others_only,
         )
 
-    return shares.claim(limit, take)
+    claimed = shares.claim(limit, take)
+    metrics.count_claims(len(claimed), by="sweep" if message_id is None else "wake-up")
+    return claimed
 
 
 def _send_or_close(message: ClaimedMessage) -> None:

@@ -13,7 +13,7 @@ from providers import registry
 from providers.base import Consent, HookReply, HookRequest, Receipt, ReceiptStatus
 from providers.errors import HookUnreadable
 from providers.reading import prices
-from verification import sql
+from verification import metrics, sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
 from verification.models import Message, Provider
@@ -23,6 +23,7 @@ from verification.models.messages import (
     PROVIDER_STATUS_MAX_LENGTH,
 )
 from verification.outside import outside
+from verification.services.delivery import record
 from verification.services.gateways.accounts import adapter_of, hook_secret_of
 from verification.services.protection import hook_limits, suppressions
 from verification.services.sessions import bot_updates
@@ -166,7 +167,7 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
 
 def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
     told = receipt.price and prices.price(receipt.price.amount, receipt.price.currency)
-    sql.call(
+    is_changed = sql.call(
         "take_receipt",
         provider=provider.pk,
         provider_message_id=_identity(receipt),
@@ -176,7 +177,9 @@ def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
         provider_status=sql.text(receipt.provider_status, PROVIDER_STATUS_MAX_LENGTH),
         price=told and told.amount,
         currency=told and told.currency,
-    )
+    ).take_receipt
+    if is_changed and metrics.is_on():
+        _count(provider, receipt, message_id)
     if not receipt.is_suppressed and not receipt.is_no_account:
         return
     message = Message.objects.filter(pk=message_id).first()
@@ -191,6 +194,16 @@ def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
         )
     if receipt.is_no_account:
         sql.call("note_no_account", recipient=message.recipient_id, provider=provider.pk)
+
+
+def _count(provider: Provider, receipt: Receipt, message_id: int) -> None:
+    """Count a report that ended a message, for the metrics."""
+    times = record.times_of(message_id)
+    if times is None or times.sent_at is None or times.finished_at is None:
+        return
+    waited = times.finished_at - times.sent_at
+    status = receipt.status.value
+    metrics.count_receipt(provider=provider.pk, channel=times.channel, status=status, seconds=waited.total_seconds())
 
 
 def _identity(receipt: Receipt) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 
 from providers.base import OutgoingMessage, Result
 from verification import sql
-from verification.models import Choice, MessageStatus
+from verification.models import Choice, Message, MessageStatus
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
@@ -41,6 +42,24 @@ class Attempt(NamedTuple):
 
 
 NO_ATTEMPT = Attempt()
+
+
+class Times(NamedTuple):
+    """A message's times, for the metrics."""
+
+    channel: str
+    created_at: datetime
+    sent_at: datetime | None
+    finished_at: datetime | None
+
+
+def times_of(message_id: int) -> Times | None:
+    """Return the message's times; None where it was erased, or the database is away: a count may be lost."""
+    try:
+        row = Message.objects.filter(pk=message_id).values_list(*Times._fields).first()
+    except (OperationalError, InterfaceError):
+        return None
+    return row and Times(*row)
 
 
 def attempt_of(

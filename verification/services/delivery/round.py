@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
-from verification import sql, wake
+from verification import metrics, sql, wake
 from verification.addresses import country_of
 from verification.crypto import DecryptionFailed
 from verification.memory import Fresh
@@ -189,10 +189,24 @@ class Round:
         latency = time.monotonic() - asked_at
         attempt = record.attempt_of(provider, outgoing, result, latency=latency, choice=choice)
         is_decided = self._record(provider, result, attempt)
+        self._count(provider, result, latency)
         self._learn(provider, result)
         if is_late(result.outcome, latency) and not provider.pace.is_late:
             forget_providers()  # else this process's other threads ask it first for up to a second more
         return is_decided
+
+    def _count(self, provider: LiveProvider, result: Result, latency: float) -> None:
+        """Count the call for the metrics. Only where there are any, the message's row is read once more."""
+        if not metrics.is_on():
+            return
+        channel = self.message.channel
+        outcome = result.outcome.value
+        metrics.count_call(
+            provider=provider.id, channel=channel, country=self.country, outcome=outcome, seconds=latency
+        )
+        if result.outcome is Outcome.ACCEPTED and (times := record.times_of(self.message.id)) and times.sent_at:
+            waited = times.sent_at - times.created_at
+            metrics.count_accepted(provider=provider.id, channel=channel, seconds=waited.total_seconds())
 
     def _record(self, provider: LiveProvider, result: Result, attempt: record.Attempt) -> bool:
         """Record the answer, and return whether it decides the message.

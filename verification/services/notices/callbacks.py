@@ -16,7 +16,7 @@ from standardwebhooks import Webhook
 
 from providers.door.http import HttpAnswer, Timeouts, retry_after_seconds
 from providers.errors import ProviderError
-from verification import sql, timestamps
+from verification import metrics, sql, timestamps
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Callback, CallbackAttempt, MessageStatus, Project
@@ -46,6 +46,13 @@ class Try:
     @property
     def is_delivered(self) -> bool:
         return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def result(self) -> str:
+        """The end in one word, for the metrics."""
+        if self.status is None:
+            return "unreachable"
+        return "delivered" if self.is_delivered else "refused"
 
 
 def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[ClaimedCallback]:
@@ -78,6 +85,7 @@ def deliver(row: ClaimedCallback) -> None:
             "finished_at": timestamps.iso(row.finished_at),
         },
     )
+    metrics.count_callback(tried.result)
     CallbackAttempt.objects.create(
         callback_id=row.message_id,
         status=tried.status,

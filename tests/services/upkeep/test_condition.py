@@ -1,0 +1,68 @@
+"""The service's condition, which /readyz, `status` and the metrics tell."""
+
+import pytest
+from django.db.models.functions import Now
+
+from tests import clock
+from tests.commands.running import run, run_json
+from tests.fakes.outage import database_away
+from verification import memory
+from verification.models import Worker
+from verification.services.protection.guard import findings
+from verification.services.records import workers
+from verification.services.upkeep import condition
+
+
+@pytest.fixture
+def worker(db):
+    row = workers.introduce(threads=8, holds_connections=False)
+    row.save(force_insert=True)
+    findings.sweep()
+    return row
+
+
+@pytest.mark.django_db
+def test_without_a_worker_the_service_is_degraded():
+    assert condition.current().degraded == ("workers",)
+
+
+def test_with_a_worker_that_sweeps_nothing_is_degraded(worker):
+    now = condition.current()
+    assert (now.degraded, now.messages.depth, now.callbacks.depth) == ((), 0, 0)
+    assert abs(now.clock_ahead) < 60
+
+
+def test_a_message_that_nobody_takes_makes_a_backlog(worker, api):
+    api.create("ann@example.com")
+    memory.forget_all()
+    assert (condition.current().messages.depth, condition.current().degraded) == (1, ())
+    clock.forward(31)
+    Worker.objects.update(seen_at=Now())
+    memory.forget_all()
+    now = condition.current()
+    assert now.degraded == ("backlog",)
+    assert now.messages.age > 30
+
+
+def test_a_guard_that_stopped_sweeping_is_told(worker):
+    clock.forward(61)
+    Worker.objects.update(seen_at=Now())
+    memory.forget_all()
+    assert condition.current().degraded == ("sweep",)
+
+
+def test_status_tells_processes_queues_and_what_is_degraded(worker, api):
+    api.create("ann@example.com")
+    told = run_json("status")
+    assert (told["messages"]["due"], told["degraded"], told["workers"][0]["version"]) == (1, {}, worker.version)
+    assert told["last_guard_sweep"]
+    assert "Nothing is degraded." in run("status")
+    workers.leave(worker)
+    memory.forget_all()
+    assert "No worker was heard of" in run("status")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_status_without_a_database_is_one_line():
+    with database_away(), pytest.raises(Exception, match="The database is away"):
+        run("status")

@@ -1,0 +1,84 @@
+"""``status``"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand, table
+from verification.management.commands.stats import describe
+from verification.services.upkeep import condition, health
+
+
+class Command(WatchwordCommand):
+    help = "Tell the service's condition now: processes, versions, queues, providers set aside, what ran last."
+    epilog = (
+        "The exit code is 0 also while something is degraded. It is 1 if the database is away or not up to date.\n\n"
+        "examples:\n  manage.py status\n  manage.py status --json"
+    )
+
+    def handle(self, *, json: bool, **_: Any) -> None:
+        if reason := health.failing():
+            raise Misuse(reason)
+        data = as_dict(condition.current())
+        self.show(data, written(data), as_json=json)
+
+
+def as_dict(now: condition.Condition) -> dict[str, Any]:
+    return {
+        "version": settings.VERSION,
+        "degraded": {name: condition.DEGRADED[name] for name in now.degraded},
+        "workers": [describe(worker) for worker in now.workers],
+        "messages": {"due": now.messages.depth, "oldest_seconds": _seconds(now.messages), "claimed": now.being_sent},
+        "callbacks": {"due": now.callbacks.depth, "oldest_seconds": _seconds(now.callbacks)},
+        "wake_ups": now.wake_ups,
+        "providers_aside": [
+            {
+                "provider": each.provider_id,
+                "name": each.provider.name,
+                "since": _iso(each.opened_at),
+                "until": _iso(each.open_until),
+                "reason": each.reason,
+            }
+            for each in now.aside
+        ],
+        "last_purge": _iso(now.last_purge),
+        "last_guard_sweep": _iso(now.last_guard_sweep),
+        "clock_ahead_seconds": round(now.clock_ahead, 3),
+    }
+
+
+def written(data: dict[str, Any]) -> str:
+    """Lay the condition out as lines, and what is degraded last, where it is seen."""
+    messages, callbacks, wake_ups = data["messages"], data["callbacks"], data["wake_ups"]
+    told = [
+        ("Version", data["version"]),
+        *(("Worker", _worker(row)) for row in data["workers"]),
+        ("Messages due", f"{messages['due']}, the oldest for {messages['oldest_seconds']} s"),
+        ("Messages being sent", messages["claimed"]),
+        ("Callbacks due", f"{callbacks['due']}, the oldest for {callbacks['oldest_seconds']} s"),
+        ("Wake-ups", "the broker is away" if wake_ups is None else sum(wake_ups.values())),
+        *(("Set aside", f"{row['name']} until {row['until']}: {row['reason']}") for row in data["providers_aside"]),
+        ("Last purge", data["last_purge"] or "none yet"),
+        ("Last sweep of the guard", data["last_guard_sweep"] or "none yet"),
+        ("Clock", f"{data['clock_ahead_seconds']} s ahead of the database's"),
+    ]
+    degraded = [(name, meaning) for name, meaning in data["degraded"].items()]
+    text = table(("WHAT", "NOW"), told)
+    return f"{text}\n\n{table(('DEGRADED', 'MEANING'), degraded)}" if degraded else f"{text}\n\nNothing is degraded."
+
+
+def _worker(row: dict[str, Any]) -> str:
+    kinds = ", ".join(row["kinds"])
+    return f"{row['host']} process {row['pid']}, version {row['version']}: {kinds}, {row['threads']} threads"
+
+
+def _seconds(queue: condition.Queue) -> float:
+    return round(queue.age, 1)
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
