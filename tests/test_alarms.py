@@ -1,0 +1,120 @@
+"""deploy/prometheus and deploy/grafana: each alarm fires, has its paragraph, and asks for metrics that there are."""
+
+import json
+import re
+import shutil
+import subprocess
+import urllib.parse
+import urllib.request
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from tests.faults.conftest import METRICS_TOKEN
+from tests.live import LiveService, free_port, wait_until
+
+FOLDER = ROOT / "deploy" / "prometheus"
+RULES = [rule for group in yaml.safe_load((FOLDER / "rules.yml").read_text())["groups"] for rule in group["rules"]]
+TESTS = yaml.safe_load((FOLDER / "rules.test.yml").read_text())["tests"]
+DASHBOARDS = sorted((ROOT / "deploy" / "grafana").glob("*.json"))
+METRICS_PAGE = (ROOT / "docs" / "metrics.md").read_text()
+
+has_prometheus = pytest.mark.skipif(not shutil.which("promtool"), reason="Prometheus is not installed")
+
+
+def promtool(*arguments):
+    done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, cwd=FOLDER)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def documented():
+    return set(re.findall(r"^\| `(watchword_\w+)`", METRICS_PAGE, re.MULTILINE))
+
+
+def asked_for(expression):
+    names = re.findall(r"\b(watchword_\w+)", expression)
+    return {re.sub(r"_seconds_(bucket|count|sum)$", "_seconds", name) for name in names}
+
+
+def queries(dashboard):
+    """Every query of a dashboard, with its variables filled in."""
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", ()):
+            yield target["expr"].replace("$__rate_interval", "5m").replace("$provider", "1")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
+def test_an_alarm_has_its_paragraph_and_asks_for_metrics_that_there_are(rule):
+    assert (
+        f"\n### {rule['alert']}\n\n*{rule['labels']['severity'].capitalize()}.*"
+        in (ROOT / "docs" / "runbook.md").read_text()
+    )
+    assert rule["annotations"]["runbook_url"].endswith(f"/docs/guides/runbook/#{rule['alert'].lower()}")
+    assert asked_for(rule["expr"]) <= documented()
+
+
+def test_every_alarm_has_a_test_in_which_it_fires():
+    fired = {each["alertname"] for test in TESTS for each in test["alert_rule_test"] if each["exp_alerts"]}
+    assert fired == {rule["alert"] for rule in RULES}
+
+
+@has_prometheus
+def test_prometheus_takes_the_rules_and_each_fires_when_it_should():
+    assert f"{len(RULES)} rules found" in promtool("check", "rules", "rules.yml")
+    assert "SUCCESS" in promtool("test", "rules", "rules.test.yml")
+
+
+@has_prometheus
+@pytest.mark.live
+@pytest.mark.xdist_group("live")
+def test_prometheus_scrapes_a_live_service_and_every_alarm_can_be_judged(tmp_path):
+    live, port = LiveService(tmp_path / "home", web_processes=2, METRICS_TOKEN=METRICS_TOKEN), free_port()
+    scrape = {
+        "job_name": "watchword",
+        "scrape_interval": "1s",
+        "authorization": {"credentials": METRICS_TOKEN},
+        "static_configs": [{"targets": [f"127.0.0.1:{live.port}"]}],
+    }
+    config = {
+        "global": {"evaluation_interval": "1s"},
+        "rule_files": [str(FOLDER / "rules.yml")],
+        "scrape_configs": [scrape],
+    }
+    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
+
+    def ask(path, **query):
+        address = f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                return json.load(answer)["data"]
+        except OSError:
+            return None
+
+    def value(query):
+        found = ask("query", query=query)
+        return found and found["result"] and float(found["result"][0]["value"][1])
+
+    prometheus = subprocess.Popen(
+        ["prometheus", f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"]
+        + [f"--web.listen-address=127.0.0.1:{port}"],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        live.start()
+        for _ in range(5):
+            live.call("GET", "/session/settings")
+        asked = 'watchword_request_seconds_count{endpoint="session/settings",status="401"}'
+        wait_until(lambda: (value(asked) or 0) >= 5, "Prometheus has what both processes counted")
+        wait_until(lambda: value("sum(watchword_workers)") == 1, "the worker is seen")
+        wait_until(lambda: ask("rules")["groups"][0]["lastEvaluation"] > "2", "the rules were judged")
+        rules = ask("rules")["groups"][0]["rules"]
+        assert [rule["name"] for rule in rules if rule["health"] == "err"] == []
+        live.kill("worker0")
+        live.query("UPDATE verification_worker SET seen_at = now() - interval '1 hour' RETURNING 1")
+        wait_until(lambda: value('ALERTS{alertname="WatchwordNoWorkers"}'), "the alarm is raised")
+    finally:
+        prometheus.terminate()
+        prometheus.wait(timeout=30)
+        live.stop()
