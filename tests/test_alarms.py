@@ -60,6 +60,31 @@ def test_every_alarm_has_a_test_in_which_it_fires():
     assert fired == {rule["alert"] for rule in RULES}
 
 
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
+def test_a_dashboard_asks_for_metrics_that_there_are_and_fits_its_grid(path):
+    dashboard = json.loads(path.read_text())
+    assert dashboard["title"].startswith("Watchword: ")
+    assert {name for query in queries(dashboard) for name in asked_for(query)} <= documented()
+    places = [panel["gridPos"] for panel in dashboard["panels"]]
+    taken = [
+        (x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(taken) == len(set(taken)) and max(x for x, _ in taken) < 24
+
+
+def test_there_is_a_dashboard_for_each_question():
+    assert {path.stem for path in DASHBOARDS} == {"overview", "delivery", "provider", "abuse", "database"}
+
+
+@has_prometheus
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
+def test_prometheus_can_read_every_query_of_a_dashboard(path, tmp_path):
+    found = list(queries(json.loads(path.read_text())))
+    rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(found)]
+    (tmp_path / "queries.yml").write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+    assert f"{len(found)} rules found" in promtool("check", "rules", str(tmp_path / "queries.yml"))
+
+
 @has_prometheus
 def test_prometheus_takes_the_rules_and_each_fires_when_it_should():
     assert f"{len(RULES)} rules found" in promtool("check", "rules", "rules.yml")

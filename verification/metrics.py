@@ -90,7 +90,7 @@ class Families:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library knows no other way to be told
         from prometheus_client import CollectorRegistry, Counter, Histogram, values
 
-        values.ValueClass = values.MultiProcessValue(Slot(folder))  # type: ignore[no-untyped-call, assignment, misc]
+        values.ValueClass = values.MultiProcessValue(Slot(folder))  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._children: dict[tuple[Any, ...], Any] = {}
         self.providers, self.places = Bounded(MAX_PROVIDERS), Bounded(MAX_PLACES)
