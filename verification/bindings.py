@@ -34,6 +34,11 @@ def challenge_secret(project_public_id: object) -> str:
     return f"project:{project_public_id}:challenge"
 
 
+def alert_service(service_uuid: object) -> str:
+    """Bind by UUID, which a service has before its row is first saved."""
+    return f"alert_service:{service_uuid}:secret"
+
+
 def second_factor(user_id: object) -> str:
     return f"user:{user_id}:second_factor"
 

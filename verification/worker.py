@@ -31,7 +31,7 @@ from verification.services.delivery import sweep as sweeping
 from verification.services.delivery.fairness import RecentProjects, Shares
 from verification.services.gateways import balances
 from verification.services.notices import alerts, balance_alerts, callbacks
-from verification.services.oversight import cost_budgets, counting, outages
+from verification.services.oversight import cost_budgets, counting, digest, outages
 from verification.services.projects import deletion
 from verification.services.protection.guard import findings
 from verification.services.records import workers
@@ -62,6 +62,7 @@ FIGURES_ASK_SECONDS = 5.0  # between two questions whether the figures are due t
 FIGURES_FIRST_SECONDS = 20.0
 BALANCES_ASK_SECONDS = 60.0  # between two questions whether vendors are due to be asked for their balances
 BALANCES_FIRST_SECONDS = 60.0  # before a worker's first: a worker that just started has messages to deliver
+DIGEST_SECONDS = 300.0  # between two looks for digests that are due
 DELETION_ASK_SECONDS = 10.0  # between two looks for projects that are deleted
 
 
@@ -167,6 +168,7 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             (0.0, sweeping.expire_messages),
             (BUDGET_SECONDS, sweeping.raise_budget_alerts),
             (OUTAGE_SECONDS, outages.watch),
+            (DIGEST_SECONDS, digest.raise_due),
             (WIPE_SECONDS, sweeping.wipe_codes),
         ]
     )

@@ -12,6 +12,7 @@ from django.utils import timezone
 from tests import factories
 from verification.models import (
     Alert,
+    AlertService,
     ApiKey,
     AuditEntry,
     Callback,
@@ -34,10 +35,12 @@ from verification.models import (
 )
 from verification.random_ids import generate_message_id, generate_session_id
 from verification.services.gateways import accounts
+from verification.services.notices import alert_services
 from verification.services.projects import test_logins
 
 ADDRESS = "+4915112345678"
 CALLBACK_URL = "https://shop.example/watchword"
+SERVICE_SECRET = "https://hooks.slack.example/services/T0/B0/very-secret"
 PROVIDER_SECRET = "Authorization: Bearer provider-secret"
 
 
@@ -112,8 +115,16 @@ def rows_of(project):
         Alert: Alert.objects.create(
             project=project, kind="daily_budget", key="sms", title="SMS: half of the budget", detail="500 of 1,000."
         ),
+        AlertService: an_alert_service(project),
         AuditEntry: AuditEntry.objects.filter(project=project)[0],
     }
+
+
+def an_alert_service(project, kind="slack", secret=SERVICE_SECRET, **fields):
+    service = AlertService(project=project, kind=kind, name="Ops chat", **fields)
+    service.secret = alert_services.seal(service, secret)
+    service.save()
+    return service
 
 
 def a_session(project, recipient, **fields):

@@ -40,7 +40,7 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
-from verification.models.oversight import Alert, Decision
+from verification.models.oversight import Alert, AlertService, AlertServiceKind, Decision
 from verification.models.platform import ALL_SENDING, KillSwitch, Platform
 from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer
 from verification.models.project_settings import RetentionMode
@@ -60,6 +60,8 @@ __all__ = [
     "roles_with",
     "ALL_SENDING",
     "Alert",
+    "AlertService",
+    "AlertServiceKind",
     "ApiKey",
     "AuditEntry",
     "BotChat",

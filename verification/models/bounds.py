@@ -17,6 +17,7 @@ MAX_WEBHOOK_SECRETS = 5  # Secrets that sign at once: each adds a signature to e
 MAX_PROVIDERS = 20  # Providers of one channel: an unlucky message is offered to each in turn.
 MAX_CONNECTED = 5  # Providers with connections of their own, which workers hold open.
 MAX_CONNECTIONS = 20  # Connections of these together: each is a thread in every connections worker.
+MAX_ALERT_SERVICES = 10  # Chats and services that each alert is written to, one after the other.
 MAX_TEXTS = 300  # Texts in five channels and sixty languages.
 MAX_SENDERS = 100  # Sender rules of one provider, which is read with all of them.
 

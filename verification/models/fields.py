@@ -6,6 +6,7 @@ Forms and commands both call ``full_clean``, so the panel and the command line j
 from __future__ import annotations
 
 import re
+import zoneinfo
 from typing import TYPE_CHECKING, Any
 
 import phonenumbers
@@ -30,6 +31,7 @@ _ANDROID_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
 _HOST_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST_NAME = re.compile(rf"(?:{_HOST_LABEL}\.)*(?![0-9]+$){_HOST_LABEL}")  # an address's last part is a number
 _CHALLENGE_HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?")  # vendors take addresses and underscores too
+_QUIET_HOURS = re.compile(r"((?:[01][0-9]|2[0-3]):[0-5][0-9]) ?[-–] ?((?:[01][0-9]|2[0-3]):[0-5][0-9])")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?")
 
 
@@ -87,6 +89,22 @@ def clean_android_hash(text: str) -> str:
     if not _ANDROID_HASH.fullmatch(text):
         raise Misuse("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu.")
     return text
+
+
+def clean_quiet_hours(text: str) -> str:
+    """Return hours of a day as 22:00-07:00. They may lead over midnight. Raises :class:`Misuse`."""
+    found = _QUIET_HOURS.fullmatch(text.strip())
+    if found is None or found[1] == found[2]:
+        raise Misuse(f"{text!r} are no hours of a day. Write them as 22:00-07:00.")
+    return f"{found[1]}-{found[2]}"
+
+
+def clean_time_zone(text: str) -> str:
+    """Return the name of a time zone, such as Europe/Berlin. Raises :class:`Misuse`."""
+    name = text.strip()
+    if name not in zoneinfo.available_timezones():
+        raise Misuse(f"{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.")
+    return name
 
 
 if TYPE_CHECKING:
@@ -148,6 +166,14 @@ class ChallengeHostField(CleanedField):
 
 class AndroidHashField(CleanedField):
     clean_text = staticmethod(clean_android_hash)
+
+
+class QuietHoursField(CleanedField):
+    clean_text = staticmethod(clean_quiet_hours)
+
+
+class TimeZoneField(CleanedField):
+    clean_text = staticmethod(clean_time_zone)
 
 
 class HttpsUrlField(URLField):

@@ -1,5 +1,8 @@
 """The rows that tell an owner: why traffic was refused, and what needs their attention."""
 
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -65,6 +68,9 @@ class Alert(models.Model):
     due_at = models.DateTimeField(null=True)
     mailed_at = models.DateTimeField(null=True)
     posted_at = models.DateTimeField(null=True)
+    told_services = ArrayField(
+        models.BigIntegerField(), null=True, help_text="The ids of the alert services that took it."
+    )
     read_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True, help_text="Of an outage, when it was over.")
     created_at = models.DateTimeField(db_default=Now())
@@ -80,3 +86,35 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class AlertServiceKind(models.TextChoices):
+    TELEGRAM = "telegram", "Telegram"
+    SLACK = "slack", "Slack, Mattermost, Discord"
+    APPRISE = "apprise", "Another one, by Apprise"
+
+
+class AlertService(models.Model):
+    """A chat or service that a project's alerts are written to. ``secret`` is its token or address, encrypted."""
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="alert_services")
+    kind = models.CharField(max_length=10, choices=AlertServiceKind.choices)
+    name = models.CharField(max_length=80)
+    secret = models.BinaryField(editable=False)
+    chat = models.CharField(max_length=40, blank=True, default="")
+    is_enabled = models.BooleanField(default=True)
+    told_at = models.DateTimeField(null=True, editable=False)
+    error = models.CharField(
+        max_length=200, blank=True, default="", editable=False, help_text="Why it was last not told; empty if it was."
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ("name", "id")
+        constraints = (
+            models.CheckConstraint(name="alert_service_kind", condition=Q(kind__in=AlertServiceKind.values)),
+        )
+
+    def __str__(self) -> str:
+        return self.name

@@ -10,6 +10,7 @@ from django.core.management import CommandError
 from django.db import models
 
 from tests.commands.running import run, run_json
+from tests.panel.rows import an_alert_service
 from verification import crypto, memory
 from verification.models import Message, Project, Provider, Session, TestLogin, WebhookSecret
 from verification.services.delivery.receipts import find_provider
@@ -55,6 +56,7 @@ def stored(ring, api, project):
     """One ciphertext in every column, under the old key (the project itself came with a webhook secret)."""
     WebhookSecret.objects.all().delete()
     issue_webhook_secret(project=project.row)
+    an_alert_service(project.row)
     project.set(challenge_secret=seal_challenge_secret(project.row, "of the vendor"))
     second_factor.begin(User.objects.create_user("ann"))
     api.create()

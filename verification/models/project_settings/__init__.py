@@ -22,6 +22,8 @@ from verification.models.fields import (
     ListField,
     NetworkField,
     OriginField,
+    QuietHoursField,
+    TimeZoneField,
     limit_field,
 )
 from verification.models.project_settings.group import SettingGroup
@@ -222,6 +224,22 @@ class Alerts(SettingGroup):
         validators=[MaxValueValidator(MAX_BALANCE_DAYS)],
         help_text="Days: an alert tells when a provider's balance would be used up sooner, at the last week's rate."
         " 0 is no alert.",
+    )
+    alert_quiet_hours = QuietHoursField(
+        "quiet hours",
+        max_length=11,
+        blank=True,
+        default="",
+        help_text="Such as 22:00-07:00. Mails and chats then wait until they end, but for a channel over which nothing"
+        " gets out. The call goes at once.",
+    )
+    alert_time_zone = TimeZoneField(
+        "time zone", max_length=40, default="UTC", help_text="Of quiet hours and the digest, such as Europe/Berlin."
+    )
+    alert_digest = models.BooleanField(
+        "weekly digest",
+        default=False,
+        help_text="On Monday from 9: verified users, conversion, cost and the worst provider of the last week.",
     )
 
     class Meta:

@@ -24,6 +24,7 @@ _SET_UP = (
     ("Providers", "hub", "admin:verification_provider_changelist"),
     ("Message texts", "edit_note", "admin:verification_messagetemplate_changelist"),
     ("Keys", "key", "admin:verification_apikey_changelist"),
+    ("Alert services", "campaign", "admin:verification_alertservice_changelist"),
     ("Test logins", "science", "admin:verification_testlogin_changelist"),
 )
 _PROTECTION = (

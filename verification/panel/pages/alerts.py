@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from verification.models import Alert, Right
+from verification.models import Alert, AlertService, Right
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, time_of, when
 from verification.panel.frame.scoping import ProjectFilter
@@ -47,14 +47,19 @@ class AlertAdmin(TrafficAdmin):
     actions: Any = ("mark_selected_read",)
     fieldsets = (
         (None, {"fields": ("title", "detail", "project", "created_when", "ended_when")}),
-        ("How it was told", {"fields": ("told", "mailed_when", "posted_when", "shown_error")}),
+        ("How it was told", {"fields": ("told", "mailed_when", "posted_when", "services", "shown_error")}),
     )
-    readonly_fields = ("created_when", "ended_when", "mailed_when", "posted_when", "told", "shown_error")
+    readonly_fields = ("created_when", "ended_when", "mailed_when", "posted_when", "services", "told", "shown_error")
     shown_error = cause_of("error")
     created_when = time_of("created_at", "Raised")
     ended_when = time_of("ended_at", "Over since")
     mailed_when = time_of("mailed_at", "Mailed")
     posted_when = time_of("posted_at", "Posted to the alert address")
+
+    @admin.display(description="Written to")
+    def services(self, alert: Alert) -> str:
+        told = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
+        return ", ".join(each.name for each in told) or "–"
 
     def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
         """Leave out the end of what has none: an outage that lasts, and all alerts of one moment."""
@@ -88,8 +93,9 @@ class AlertAdmin(TrafficAdmin):
             )
         if alert.error:
             return display.label("Given up", "danger")
-        ways = [way for way, at in (("mail", alert.mailed_at), ("call", alert.posted_at)) if at]
-        return display.label(f"By {' and '.join(ways)}", "success") if ways else display.label("Only here")
+        by = (("mail", alert.mailed_at), ("call", alert.posted_at), ("chat", alert.told_services))
+        ways = [way for way, at in by if at]
+        return display.label(f"By {', '.join(ways)}", "success") if ways else display.label("Only here")
 
     @admin.action(description="Mark the selected as read", permissions=["view"])
     def mark_selected_read(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:

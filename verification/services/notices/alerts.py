@@ -1,4 +1,4 @@
-"""Alerts: a project's owner is told of an event on a page of the panel, by mail, and by a signed call of their server.
+"""Alerts: a project's owner is told of an event on a page of the panel, by mail, by a signed call, and in chats.
 
 The rows are the queue. Workers send them in threads of their own, never a request.
 """
@@ -19,11 +19,11 @@ from django.utils import timezone
 
 from verification import sql, timestamps
 from verification.models import Alert, Project
-from verification.services.notices import callbacks, schedule
+from verification.services.notices import alert_services, callbacks, quiet_hours, schedule
 
 log = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=60)  # the time a worker has for one alert: longer than a mail and a call may take
+LEASE = timedelta(seconds=180)  # the time a worker has for one alert: longer than a mail, a call and ten services take
 ERROR_MAX_LENGTH = 200  # characters, as the column has
 
 
@@ -62,12 +62,24 @@ def deliver(row: tuple[int]) -> None:
     """Tell the owner of a claimed alert by every way that has not worked yet, and note the outcome."""
     alert = Alert.objects.select_related("project").get(pk=row[0])
     # A test project's failures are wanted, so nobody is called or mailed. They stand on its page of alerts.
-    errors = [] if alert.project.is_sandbox else list(filter(None, (_mail(alert), _post(alert))))
+    is_silent = alert.project.is_sandbox
+    held_until = None if is_silent else quiet_hours.held_until(alert.project, alert.kind, sql.now())
+    errors = [] if is_silent else _tell(alert, with_people=held_until is None)
     alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
     alert.due_at = schedule.next_try(alert.tries) if errors else None
-    alert.save(update_fields=["error", "due_at", "mailed_at", "posted_at"])
+    if held_until and alert.due_at is None:
+        alert.due_at, alert.tries = held_until, 0  # people have not been tried yet
+    alert.save(update_fields=["error", "due_at", "tries", "mailed_at", "posted_at", "told_services"])
     if errors and alert.due_at is None:
         log.warning("Alert %s of project %s was given up: %s", alert.pk, alert.project_id, alert.error)
+
+
+def _tell(alert: Alert, *, with_people: bool) -> list[str]:
+    """Call the owner's server, and write to people unless they are left alone. Return what failed."""
+    errors = [_post(alert)]
+    if with_people:
+        errors += [_mail(alert), *_write_to_services(alert)]
+    return [error for error in errors if error]
 
 
 def mail_addresses(project: Project) -> list[str]:
@@ -97,6 +109,18 @@ def _mail(alert: Alert) -> str:
         return f"mail: {type(error).__name__}"
     alert.mailed_at = sql.now()
     return ""
+
+
+def _write_to_services(alert: Alert) -> list[str]:
+    """Write the alert to the services that have not taken it. Return why some failed."""
+    page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
+    alert.told_services, errors = alert_services.tell_all(
+        alert.project,
+        alert.told_services or [],
+        title=f"[{alert.project.name}] {alert.title}",
+        text=f"{alert.detail}\n{page}",
+    )
+    return errors
 
 
 def _post(alert: Alert) -> str:

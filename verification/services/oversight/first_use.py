@@ -40,7 +40,7 @@ def facts_of(project: Project) -> FirstUse:
         is_checked=providers.filter(checked_at__isnull=False).exists(),
         has_sent_test=_among_newest(Message.objects.filter(project=project), session_id=None, sent_at__isnull=False),
         has_session=_among_newest(Session.objects.filter(project=project), is_test=False),
-        has_alerts=bool(project.alert_emails or project.alert_url),
+        has_alerts=bool(project.alert_emails or project.alert_url) or project.alert_services.exists(),
     )
 
 

@@ -16,6 +16,7 @@ from django.db.models import F, Func, Model, QuerySet, Value
 
 from verification import bindings, crypto
 from verification.models import (
+    AlertService,
     IdempotentRequest,
     Message,
     Project,
@@ -59,6 +60,7 @@ class EncryptedColumn:
 COLUMNS = (
     EncryptedColumn(Provider, "secrets", ("uuid",), bindings.provider_secrets),
     EncryptedColumn(Provider, "hook_secret", ("uuid",), bindings.provider_hook),
+    EncryptedColumn(AlertService, "secret", ("uuid",), bindings.alert_service),
     EncryptedColumn(Project, "challenge_secret", ("public_id",), bindings.challenge_secret),
     EncryptedColumn(WebhookSecret, "secret", ("project__public_id",), bindings.webhook_secret),
     EncryptedColumn(TestLogin, "code_encrypted", ("project__public_id", "to"), bindings.test_login),

@@ -43,7 +43,7 @@ def filled_in(address: str, key: str) -> list[Program]:
     return [Program(each.language, each.text.replace(ADDRESS, address).replace(KEY, key)) for each in programs()]
 
 
-@action(description="Code", icon="code", permissions=["view"], url_path="code")
+@action(description="Code", icon="code", permissions=["change"], url_path="code")
 def show_code(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the programs with the newest live API key's beginning: its whole text is stored nowhere."""
     project: Project = page.find(request, object_id)

@@ -210,7 +210,8 @@ class ProjectAdmin(ScopedAdmin):
     ) -> HttpResponse:
         """Show the checklist above the form, until a real user was verified."""
         project = self.get_object(request, unquote(object_id)) if request.method == "GET" else None
-        more = {**(checklist(project) if project else {}), **(extra_context or {})}
+        may_do = project is not None and self.has_change_permission(request, project)
+        more = {**(checklist(project) if project and may_do else {}), **(extra_context or {})}
         shown: HttpResponse = super().change_view(request, object_id, form_url, more)
         return shown
 
