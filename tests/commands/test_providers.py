@@ -1,4 +1,4 @@
-"""addprovider, checkproviders, sendtest."""
+"""addprovider, checkproviders, sendtest, provider prices."""
 
 import io
 import sys
@@ -151,3 +151,40 @@ def test_addprovider_takes_no_name_twice_in_one_channel(project):
     run(*given, "--channel", "email")
     with pytest.raises(CommandError, match="'Inbox' serves this channel already. Take another name."):
         run(*given, "--channel", "sms")
+
+
+# --- provider prices
+
+PRICES = "to,price,currency,per,from\ndefault,0.12,EUR,segment,\nDE,0.075,EUR,segment,\n"
+
+
+@pytest.fixture
+def gateway(project):
+    return project.provider(name="Gateway")
+
+
+def prices_file(tmp_path, text):
+    path = tmp_path / "prices.csv"
+    path.write_text(text)
+    return str(path)
+
+
+def test_prices_shows_the_difference_and_replaces_the_list(gateway, tmp_path):
+    file = prices_file(tmp_path, PRICES)
+    said = run("provider", "prices", str(gateway.pk), file, "--yes")
+    assert "+ DE: 0.075 EUR segment" in said and "Gateway has 2 prices." in said
+    assert run("provider", "prices", str(gateway.pk)) == PRICES
+    file = prices_file(tmp_path, "to,price,currency,per\nDE,0.08,EUR,segment\n")
+    told = run_json("provider", "prices", str(gateway.pk), file, "--yes")
+    assert told["changed"] == [["DE: 0.075 EUR segment", "DE: 0.08 EUR segment"]]
+    assert told["removed"] == ["default: 0.12 EUR segment"] and told["applied"]
+    assert "nothing to change" in run("provider", "prices", str(gateway.pk), file)
+
+
+def test_prices_changes_nothing_that_nobody_agreed_to_or_that_is_wrong(gateway, tmp_path):
+    with pytest.raises(CommandError, match="Give --yes"):
+        run("provider", "prices", str(gateway.pk), prices_file(tmp_path, PRICES))
+    with pytest.raises(CommandError, match="Line 3: 'free' is not a price"):
+        run("provider", "prices", str(gateway.pk), prices_file(tmp_path, PRICES.replace("0.075", "free")), "--yes")
+    gateway.refresh_from_db()
+    assert (gateway.price_list, gateway.prices.count()) == (0, 0)

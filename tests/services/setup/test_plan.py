@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests import factories
+from tests.fakes import collector
 from tests.services.setup.files import document, file_with, text_of
 from verification.models import AuditEntry, Channel, ListEntry, Project, Provider
 from verification.services.gateways.accounts import stored_secrets
@@ -382,3 +383,23 @@ def test_a_text_that_another_is_tried_against_stays(texts):
         apply({"Shop": {"texts": texts}})
     assert project.templates.get(channel="sms", language="de").text == "Ihr Code: {code}\nVon {project}"
     apply({"Shop": {"texts": WHOLE["texts"]}})  # what the file leaves as it is
+
+
+def test_a_price_list_is_brought_compared_line_by_line_and_refused_with_its_line():
+    prices = {"DE": "0.075 EUR segment", "DE from 2027-01-01": "0.08 EUR segment", "default": "0.12 EUR message"}
+    provider = {"type": "collector", "settings": {"name": "a"}, "prices": prices}
+    file = {"Priced": {"providers": {"sms": {"Gateway": provider}}}}
+    collector.install()
+    apply(file)
+    row = Provider.objects.get(name="Gateway")
+    assert (row.price_list, row.prices.count()) == (1, 3)
+    assert export.file_of(row.project)["projects"]["Priced"]["providers"]["sms"]["Gateway"]["prices"] == prices
+    assert apply(file).is_empty
+    prices["default"] = "0.2 EUR message"
+    (change,) = apply(file).projects[0].changes
+    assert (change.path, change.before, change.after) == (
+        "providers.sms.Gateway.prices.default", "0.12 EUR message", "0.2 EUR message",
+    )  # fmt: skip
+    prices["XX"] = "0.2 EUR"
+    with pytest.raises(FileRefused, match="prices.XX: write a price"):
+        apply(file)

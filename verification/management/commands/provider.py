@@ -1,7 +1,9 @@
-"""``provider show|set|enable|disable|remove ID``"""
+"""``provider show|set|enable|disable|remove|prices ID``"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -12,20 +14,24 @@ from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, aligned
 from verification.management.commands.addprovider import read_settings
+from verification.management.commands.apply import content_of
 from verification.management.commands.setproject import split
 from verification.models import Provider
+from verification.services.gateways import price_lists
 from verification.services.gateways.accounts import hook_url, is_known, reports_back, stored_secrets
 from verification.services.gateways.editing import FIELDS, change_provider, release, remove_provider
+from verification.services.gateways.price_lists import Difference, Line
 from verification.services.projects import kill_switch
 from verification.services.projects.settings import read_text
+from verification.services.records import audit
 from verification.whole_numbers import whole_number
 
-ACTIONS = ("show", "set", "enable", "disable", "remove")
+ACTIONS = ("show", "set", "enable", "disable", "remove", "prices")
 NAMES = ("name", *(name for name in FIELDS if name != "is_enabled"))
 
 
 class Command(WatchwordCommand):
-    help = "Show, change, enable, disable or remove a provider. Every process goes by it within a second."
+    help = "Show, change, enable, disable or remove a provider, or its prices. Processes go by it within a second."
     epilog = (
         f"names that set takes: {', '.join(NAMES)}\n"
         "The settings of its type are given with --set, as addprovider --help lists them. What is not given stays.\n\n"
@@ -34,13 +40,20 @@ class Command(WatchwordCommand):
         "  manage.py provider show 12\n"
         "  manage.py provider set 12 priority=5 only_prefixes=+49,+43 --set password=@smtp-password.txt\n"
         '  manage.py provider disable 12 --reason "It bills what it does not deliver."\n'
-        "  manage.py provider remove 12 --yes"
+        "  manage.py provider remove 12 --yes\n"
+        "  manage.py provider prices 12 > prices.csv\n"
+        "  manage.py provider prices 12 prices.csv --yes"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=ACTIONS)
         parser.add_argument("provider", metavar="ID", help="The provider's id, as list providers tells it.")
-        parser.add_argument("values", metavar="NAME=VALUE", nargs="*", help="With set: any of the names below.")
+        parser.add_argument(
+            "values",
+            metavar="NAME=VALUE",
+            nargs="*",
+            help="With set: any of the names below. With prices: the file of a list, or - for standard input.",
+        )
         parser.add_argument(
             "--set",
             metavar="NAME=VALUE",
@@ -49,12 +62,18 @@ class Command(WatchwordCommand):
             help="With set: a setting of the type. NAME=@FILE reads the value from a file, NAME=- from standard input.",
         )
         parser.add_argument("--reason", default="", help="With disable: why, for the audit log.")
-        parser.add_argument("--yes", action="store_true", help="With remove: do it, there is no way back.")
+        parser.add_argument("--yes", action="store_true", help="With remove and prices: do it without asking.")
 
     def handle(self, *, action: str, provider: str, json: bool, **options: Any) -> None:
         row = find(provider)
-        if action != "set" and (options["values"] or options["set"]):
+        if options["set"] and action != "set" or options["values"] and action not in ("set", "prices"):
             raise Misuse(f"Only set takes values; {action} takes none.")
+        if action == "prices":
+            data, text = prices(
+                row, options["values"], is_agreed=options["yes"], shows=None if json else self.stdout.write
+            )
+            self.show(data, text, as_json=json)
+            return
         if action == "set":
             changed = self._set(row, options["values"], read_settings(options["set"]))
             text = f"{row.name} is changed." if changed else f"{row.name} was so before: nothing is changed."
@@ -97,6 +116,57 @@ class Command(WatchwordCommand):
         release(row)
         remove_provider(row)
         return f"{row.name} is removed. Its messages stay."
+
+
+def prices(
+    row: Provider, files: list[str], *, is_agreed: bool, shows: Callable[[str], Any] | None
+) -> tuple[dict[str, Any], str]:
+    """Print the list that holds, or put that of a file in its place once the difference was seen and agreed to.
+
+    ``shows`` prints the difference where people read along. Raises :class:`Misuse`; then nothing is changed.
+    """
+    old, number = price_lists.lines_of(row), row.price_list
+    if not files:
+        return {"provider": row.pk, "prices": [_written(line) for line in old]}, price_lists.written(old).rstrip()
+    if len(files) > 1:
+        raise Misuse("Give one file of prices.")
+    try:
+        new = price_lists.read(content_of(files[0]).decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise Misuse(f"{files[0]}: it is no text in UTF-8.") from None
+    found = price_lists.difference(old, new)
+    data = {
+        "provider": row.pk,
+        "added": [_written(line) for line in found.added],
+        "removed": [_written(line) for line in found.removed],
+        "changed": [[_written(line) for line in pair] for pair in found.changed],
+    }
+    if found.is_empty:
+        return {**data, "applied": False}, f"The prices of {row.name} are as {files[0]} says: nothing to change."
+    if shows is not None:
+        shows("\n".join(difference_lines(found)))
+    if not is_agreed and not (shows is not None and sys.stdin.isatty()):
+        raise Misuse("Nobody can be asked here, so nothing was changed. Give --yes to replace the prices.")
+    if not is_agreed and input("Replace the prices? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise Misuse("Nothing was changed.")
+    price_lists.replace(row, new, number=number)
+    told = f"Replaced the prices: {len(new)} now"
+    audit.record(told, row=row, project=row.project, label=row.name)
+    return {**data, "applied": True}, f"{row.name} has {len(new):,} prices. Messages from now on are counted by them."
+
+
+def difference_lines(found: Difference) -> list[str]:
+    """Write a difference as people read it: + is new, - goes, ~ changes."""
+    return [
+        *(f"+ {_written(line)}" for line in found.added),
+        *(f"- {_written(line)}" for line in found.removed),
+        *(f"~ {_written(before)} -> {_written(after)}" for before, after in found.changed),
+    ]
+
+
+def _written(line: Line) -> str:
+    key, value = price_lists.entry_of(line)
+    return f"{key}: {value}"
 
 
 def find(text: str) -> Provider:

@@ -27,7 +27,8 @@ MAX_LINES = 3_000  # more than any vendor's list of countries and networks
 MAX_FAULTS = 20  # faults that are told at once
 QUOTED = 40  # characters of a wrong value that are repeated
 DEFAULT = "default"  # the writing of the place that holds where no other does
-NEEDED, OPTIONAL = ("to", "price", "currency", "per"), ("from",)
+SINCE = "from"  # the column of a price's first day, and the word before it in a set-up file
+NEEDED, OPTIONAL = ("to", "price", "currency", "per"), (SINCE,)
 YEARS = range(2000, 2101)  # of a price's first day
 
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,8})?")
@@ -104,6 +105,21 @@ def written(lines: Iterable[Line]) -> str:
     rows.writerow((*NEEDED, *OPTIONAL))
     rows.writerows((line.to, line.price, line.currency, line.per, line.since) for line in lines)
     return text.getvalue()
+
+
+def entry_of(line: Line) -> tuple[str, str]:
+    """Return a price as a set-up file holds it: its place and first day, and what it is."""
+    key = f"{line.to} {SINCE} {line.since}" if line.since else line.to
+    return key, f"{line.price} {line.currency} {line.per}"
+
+
+def read_entry(key: str, value: str) -> Line:
+    """Read what :func:`entry_of` writes. Raises :class:`Misuse`."""
+    place, _, since = key.partition(f" {SINCE} ")
+    parts = value.split()
+    if len(parts) != len(NEEDED) - 1:
+        raise Misuse("write a price, a currency and 'message' or 'segment', such as 0.0401 EUR segment.")
+    return _line(dict(zip((*NEEDED, SINCE), (place.strip(), *parts, since.strip()), strict=True)))
 
 
 def lines_of(provider: Provider) -> list[Line]:

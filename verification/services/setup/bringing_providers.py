@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from providers import registry
@@ -12,8 +13,10 @@ from verification.models import Provider, SenderRule
 from verification.models.bounds import MAX_SENDERS
 from verification.models.changes import change_row, save_changes
 from verification.models.fields import clean_prefix
+from verification.services.gateways import price_lists
 from verification.services.gateways.accounts import add_provider, stored_secrets
 from verification.services.gateways.editing import change_provider, remove_provider
+from verification.services.gateways.price_lists import Line
 from verification.services.setup import parts
 from verification.services.setup.bringing import Bringing
 from verification.services.setup.reading import Path
@@ -38,6 +41,8 @@ def bring_providers(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -
         with bringing.judging(at):
             row = rows.get(key)
             row = _add(bringing, values, at) if row is None else _change(bringing, row, values, at)
+        if "prices" in values:
+            _bring_prices(bringing, row, values["prices"], (*at, "prices"))
         if "senders" in values:
             _bring_senders(bringing, row, values["senders"], (*at, "senders"))
 
@@ -92,6 +97,23 @@ def _stored(row: Provider | None) -> dict[str, Any] | None:
         return stored_secrets(row)
     except DecryptionFailed:
         return None
+
+
+def _bring_prices(bringing: Bringing, provider: Provider, wanted: Mapping[str, str], path: Path) -> None:
+    """Put the list of the file in the place of the provider's, if they differ."""
+    given: dict[tuple[str, date], Line] = {}
+    for key, value in wanted.items():
+        at = (*path, key)
+        with bringing.judging(at):
+            line = price_lists.read_entry(key, value)
+        if (line.place, line.valid_from) in given:
+            raise bringing.refuse(at, f"{line.to} stands here twice for one day.")
+        given[line.place, line.valid_from] = line
+    if price_lists.difference(price_lists.lines_of(provider), given.values()).is_empty:
+        return
+    with bringing.judging(path):
+        number = Provider.objects.values_list("price_list", flat=True).get(pk=provider.pk)
+        price_lists.replace(provider, given.values(), number=number)
 
 
 def _bring_senders(bringing: Bringing, provider: Provider, wanted: Mapping[str, Any], path: Path) -> None:

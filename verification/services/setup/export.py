@@ -14,6 +14,7 @@ from django.db import models
 from providers import registry
 from verification.crypto import DecryptionFailed
 from verification.models import Project, Provider
+from verification.services.gateways import price_lists
 from verification.services.gateways.accounts import is_known, stored_secrets
 from verification.services.projects.settings import challenge_secret_of
 from verification.services.setup import parts
@@ -81,6 +82,7 @@ def _settings(project: Project, write: Writer) -> dict[str, Any]:
 
 def _provider(row: Provider, write: Writer) -> dict[str, Any]:
     found = {"type": row.type, **_values(row, parts.PROVIDER), "settings": _settings_of(row, write)}
+    found["prices"] = dict(map(price_lists.entry_of, price_lists.lines_of(row)))
     if row.channel in parts.WITH_SENDERS:
         found["senders"] = {rule.prefix: _values(rule, parts.SENDER) for rule in row.sender_rules.all()}
     return found

@@ -18,6 +18,7 @@ from providers.registry import MAX_TEXT_LENGTH
 from verification.models import ChannelType, Project, Provider
 from verification.models.changes import Field
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
+from verification.services.gateways.price_lists import MAX_LINES
 from verification.services.setup import parts
 from verification.services.setup.reading import Document, Fault
 
@@ -153,9 +154,20 @@ def _provider(channel: str) -> Schema:
     adapters = parts.adapters_of(channel)
     own = {name: of_field(field) for name, field in parts.PROVIDER.items()}
     own |= {"type": {"enum": [adapter.type for adapter in adapters]}, "settings": {"type": "object"}}
+    own["prices"] = _prices()
     if channel in parts.WITH_SENDERS:
         own["senders"] = _rows({"$ref": "#/$defs/sender"})
     return {**_object(own), "required": ["type"], "allOf": [_settings_of(adapter) for adapter in adapters]}
+
+
+def _prices() -> Schema:
+    return {
+        "description": "The whole price list: a prefix, a country or default, where needed with its first day as in DE"
+        " from 2027-01-01; and what a message or a segment costs there, such as 0.0401 EUR segment.",
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "maxProperties": MAX_LINES,
+    }
 
 
 def _settings_of(adapter: type[Adapter]) -> Schema:
