@@ -38,6 +38,7 @@ from verification.services.records import workers
 from verification.services.sessions import bot_updates
 from verification.services.texts.rendering import languages
 from verification.services.upkeep import retention
+from verification.services.users import invitations
 from verification.tasks import deliver_connected, deliver_message
 
 log = logging.getLogger(__name__)
@@ -197,6 +198,12 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             work=alerts.deliver,
             tidy=GuardSweep(),
             threads=ALERT_THREADS,
+        ),
+        Poller(
+            "invitations",
+            stopping,
+            claim=lambda free, _: invitations.claim_due(limit=free),
+            work=invitations.deliver,
         ),
         Poller(
             "the bots",

@@ -1,6 +1,6 @@
 """The tables. Invariants live here as constraints; rules live in the services; no model calls a service."""
 
-from verification.models.accounts import RecoveryCode, SecondFactor, SpentForm
+from verification.models.accounts import BrowserLogin, Invitation, RecoveryCode, SecondFactor, SpentForm
 from verification.models.audit import AuditEntry
 from verification.models.balances import VendorBalance
 from verification.models.bots import BotChat, BotUpdate
@@ -54,6 +54,8 @@ from verification.models.texts import TextVariant, TextVariantFigures
 from verification.models.upkeep import Upkeep, Worker
 
 __all__ = [
+    "BrowserLogin",
+    "Invitation",
     "RIGHTS",
     "Right",
     "Role",

@@ -1,9 +1,13 @@
-"""The panel's accounts beside Django's own rows: a second factor, codes for when it is lost, forms that act once."""
+"""The panel's accounts beside Django's own rows: second factors, recovery codes, logins, invitations, spent forms."""
+
+import uuid
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Lower, Now
+
+from verification.models.roles import Role
 
 
 class SecondFactor(models.Model):
@@ -42,3 +46,45 @@ class SpentForm(models.Model):
 
     def __str__(self) -> str:
         return f"form of {self.spent_at}"
+
+
+class BrowserLogin(models.Model):
+    """A browser that is logged in: what its user is shown of it. It goes with the session that it describes."""
+
+    session = models.OneToOneField("sessions.Session", on_delete=models.CASCADE, primary_key=True, related_name="+")
+    number = models.UUIDField(default=uuid.uuid4, unique=True, editable=False, help_text="Names it in forms.")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    browser = models.CharField(max_length=60)
+    network = models.CharField(max_length=60, help_text="The client's network, without the part that names the device.")
+    started_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{self.browser}, {self.network}"
+
+
+class Invitation(models.Model):
+    """An invitation of an address to a project. The link that it is mailed is kept as a digest alone."""
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Role.choices)
+    sees_addresses = models.BooleanField(default=False)
+    invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, help_text="Since when it is accepted, or withdrawn.")
+    digest = models.BinaryField(max_length=32, null=True, unique=True, editable=False)
+    due_at = models.DateTimeField(null=True, help_text="When it is mailed, or tried again; empty once it is mailed.")
+    tries = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        indexes = (models.Index(name="invitation_due", fields=("due_at",), condition=Q(due_at__isnull=False)),)
+        constraints = (
+            models.UniqueConstraint(
+                "project", Lower("email"), name="invitation_open_once", condition=Q(ended_at__isnull=True)
+            ),
+            models.CheckConstraint(name="invitation_role", condition=Q(role__in=Role.values)),
+        )
+
+    def __str__(self) -> str:
+        return f"invitation of {self.email}"

@@ -39,6 +39,7 @@ WATCHED = {
     "verification.ExchangeRate": Watch("currency", project=""),
     "verification.FallbackStep": Watch("channel"),
     "verification.GuardBlock": Watch("subject", only=("lifted_at",)),
+    "verification.Invitation": Watch("email", quiet=("digest", "due_at", "tries")),
     "verification.KillSwitch": Watch("subject", project=""),
     "verification.ListEntry": Watch("value", masked=("value",)),
     "verification.Membership": Watch("user__username"),

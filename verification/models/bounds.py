@@ -21,6 +21,8 @@ MAX_ALERT_SERVICES = 10  # Chats and services that each alert is written to, one
 MAX_TEXTS = 300  # Texts in five channels and sixty languages.
 MAX_SENDERS = 100  # Sender rules of one provider, which is read with all of them.
 
+MAX_INVITATIONS = 20  # Invitations of a project in a day: they go to addresses that have not asked for mail.
+
 
 def require_room(project: Project, rows: QuerySet[Any], most: int, refusal: str) -> None:
     """Raises :class:`Misuse` where there are ``most`` rows already.

@@ -31,6 +31,7 @@ from verification.services.users import second_factor
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PENDING = "pending"
+INVITED = "invited"  # the digest of the link of an invitation that the browser has opened, in hexadecimal
 PENDING_SECONDS = 600  # how long the right password waits for the code: time to find the phone
 
 
@@ -56,21 +57,28 @@ class PasswordView(LoginView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         user: User = form.get_user()
-        factor = second_factor.factor_of(user)
-        if factor is None and not settings.IS_SECOND_FACTOR_REQUIRED:
-            _let_in(self.request, user)
-            return HttpResponseRedirect(self.get_success_url())
-        self.request.session.flush()
-        self.request.session[PENDING] = {
-            "user": user.pk,
-            "hash": user.get_session_auth_hash(),  # a password changed between the steps ends the login
-            "at": time.time(),
-            "next": self.get_success_url(),
-        }
-        return HttpResponseRedirect(reverse("admin:second_step" if factor else "admin:enrol"))
+        return after_password(self.request, user, next_page=self.get_success_url())
 
 
 first_step = PasswordView.as_view()
+
+
+def after_password(request: HttpRequest, user: User, *, next_page: str) -> HttpResponse:
+    """Go on to the second factor, or let the user in where none is asked for. An invitation under way is kept."""
+    factor, invited = second_factor.factor_of(user), request.session.get(INVITED)
+    if factor is None and not settings.IS_SECOND_FACTOR_REQUIRED:
+        _let_in(request, user)
+        return HttpResponseRedirect(next_page)
+    request.session.flush()
+    request.session[PENDING] = {
+        "user": user.pk,
+        "hash": user.get_session_auth_hash(),  # a password changed between the steps ends the login
+        "at": time.time(),
+        "next": next_page,
+    }
+    if invited:
+        request.session[INVITED] = invited
+    return HttpResponseRedirect(reverse("admin:second_step" if factor else "admin:enrol"))
 
 
 @never_cache

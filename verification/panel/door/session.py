@@ -10,12 +10,15 @@ from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
 from django.http import HttpRequest
 
+from verification.client_address import client_ip
+from verification.panel.door.session_store import BROWSER, NETWORK, STARTED
 from verification.services.users import second_factor
+from verification.services.users.logins import MAX_LIFE, browser_of, masked_network
 
-MAX_SECONDS = 12 * 3600  # a session's life from the login, even a busy one's; SESSION_COOKIE_AGE ends an idle one
+MAX_SECONDS = int(MAX_LIFE.total_seconds())  # SESSION_COOKIE_AGE ends an idle one
 FRESH_SECONDS = 600  # how long after a login, or an answer to "Is it you?", a change asks nothing
 BY_ITSELF = "by_itself"  # in the address by which a page reloads itself, so that nobody's absence looks like a click
-STARTED, CONFIRMED, FACTOR = "started_at", "confirmed_at", "second_factor"
+CONFIRMED, FACTOR = "confirmed_at", "second_factor"
 
 
 def is_let_in(request: HttpRequest) -> bool:
@@ -51,3 +54,5 @@ def confirm(request: HttpRequest) -> None:
 @receiver(user_logged_in)
 def start(request: HttpRequest, **_: Any) -> None:
     request.session[STARTED] = request.session[CONFIRMED] = time.time()
+    request.session[BROWSER] = browser_of(request.META.get("HTTP_USER_AGENT", ""))
+    request.session[NETWORK] = masked_network(client_ip(request))

@@ -5,15 +5,21 @@ Somebody who reads the table finds nothing there that a browser could present.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
+from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.contrib.sessions.models import Session
+from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from verification.crypto import stored_digest
+from verification.services.users import logins
 
+# What a session notes at the login, besides Django's own marks.
+STARTED, BROWSER, NETWORK = "started_at", "browser", "network"
 STORED_CHARACTERS = 40  # the width of Django's column: 160 bits in hexadecimal, about as many as a cookie's value has
 
 
@@ -47,6 +53,22 @@ class SessionStore(SessionBase):
             Session.objects.create(session_key=stored_key(self.session_key), session_data=data, expire_date=end)
         elif not _rows(self.session_key).update(session_data=data, expire_date=end):
             raise UpdateError
+        self._note_login()
+
+    def _note_login(self) -> None:
+        """Keep what the user is shown of a session that somebody is logged in with."""
+        if SESSION_KEY not in self or BROWSER not in self:
+            return
+        try:
+            logins.note(
+                stored_key(str(self.session_key)),
+                user_id=int(self[SESSION_KEY]),
+                browser=self[BROWSER],
+                network=self[NETWORK],
+                started_at=datetime.fromtimestamp(self[STARTED], UTC),
+            )
+        except IntegrityError:  # somebody ended it since the line above
+            raise UpdateError from None
 
     def delete(self, session_key: str | None = None) -> None:
         key = session_key or self.session_key

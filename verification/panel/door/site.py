@@ -19,7 +19,7 @@ from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.sites import UnfoldAdminSite
 
 from verification.models import Right
-from verification.panel.door import factor, login
+from verification.panel.door import factor, joining, login, logins
 from verification.panel.door.confirmation import confirmed, without_asking
 from verification.panel.door.session import is_let_in
 from verification.panel.frame.scoping import has_right
@@ -61,6 +61,10 @@ class PanelSite(UnfoldAdminSite):
         return [
             path("login/code/", login.second_step, name="second_step"),
             path("login/enrol/", login.enrol, name="enrol"),
+            path("invitation/<str:token>/", joining.open_link, name="invitation"),
+            path("invitation/", joining.join, name="join"),
+            path("logins/", self.admin_view(logins.own), name="logins"),
+            path("logins/<int:user_id>/", self.admin_view(logins.of_user), name="logins_of"),
             path("second-factor/", self.admin_view(factor.own), name="second_factor"),
         ]
 

@@ -73,6 +73,7 @@ def menu_title(link: str, *, default: str) -> str:
 def account(request: HttpRequest) -> list[dict[str, Any]]:
     return [
         {"title": "API reference", "link": "/docs/"},
+        {"title": "Where you are logged in", "link": reverse("admin:logins")},
         {"title": "Second factor", "link": reverse("admin:second_factor")},
         {"title": "Change password", "link": reverse("admin:password_change")},
     ]

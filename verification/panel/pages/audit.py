@@ -28,6 +28,7 @@ KINDS = {model._meta.label_lower: str(model._meta.verbose_name) for model in app
 MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch.masked}
 IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
 WIRE_NAMES = {ALL_SENDING: "all sending", **{value: str(name) for value, name in ChannelType.choices}}
+LOOKS = ("Looked at the address", "Exported")  # the acts by which somebody saw a recipient's whole address
 FIELDS_SHOWN = 3  # names of changed fields in a list's column; more would widen the table
 SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
@@ -49,9 +50,15 @@ class KindFilter(admin.SimpleListFilter):
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("changes", "Changes of configuration"), ("acts", "Logins and what was looked at")]
+        return [
+            ("changes", "Changes of configuration"),
+            ("acts", "Logins and what was looked at"),
+            ("seen", "Who saw a recipient's address"),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "seen":
+            return queryset.filter(action__in=LOOKS)
         if self.value() == "changes":
             return queryset.filter(action__in=CHANGES)
         return queryset.exclude(action__in=CHANGES) if self.value() == "acts" else queryset

@@ -17,13 +17,16 @@ from unfold.enums import ActionVariant
 
 from verification.addresses import mask
 from verification.errors import Misuse
-from verification.models import Membership, Recipient, Right, Subscription
+from verification.models import AuditEntry, Membership, Recipient, Right, Subscription
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, flag_of, time_of
 from verification.panel.frame.scoping import ProjectFilter, ScopedInline
 from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin
+from verification.panel.pages.audit import LOOKS
 from verification.services.protection import limits_used
 from verification.services.upkeep import forgetting
+
+LOOKS_SHOWN = 5  # the latest looks at an address that its recipient's page names
 
 
 class SubscriptionInline(ScopedInline):
@@ -58,6 +61,7 @@ class RecipientAdmin(NewestFirstAdmin):
         (None, {"fields": ("masked", "project", "language")}),
         ("Reached", {"fields": ("shown_verified", "verified_when", "shown_reached", "created_when", "traffic")}),
         ("Limits now", {"fields": ("sends", "wrong_codes", "pause")}),
+        ("The whole address", {"fields": ("seen_by",)}),
     )
     readonly_fields = (
         "masked",
@@ -69,6 +73,7 @@ class RecipientAdmin(NewestFirstAdmin):
         "sends",
         "wrong_codes",
         "pause",
+        "seen_by",
     )
     created_when = time_of("created_at", "First seen")
     verified_when = time_of("verified_at", "Last verified")
@@ -180,6 +185,14 @@ class RecipientAdmin(NewestFirstAdmin):
     def pause(self, recipient: Recipient) -> str:
         blocked = limits_used.blocked_channels(recipient)
         return ", ".join(f"{channel}: the next at {_clock(end)}" for channel, end in blocked) or "None running"
+
+    @admin.display(description="Shown to")
+    def seen_by(self, recipient: Recipient) -> str:
+        """Name the last who saw the address, in the panel or in a file. The audit log has all of them."""
+        about = {"object_type": recipient._meta.label_lower, "object_id": str(recipient.pk), "action__in": LOOKS}
+        lines = AuditEntry.objects.filter(**about).order_by("-id")[:LOOKS_SHOWN]
+        rows = ((line.who, display.exactly(line.at), line.action.lower()) for line in lines)
+        return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or "Nobody"
 
     @admin.display(description="Messages, last 24 hours")
     def traffic(self, recipient: Recipient) -> int:

@@ -19,8 +19,8 @@ from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 from verification.panel.frame.display import how_long_ago, label, time_of
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who
-from verification.panel.pages.projects.project import MembershipInline
-from verification.services.users import second_factor
+from verification.panel.pages.projects.people import MembershipInline
+from verification.services.users import logins, second_factor
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -68,10 +68,10 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     fieldsets = (
         (None, {"fields": ("username", "first_name", "last_name", "email")}),
         ("Access", {"fields": ("is_active", "is_staff", "is_superuser")}),
-        ("Login", {"fields": ("password_state", "factor_state", "logged_in", "joined")}),
+        ("Login", {"fields": ("password_state", "factor_state", "browsers", "logged_in", "joined")}),
     )
     add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
-    readonly_fields = ("password_state", "factor_state", "logged_in", "joined")
+    readonly_fields = ("password_state", "factor_state", "browsers", "logged_in", "joined")
     logged_in = time_of("last_login", "Last login")
     joined = time_of("date_joined", "Added")
 
@@ -95,6 +95,14 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
             "Set." if is_set else "Not set.",
             reverse("admin:auth_user_password_change", args=(user.pk,)),
             "Change it" if is_set else "Set one",
+        )
+
+    @admin.display(description="Logged in now")
+    def browsers(self, user: User) -> str:
+        number = logins.of(user).count()
+        where = "Nowhere." if not number else f"In {number} browser{'' if number == 1 else 's'}."
+        return format_html(
+            '{} <a class="ww-link" href="{}">See and end</a>', where, reverse("admin:logins_of", args=(user.pk,))
         )
 
     @admin.display(description="Second factor")

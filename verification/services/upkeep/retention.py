@@ -35,6 +35,7 @@ from verification.models import (
     GuardBlock,
     GuardedSend,
     IdempotentRequest,
+    Invitation,
     ListEntry,
     Message,
     Project,
@@ -69,6 +70,7 @@ FORMS_SPENT = timedelta(days=1)  # digests of sent forms: longer than a login la
 UPDATES_KEPT = timedelta(days=2)  # updates of bots, by which repeated calls are known. Messengers repeat for a day.
 BOT_CHATS = timedelta(days=1)  # chats that lead to no session. A user who comes back starts the bot again.
 PLATFORM_ENTRIES = timedelta(days=30)  # list entries of the platform, after they have ended
+INVITATIONS_KEPT = timedelta(days=30)  # after their links ended, for whoever asks what became of one
 PANEL_LOG_KEPT = timedelta(days=30)  # it feeds the last steps on the overview; the record is the audit log
 BATCH = 1_000  # rows of one transaction
 PERIOD = timedelta(hours=6)  # from one run's start to the next: four a day, so that none has much to do
@@ -167,6 +169,7 @@ def _of_no_project(now: datetime) -> dict[str, QuerySet[Any]]:
         "bot_updates": BotUpdate.objects.filter(received_at__lt=now - UPDATES_KEPT),
         "bot_chats": BotChat.objects.filter(session=None, started_at__lt=now - BOT_CHATS),
         "list_entries": ListEntry.objects.filter(project=None, expires_at__lt=now - PLATFORM_ENTRIES),
+        "invitations": Invitation.objects.filter(expires_at__lt=now - INVITATIONS_KEPT),
         "spent_forms": SpentForm.objects.filter(spent_at__lt=now - FORMS_SPENT),
         "panel_log": apps.get_model("admin", "LogEntry").objects.filter(action_time__lt=now - PANEL_LOG_KEPT),
         "panel_sessions": PanelSession.objects.filter(expire_date__lt=now),

@@ -15,14 +15,13 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from verification.errors import Misuse
-from verification.models import ApiKey, Channel, KeyKind, Membership, Project, Provider, Right
+from verification.models import ApiKey, KeyKind, Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
 from verification.panel.door import once
-from verification.panel.frame.display import channel as show_channel
-from verification.panel.frame.display import flag_of, label, monospace, page_address, page_link, time_of, when
+from verification.panel.frame.display import label, page_address, when
 from verification.panel.frame.page import ScopedAdmin
-from verification.panel.frame.scoping import ScopedInline, Who, own_projects
+from verification.panel.frame.scoping import Who, own_projects
 from verification.panel.frame.tabs import HEADING
 from verification.panel.pages.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of
 from verification.panel.pages.projects import deleting, file
@@ -30,8 +29,9 @@ from verification.panel.pages.projects.code import show_code
 from verification.panel.pages.projects.fallback_order import FallbackInline
 from verification.panel.pages.projects.first_use import checklist
 from verification.panel.pages.projects.form import ProjectForm
+from verification.panel.pages.projects.inlines import ChannelInline, KeyInline, ProviderInline
+from verification.panel.pages.projects.people import MembershipInline, show_people
 from verification.panel.pages.projects.test_event import send_test_event
-from verification.services.projects.ceilings import lower_budget, platform
 from verification.services.projects.keys import issue_key
 from verification.services.projects.projects import equip
 from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
@@ -59,68 +59,6 @@ class IssueKeyForm(forms.Form):
     lifetime = forms.ChoiceField(choices=LIFETIMES, required=False, label="Valid", widget=UnfoldAdminSelectWidget)
 
 
-class ChannelInline(ScopedInline):
-    model = Channel
-    fields = readonly_fields = ("display_name", "shown_type", "active", "position", "budget")
-    tab = True
-
-    active = flag_of("is_active", "Active")
-
-    @admin.display(description="Daily budget")
-    def budget(self, channel: Channel) -> str:
-        budget = lower_budget(channel.effective_budget, platform().max_daily_budget)
-        return "No limit" if budget is None else f"{budget:,} messages"
-
-    @admin.display(description="Channel")
-    def shown_type(self, channel: Channel) -> str:
-        return show_channel(channel.type)
-
-    @admin.display(description="Name")
-    def display_name(self, channel: Channel) -> str:
-        return page_link(channel.display_name, channel)
-
-
-class ProviderInline(ScopedInline):
-    model = Provider
-    fields = readonly_fields = ("link", "shown_channel", "type", "enabled", "priority")
-    verbose_name_plural = "own providers"
-    tab = True
-    enabled = flag_of("is_enabled", "Enabled")
-
-    @admin.display(description="Name")
-    def link(self, provider: Provider) -> str:
-        return page_link(provider.name, provider)
-
-    @admin.display(description="Channel")
-    def shown_channel(self, provider: Provider) -> str:
-        return show_channel(provider.channel)
-
-
-class KeyInline(ScopedInline):
-    model = ApiKey
-    viewers = Right.USE_KEYS
-    fields = readonly_fields = ("shown_prefix", "kind", "created", "expires", "last_used", "revoked")
-    tab = True
-
-    created = time_of("created_at", "Created")
-    expires = time_of("expires_at", "Expires")
-    last_used = time_of("last_used_at", "Last used")
-    revoked = time_of("revoked_at", "Revoked")
-
-    @admin.display(description="Key")
-    def shown_prefix(self, key: ApiKey) -> str:
-        return page_link(monospace(key), key)
-
-
-class MembershipInline(ScopedInline):
-    """The people who run a project. Members do not see it: they can neither invite nor oust each other."""
-
-    model = Membership
-    viewers = adders = changers = deleters = Who.SUPERUSERS
-    verbose_name, verbose_name_plural = "member", "members"
-    tab = True
-
-
 @admin.register(Project)
 class ProjectAdmin(ScopedAdmin):
     project_path = "pk"
@@ -133,12 +71,21 @@ class ProjectAdmin(ScopedAdmin):
     search_fields = ("name",)
     readonly_fields = ("public_id", "created")
     actions = None
-    actions_detail = ("issue_key", "show_code", "webhook_secret", "test_event", "show_file", "apply_file")
+    actions_detail = (
+        "show_people",
+        "issue_key",
+        "show_code",
+        "webhook_secret",
+        "test_event",
+        "show_file",
+        "apply_file",
+    )
     change_form_outer_before_template = "admin/verification/project/first_use.html"
     change_form_before_template = "admin/verification/project/short_code.html"
     delete_view = deleting.delete_view
     test_event = send_test_event
     show_code = show_code
+    show_people = show_people
     show_file = file.show_file
     apply_file = file.apply_file
     add_fieldsets = (

@@ -1,0 +1,184 @@
+"""Invitations to a project: a mail with a link that its address may use once, within a day.
+
+The worker that sends the mail draws the link's token, and the row keeps its digest alone. So the token is in no
+request, no broker message and no table; a mail that is tried again has a new one.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import smtplib
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Lower
+from django.urls import reverse
+from django.utils import timezone
+
+from verification import sql
+from verification.crypto import stored_digest
+from verification.errors import Misuse
+from verification.models import Invitation, Membership, Project, Role
+from verification.models.bounds import MAX_INVITATIONS, lock
+from verification.services.notices import schedule
+from verification.services.records import audit
+from verification.services.users.people import require_manager, require_may_give_addresses
+
+log = logging.getLogger(__name__)
+
+LIFE = timedelta(days=1)
+LEASE = timedelta(seconds=60)  # the time a worker has for one mail: longer than a mail server may take
+TOKEN_BYTES = 32  # 256 random bits, too many to be guessed from an unkeyed digest
+OVER = (
+    "This invitation has expired, was withdrawn, or was used before. Ask whoever invited you for another: a link is"
+    " good for one day and for one use."
+)
+
+
+@transaction.atomic
+def invite(*, project: Project, email: str, role: str, sees_addresses: bool, by: User) -> Invitation:
+    """Invite an address. An earlier invitation of it ends. Raises :class:`Misuse`."""
+    require_manager(project, by)
+    if sees_addresses:
+        require_may_give_addresses(project, by)
+    lock(project)
+    now, email = timezone.now(), email.strip().lower()
+    if Membership.objects.annotate(mail=Lower("user__email")).filter(project=project, mail=email).exists():
+        raise Misuse(f"{email} is a member already. Change the role in the list.")
+    if Invitation.objects.filter(project=project, created_at__gt=now - LIFE).count() >= MAX_INVITATIONS:
+        raise Misuse(f"A project sends at most {MAX_INVITATIONS} invitations a day. Go on tomorrow.")
+    Invitation.objects.filter(project=project, email=email, ended_at=None).update(ended_at=now, due_at=None)
+    return Invitation.objects.create(
+        project=project,
+        email=email,
+        role=role,
+        sees_addresses=sees_addresses,
+        invited_by=by,
+        expires_at=now + LIFE,
+        due_at=now,
+    )
+
+
+def withdraw(invitation: Invitation, *, by: User) -> bool:
+    """End an invitation. Return False if it was over. Raises :class:`Misuse`."""
+    require_manager(invitation.project, by)
+    open_one = Invitation.objects.filter(pk=invitation.pk, ended_at=None)
+    return bool(open_one.update(ended_at=timezone.now(), due_at=None))
+
+
+def open_of(project: Project) -> Any:
+    """Return the invitations of a project that may still be accepted."""
+    return Invitation.objects.filter(project=project, ended_at=None, expires_at__gt=timezone.now()).order_by("-pk")
+
+
+def digest_of(token: str) -> bytes:
+    return stored_digest(token, kind="invitation")
+
+
+def find(digest: bytes) -> Invitation | None:
+    """Return the invitation of a link that is still good."""
+    found = Invitation.objects.select_related("project", "invited_by").filter(
+        digest=digest, ended_at=None, expires_at__gt=timezone.now(), project__deleted_at=None
+    )
+    return found.first()
+
+
+@transaction.atomic
+def accept(invitation: Invitation, user: User) -> Membership:
+    """Make the user, whose address the invitation is bound to, a member. Raises :class:`Misuse`."""
+    if user.email.lower() != invitation.email.lower():
+        raise Misuse(f"This invitation is for another address than that of {user.get_username()}.")
+    lock(invitation.project)
+    live = Invitation.objects.filter(pk=invitation.pk, ended_at=None, expires_at__gt=timezone.now())
+    if not live.update(ended_at=timezone.now(), due_at=None):
+        raise Misuse(OVER)
+    if Membership.objects.filter(project=invitation.project, user=user).exists():
+        raise Misuse("You are a member of this project already.")
+    _require_inviter_still_may(invitation)
+    audit.record("Accepted an invitation", row=user, project=invitation.project, label=user.username, who=user.username)
+    return Membership.objects.create(
+        project=invitation.project, user=user, role=invitation.role, sees_addresses=invitation.sees_addresses
+    )
+
+
+@transaction.atomic
+def accept_as_new(invitation: Invitation, *, username: str, password: str) -> User:
+    """Make an account of the invited address, and a member of it. Raises :class:`Misuse`."""
+    if User.objects.filter(email__iexact=invitation.email).exists():  # a disabled one is not for members to replace
+        raise Misuse("There is an account with this address. Log in with it, or ask the operator to open it again.")
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(username, email=invitation.email, password=password, is_staff=True)
+    except IntegrityError:
+        raise Misuse("This user name is taken. Choose another.") from None
+    accept(invitation, user)
+    return user
+
+
+def accounts_of(email: str) -> list[User]:
+    """Return the accounts with this address that can log in."""
+    return list(User.objects.filter(email__iexact=email, is_active=True, is_staff=True))
+
+
+def _require_inviter_still_may(invitation: Invitation) -> None:
+    """Raises :class:`Misuse` where whoever invited has lost the right meanwhile: their links end with it."""
+    inviter = invitation.invited_by
+    try:
+        if not inviter.is_active:
+            raise Misuse(OVER)
+        require_manager(invitation.project, inviter)
+        if invitation.sees_addresses:
+            require_may_give_addresses(invitation.project, inviter)
+    except Misuse:
+        raise Misuse(OVER) from None
+
+
+# --- mailing, by workers -----------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def claim_due(*, limit: int) -> list[tuple[int]]:
+    """Claim invitations that are to be mailed, for the time of a lease."""
+    now = sql.now()
+    due = Invitation.objects.select_for_update(skip_locked=True, no_key=True).filter(due_at__lte=now)
+    ids = [row.pk for row in due.order_by("due_at").only("pk")[:limit]]
+    Invitation.objects.filter(pk__in=ids).update(due_at=now + LEASE, tries=F("tries") + 1)
+    return [(pk,) for pk in ids]
+
+
+def deliver(row: tuple[int]) -> None:
+    """Draw the link of a claimed invitation, and mail it. A mail that fails is tried again while the link lasts."""
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    live = Invitation.objects.filter(pk=row[0], ended_at=None, expires_at__gt=timezone.now())
+    if not live.update(digest=digest_of(token)):
+        Invitation.objects.filter(pk=row[0]).update(due_at=None)
+        return
+    invitation = live.select_related("project", "invited_by").get()
+    due_at = None
+    try:
+        _mail(invitation, token).send()
+    except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
+        due_at = schedule.next_try(invitation.tries)
+        log.warning("Invitation %s was not mailed: %s", invitation.pk, type(error).__name__)
+    Invitation.objects.filter(pk=row[0]).update(due_at=due_at)
+
+
+def _mail(invitation: Invitation, token: str) -> EmailMessage:
+    link = settings.BASE_URL + reverse("admin:invitation", args=(token,))
+    return EmailMessage(
+        subject=f"[{invitation.project.name}] Invitation",
+        body=(
+            f"{invitation.invited_by.get_username()} invites you to the project {invitation.project.name}, as"
+            f" {Role(invitation.role).label.lower()}.\n\n"
+            f"Open this link within a day. It works once, and for this address alone:\n{link}\n\n"
+            "If you expected no invitation, do nothing: without your click nobody gets access.\n"
+        ),
+        to=[invitation.email],
+        headers={"Auto-Submitted": "auto-generated"},  # RFC 3834, so that no vacation notice answers
+    )
