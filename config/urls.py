@@ -15,6 +15,7 @@ handler500 = "verification.api.middleware.server_error"
 urlpatterns = [
     path("", RedirectView.as_view(url="/docs/")),
     path("", include("verification.api.urls")),
+    path("", include("verification.hosted.urls")),
     path("docs/", views.reference),
     path("docs/errors/", views.errors),
     path("docs/settings/", views.settings_page),

@@ -51,11 +51,12 @@ MAY_IMPORT = {
     "content_length": set(),
     "api": SERVICES | {"client_address", "content_length"},
     "panel": SERVICES | {"client_address", "content_length"},
+    "hosted": SERVICES | {"client_address", "content_length"},
     "admin": {"panel"},
     "commands": SERVICES | {"processes"},
     "checks": {"providers", "client_address"},
     "apps": {"checks", "models", "sql"},
-    "config": SERVICES | {"api", "admin", "tasks", "commands", "processes"},
+    "config": SERVICES | {"api", "admin", "hosted", "tasks", "commands", "processes"},
     "processes": SERVICES | {"config", "api"},
     "manage": {"config", "processes"},
 }
@@ -160,9 +161,9 @@ def test_every_exception_is_still_needed():
     assert {(path, to) for path, _, to in arrows()} >= ALLOWED
 
 
-@pytest.mark.parametrize("face", ["api", "admin", "commands", "panel", "tasks"])
+@pytest.mark.parametrize("face", ["api", "admin", "commands", "hosted", "panel", "tasks"])
 def test_the_faces_of_the_services_do_not_know_each_other(face):
-    assert not MAY_IMPORT[face] & {"api", "admin", "commands", "tasks", "worker", "config"}
+    assert not MAY_IMPORT[face] & {"api", "admin", "commands", "hosted", "tasks", "worker", "config"}
 
 
 @pytest.mark.parametrize("room", ["services", "models"])

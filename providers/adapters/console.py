@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from providers import base
+from providers.reading.printed import line_of
 
 
 class Adapter(base.Adapter):
@@ -13,8 +14,7 @@ class Adapter(base.Adapter):
     shows_codes = True
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        text = " ".join("".join(c if c.isprintable() else " " for c in message.text).split())
-        print(f"[watchword] {message.channel} to {message.to}: {text}", flush=True)
+        print(line_of(message), flush=True)
         return base.Result.accepted(is_delivered=True)
 
     def check(self) -> base.Health:

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from providers import base
+from providers.base import Setting, SettingKind
 from providers.errors import ProviderError
+from providers.reading.printed import line_of
 
 LIST = "messages"
 KEEP = 200  # messages of one provider: enough for a demonstration
@@ -40,6 +42,15 @@ class Adapter(base.Adapter):
     channels = base.CHANNELS
     is_local = True
     shows_codes = True
+    declared = (
+        Setting(
+            "prints",
+            "Print each message too",
+            SettingKind.BOOLEAN,
+            default=False,
+            help="On the worker's output, where manage.py up shows it in its terminal.",
+        ),
+    )
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         kept = InboxMessage(
@@ -57,6 +68,8 @@ class Adapter(base.Adapter):
             self.store.push(LIST, json.dumps(asdict(kept)), keep=KEEP, seconds=KEEP_SECONDS)
         except Exception as error:  # any error may come from the store
             raise _away(error) from None
+        if self.settings.get("prints"):
+            print(line_of(message), flush=True)
         return base.Result.accepted(is_delivered=True)
 
     def check(self) -> base.Health:

@@ -93,7 +93,13 @@ def pages_of(panel):
     yield reverse("admin:verification_find", query={"q": "+447700900123"})
     yield reverse("admin:verification_figures")
     yield reverse("admin:verification_provider_scorecard", args=(panel.rows[Provider].pk,))
-    for name in ("project_issue_key", "project_test_event", "project_webhook_secret", "project_show_file"):
+    for name in (
+        "project_issue_key",
+        "project_test_event",
+        "project_webhook_secret",
+        "project_show_file",
+        "project_show_hosted_page",
+    ):
         yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
     yield reverse("admin:verification_provider_show_prices", args=(panel.rows[Provider].pk,))
     for channel in ("sms", "email", "voice"):

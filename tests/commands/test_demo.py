@@ -27,12 +27,12 @@ def test_it_is_made_once(path):
     assert User.objects.get(username="admin").check_password(demo.admin_password)
 
 
-def test_the_console_comes_first_on_every_channel_then_the_inbox_and_the_sandbox(path):
+def test_the_inbox_comes_first_on_every_channel_then_the_console_and_the_sandbox(path):
     config = authenticate(ensure_demo(path).api_key).project
     assert list(config.channels) == ChannelType.values
     for channel in config.channels.values():
         *shown, simulated = [provider.type for provider in channel.providers]
-        assert shown == ["console", "inbox"]
+        assert shown == ["inbox", "console"]
         assert simulated == ("sandbox_bot" if channel.type == "messenger_a" else "sandbox")
 
 

@@ -28,6 +28,7 @@ from verification.models.figures import (
 )
 from verification.models.guard import GuardBlock, GuardedSend
 from verification.models.guard_rules import GuardRule
+from verification.models.hosted import HandOver, HostedPage
 from verification.models.keys import ApiKey, KeyKind, WebhookSecret
 from verification.models.lists import ListEntry, ListKind, ListSubject
 from verification.models.messages import (
@@ -90,6 +91,8 @@ __all__ = [
     "GuardBlock",
     "GuardMode",
     "GuardRule",
+    "HandOver",
+    "HostedPage",
     "GuardedSend",
     "HourlyCosts",
     "HourlyFigures",

@@ -39,6 +39,7 @@ WATCHED = {
     "verification.ExchangeRate": Watch("currency", project=""),
     "verification.FallbackStep": Watch("channel"),
     "verification.GuardBlock": Watch("subject", only=("lifted_at",)),
+    "verification.HostedPage": Watch("project__name", secret=("key_text",)),
     "verification.Invitation": Watch("email", quiet=("digest", "due_at", "tries")),
     "verification.KillSwitch": Watch("subject", project=""),
     "verification.ListEntry": Watch("value", masked=("value",)),

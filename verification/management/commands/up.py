@@ -162,13 +162,15 @@ def describe(base_url: str, url: str) -> str:
     """Return what the operator reads once everything runs."""
     from verification.models.channels import DEFAULT_DAILY_BUDGET  # these load while the children do
     from verification.services.upkeep.demo import PROJECT_NAME, ensure_demo
+    from verification.services.upkeep.demo import path as demo_path
 
-    path = settings.HOME_DIR / "demo.json"
+    path = demo_path()
     demo = ensure_demo(path) if settings.IS_EMBEDDED else None
     login = "make a user with: manage.py createsuperuser"
     if demo and demo.admin_user:
         login = f"user {demo.admin_user}   password {demo.admin_password or '(the one you set)'}"
-    addresses = [
+    addresses = [("Demo", f"{base_url}/demo/   the form, the inbox and your server, side by side")] if demo else []
+    addresses += [
         ("API", base_url),
         ("Docs", f"{base_url}/docs/"),
         ("Panel", f"{base_url}/admin/   {login}"),
@@ -209,8 +211,7 @@ Check it, with the session_id of that answer and the code; then exchange the ver
     -H 'x-api-key: {secret_key}' \\
     -H 'content-type: application/json' -d '{{"verify_token": "VERIFY_TOKEN"}}'
 
-Each channel has a provider Console, tried first, and a provider Inbox, whose messages the panel shows: to read codes
-there instead, disable Console in the panel."""
+Each channel has a provider Inbox, whose messages the demo page and the panel show too, and a provider Console."""
 
 
 def shorten(path: Path) -> str:

@@ -12,20 +12,28 @@ import os
 import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from verification.models import ApiKey, ChannelType, Membership, Project
+from providers.adapters.inbox import InboxMessage, read
+from verification.models import ApiKey, ChannelType, Membership, Project, Provider
 from verification.services.gateways.accounts import add_provider
 from verification.services.gateways.sandbox import add_sandbox
+from verification.services.gateways.store import ProviderStore
 from verification.services.projects.keys import digest_of
 from verification.services.projects.projects import NewProject, create_project, equip
 
 PROJECT_NAME = "Demo"
 USER_NAME = "admin"
 PASSWORD_BYTES = 12  # 96 random bits
-PROVIDERS = (("console", "Console", 10), ("inbox", "Inbox", 20))  # type, name, priority
+# Type, name, priority and settings. The first one's messages are in the terminal, the panel and the demo page.
+PROVIDERS: tuple[tuple[str, str, int, dict[str, Any]], ...] = (
+    ("inbox", "Inbox", 10, {"prints": True}),
+    ("console", "Console", 20, {}),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,24 @@ def ensure_demo(path: Path) -> Demo:
     if demo is None or not _was_made(demo):
         demo = _make(path)
     return _still_true(demo)
+
+
+def path() -> Path:
+    """Return where the demo's file is."""
+    return Path(settings.HOME_DIR / "demo.json")
+
+
+def read_demo(path: Path) -> Demo | None:
+    """Return the demo that ``path`` tells of, and make nothing."""
+    demo = _read(path)
+    return _still_true(demo) if demo else None
+
+
+def read_inbox(demo: Demo) -> list[InboxMessage]:
+    """Return what the demo's inboxes have kept, the newest first. Raises whatever their store raises."""
+    inboxes = Provider.objects.filter(project=demo.project, type="inbox").values_list("pk", flat=True)
+    kept = [message for inbox in inboxes for message in read(ProviderStore(inbox))]
+    return sorted(kept, key=lambda message: message.at, reverse=True)
 
 
 def _read(path: Path) -> Demo | None:
@@ -92,13 +118,13 @@ def _make_project(user: User) -> NewProject:
         return equip(project, by=user)
     new = create_project(name=PROJECT_NAME, owner=user, is_sandbox=True)
     for channel in ChannelType.values:
-        for provider_type, name, priority in PROVIDERS:
+        for provider_type, name, priority, values in PROVIDERS:
             add_provider(
                 project=new.project,
                 channel=channel,
                 provider_type=provider_type,
                 name=name,
-                values={},
+                values=values,
                 priority=priority,
             )
     add_sandbox(new.project)

@@ -24,7 +24,7 @@ from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who, own_projects
 from verification.panel.frame.tabs import HEADING
 from verification.panel.pages.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of
-from verification.panel.pages.projects import deleting, file
+from verification.panel.pages.projects import deleting, file, hosted_page
 from verification.panel.pages.projects.code import show_code
 from verification.panel.pages.projects.fallback_order import FallbackInline
 from verification.panel.pages.projects.first_use import checklist
@@ -35,6 +35,8 @@ from verification.panel.pages.projects.test_event import send_test_event
 from verification.services.projects.keys import issue_key
 from verification.services.projects.projects import equip
 from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
+
+INNER_STEPS = ("apply-file", "hosted-page-logo")  # a difference that was seen, a logo that was chosen
 
 
 def _group(name: str, description: str, *more: str, tab: str = "") -> Any:
@@ -77,6 +79,8 @@ class ProjectAdmin(ScopedAdmin):
         "show_code",
         "webhook_secret",
         "test_event",
+        "show_hosted_page",
+        "set_logo",
         "show_file",
         "apply_file",
     )
@@ -88,6 +92,8 @@ class ProjectAdmin(ScopedAdmin):
     show_people = show_people
     show_file = file.show_file
     apply_file = file.apply_file
+    show_hosted_page = hosted_page.show_hosted_page
+    set_logo = hosted_page.set_logo
     add_fieldsets = (
         (
             None,
@@ -163,8 +169,8 @@ class ProjectAdmin(ScopedAdmin):
         return shown
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Leave out the step that follows a difference, which the page of the file leads to."""
-        return [each for each in super().get_actions_detail(request, object_id) if each.path != "apply-file"]
+        """Leave out the steps that another page leads to."""
+        return [each for each in super().get_actions_detail(request, object_id) if each.path not in INNER_STEPS]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
         """A project that the operator has stopped is not for its members to start again."""

@@ -1,0 +1,14 @@
+"""The addresses of the hosted page and of the demo."""
+
+from django.urls import path
+
+from verification.hosted import demo, page
+
+urlpatterns = [
+    path("verify/<uuid:public_id>", page.show),
+    path("verify/<uuid:public_id>/", page.show),
+    path("verify/<uuid:public_id>/logo.png", page.logo),
+    path("demo/", demo.show),
+    path("demo/inbox", demo.inbox),
+    path("demo/redeem", demo.redeem),
+]

@@ -1,0 +1,106 @@
+"""The hosted page of a project: its looks, and the addresses to which it hands verify tokens."""
+
+from __future__ import annotations
+
+import re
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+
+from verification.errors import Misuse
+from verification.models.fields import CleanedField, ListField
+from verification.models.keys import ApiKey
+from verification.models.projects import Project
+
+MAX_RETURN_ADDRESSES = 50  # Addresses of one customer's servers and their test servers.
+RETURN_ADDRESS_MAX_LENGTH = 500  # Characters; it stands in a header of every answer.
+DEFAULT_ACCENT = "#4f46e5"
+
+# Characters that separate the parts of a policy or end an attribute are left out, however they are escaped later.
+_RETURN_ADDRESS = re.compile(
+    r"(?:https://(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)|http://localhost)(?::[0-9]{1,5})?"
+    r"(?:/[A-Za-z0-9._~!$&()*+=:@%/-]*)?(?:\?[A-Za-z0-9._~!$&()*+=:@%/?-]*)?"
+)
+_ACCENT = RegexValidator(r"^#[0-9a-f]{6}\Z", "Write a colour as # and six digits, such as #0f766e.")
+
+
+def clean_return_address(text: str) -> str:
+    """Return an address to which tokens may go, as it was typed. Raises :class:`Misuse`.
+
+    It is compared character by character, so nothing of it is changed.
+    """
+    address = text.strip()
+    if not _RETURN_ADDRESS.fullmatch(address):
+        raise Misuse(
+            f"{text!r} cannot be returned to. Write the whole address as https://shop.example/verified, with the host"
+            " in lower case and no part behind #. On this machine http://localhost:3000/verified works too."
+        )
+    return address
+
+
+class ReturnAddressField(CleanedField):
+    clean_text = staticmethod(clean_return_address)
+
+
+class HandOver(models.TextChoices):
+    FORM = "form", "Form, posted to your server"
+    FRAGMENT = "fragment", "Fragment, read by your script"
+
+
+class HostedPage(models.Model):
+    """The page of one project.
+
+    Its API key is kept as a text, because the page shows it to everybody; of other keys only digests are kept.
+    """
+
+    project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="hosted_page")
+    is_enabled = models.BooleanField(
+        "on", default=False, help_text="Serve the page. Off, its address answers that there is nothing."
+    )
+    title = models.CharField(
+        "name", max_length=60, blank=True, help_text="The name above the form. Left empty, that of the project."
+    )
+    accent = models.CharField(
+        "colour",
+        max_length=7,
+        default=DEFAULT_ACCENT,
+        validators=[_ACCENT],
+        help_text="Of buttons and links, such as #0f766e. It is made darker or lighter where it could not be read.",
+    )
+    return_addresses = ListField(
+        ReturnAddressField(max_length=RETURN_ADDRESS_MAX_LENGTH),
+        most=MAX_RETURN_ADDRESSES,
+        help_text="Where the page may lead back to: whole addresses, such as https://shop.example/verified. One that"
+        " a link names must be the same in every character.",
+    )
+    hand_over = models.CharField(
+        "verify token",
+        max_length=8,
+        choices=HandOver.choices,
+        default=HandOver.FORM,
+        help_text="How it comes back. It is never in a query, which logs would keep.",
+    )
+    logo = models.BinaryField(null=True, editable=False, help_text="A PNG made of the pixels alone.")
+    key = models.OneToOneField(ApiKey, null=True, on_delete=models.SET_NULL, editable=False, related_name="+")
+    key_text = models.CharField(max_length=80, blank=True, editable=False)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                name="hosted_page_on_has_addresses", condition=Q(is_enabled=False) | ~Q(return_addresses=[])
+            ),
+            models.CheckConstraint(name="hosted_page_hand_over", condition=Q(hand_over__in=HandOver.values)),
+        )
+
+    def __str__(self) -> str:
+        return f"Hosted page of {self.project}"
+
+    def clean(self) -> None:
+        if self.is_enabled and not self.return_addresses:
+            raise ValidationError({"return_addresses": "The page needs an address to lead back to before it is on."})
+
+    @property
+    def name(self) -> str:
+        return self.title or self.project.name
