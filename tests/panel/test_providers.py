@@ -11,7 +11,7 @@ from tests.fakes.telegram import TOKEN, USERNAME, BotApi
 from tests.panel.rows import form_values, values_on
 from verification.crypto import encrypt
 from verification.models import Channel, ChannelType, Message, Provider
-from verification.panel.pages.providers.provider import UNREADABLE
+from verification.panel.pages.providers.form import UNREADABLE
 from verification.services.gateways import accounts, editing
 from verification.services.gateways.accounts import hook_url, stored_secrets
 
