@@ -32,7 +32,7 @@ def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):
     page, complaints = browser_page
     log_in(page, live_server)
 
-    page.get_by_role("link", name="Providers").click()
+    page.get_by_role("link", name="Providers", exact=True).click()
     page.goto(live_server.url + reverse("admin:verification_provider_add"))
     page.get_by_role("button", name=re.compile("^SMTP")).click()
     page.fill("#id_name", "Mail server")

@@ -99,7 +99,12 @@ def rows_of(project):
         ),
         Callback: callback,
         Decision: Decision.objects.create(
-            project=project, rule="country", subject="KP", hour=timezone.now(), refused=1, figures={"channel": "sms"}
+            project=project,
+            rule="country",
+            subject="KP",
+            hour=timezone.now().replace(minute=0, second=0, microsecond=0),
+            refused=1,
+            figures={"channel": "sms"},
         ),
         ListEntry: ListEntry.objects.create(project=project, kind="block", subject="prefix", value="+850"),
         GuardBlock: GuardBlock.objects.create(

@@ -203,6 +203,7 @@ def test_the_channels_page_tells_the_budget_that_holds(panel, own, shown):
 
 
 def test_the_overview_sums_up_why_traffic_was_refused(panel):
+    counting.count_due()
     owner, stranger = (panel.as_(who).get(reverse("admin:index")).context["figures"] for who in ("owner", "stranger"))
     assert [(line["rule"], line["times"]) for line in owner["refusals"]] == [("country", owner["refused"])]
     assert stranger["refusals"] == []

@@ -11,6 +11,7 @@ from tests import clock
 from verification import memory
 from verification.models import Decision, GuardBlock, GuardRule, Project
 from verification.panel.overview import dashboard
+from verification.services.oversight import counting
 from verification.services.protection.guard import conversion, findings
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +25,8 @@ def pump(api, count, *, start=0, prefix=TUNISIA, **body):
 
 def overview(project):
     """The refusals of the day as the overview tells them, in all and by rule."""
-    figures = dashboard._count(Project.objects.filter(pk=project.id))
+    counting.count_due()
+    figures = dashboard._count(Project.objects.filter(pk=project.id), [project.id])
     return figures["refused"], {line["rule"]: line["times"] for line in figures["refusals"]}
 
 
