@@ -158,10 +158,9 @@ def _count(since: datetime) -> None:
     cost_budgets.watch()
 
 
-def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) -> list[Poller[Any]]:
-    """Return the sweep and the other pollers, whose work has threads of its own and so delays no message."""
-    shares = Shares(SWEEP_THREADS, projects)
-    upkeep = Timetable(
+def _upkeep(row: Worker) -> Timetable:
+    """Return the small tasks that one thread does by turns."""
+    return Timetable(
         [
             (workers.BEAT_SECONDS, lambda: workers.beat(row)),
             (0.0, lambda: fallback.send_fallbacks(limit=FALLBACK_BATCH)),
@@ -173,6 +172,11 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             (WIPE_SECONDS, sweeping.wipe_codes),
         ]
     )
+
+
+def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) -> list[Poller[Any]]:
+    """Return the sweep and the other pollers, whose work has threads of its own and so delays no message."""
+    shares = Shares(SWEEP_THREADS, projects)
     return [
         Poller(
             "the sweep",
@@ -181,7 +185,7 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             work=lambda message: dispatch.deliver_claimed(message, shares),
             threads=SWEEP_THREADS,
         ),
-        Poller("the upkeep", stopping, tidy=upkeep),
+        Poller("the upkeep", stopping, tidy=_upkeep(row)),
         Poller(
             "callbacks",
             stopping,

@@ -6,6 +6,7 @@ import posixpath
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from html import unescape
 from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
@@ -52,11 +53,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """``contents`` are the anchors and headings of the second level."""
+    """One page."""
 
     title: str
     html: SafeString
-    contents: tuple[tuple[str, str], ...]
     sections: tuple[Section, ...]
 
 
@@ -114,14 +114,13 @@ def read(slug: str) -> Guide:
     path = paths()[slug]
     parser = Markdown(
         extensions=["fenced_code", "tables", "sane_lists", "toc", _Links(path)],
-        extension_configs={"toc": {"slugify": _anchor, "toc_depth": "2"}},
+        extension_configs={"toc": {"slugify": _anchor}},
         output_format="html",
     )
     html = parser.convert((settings.BASE_DIR / path).read_text())
     title = html.partition("</h1>")[0].rpartition(">")[2] or slug
-    contents = tuple((token["id"], token["name"]) for token in parser.toc_tokens)  # type: ignore[attr-defined]  # set by the extension toc
     # The files are the project's own. Nothing of them comes from a caller.
-    return Guide(title, mark_safe(html), contents, tuple(_sections(html)))  # noqa: S308
+    return Guide(title, mark_safe(html), tuple(_sections(html)))  # noqa: S308
 
 
 def search(query: str) -> list[Hit]:
@@ -206,10 +205,7 @@ def _sections(html: str) -> list[Section]:
 
 
 def _plain(html: str) -> str:
-    text = _TAGS.sub("", html)
-    for entity, sign in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")):
-        text = text.replace(entity, sign)
-    return text
+    return unescape(_TAGS.sub("", html))
 
 
 def _excerpt(text: str, word: str) -> str:
