@@ -16,7 +16,7 @@ from verification.models import Membership
 from verification.services.users import invitations
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser, pytest.mark.xdist_group("browser")]
-PICTURES = os.environ.get("PICTURES_OF_PEOPLE", "")  # a folder, for whoever wants to look at the pages
+PICTURES = os.environ.get("PICTURES_OF_PAGES", "")  # a folder, for whoever wants to look at the pages
 
 
 @pytest.fixture

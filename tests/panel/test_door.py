@@ -19,7 +19,7 @@ from django.utils import timezone
 from django_otp.oath import totp
 
 from tests.panel.rows import ADDRESS, make_panel, sent_once, values_on
-from verification.models import ApiKey, AuditEntry, Membership, Recipient, RecoveryCode, SecondFactor
+from verification.models import ApiKey, AuditEntry, FactorTries, Membership, Recipient, RecoveryCode, SecondFactor
 from verification.panel.door import factor as factor_views
 from verification.panel.door import throttle
 from verification.panel.door.session import CONFIRMED, FACTOR, FRESH_SECONDS, MAX_SECONDS, STARTED
@@ -53,7 +53,7 @@ def secret(user):
 
 def set_up(user):
     factor, secret = second_factor.begin(user)
-    assert second_factor.confirm(user, factor, app_code(secret, -1))
+    assert second_factor.confirm(user, factor, app_code(secret, -1)) is not None
     return secret
 
 
@@ -113,11 +113,11 @@ def test_a_code_is_good_once(client, user, secret):
 def test_wrong_codes_make_the_next_try_wait(user, secret):
     for _ in range(3):
         assert not second_factor.check(user, "000000")
-    assert SecondFactor.objects.get().failures == 1  # the others came too early to be looked at
+    assert FactorTries.objects.get().failures == 1  # the others came too early to be looked at
     assert not second_factor.check(user, app_code(secret))
-    SecondFactor.objects.update(failed_at="2020-01-01T00:00Z")
+    FactorTries.objects.update(failed_at="2020-01-01T00:00Z")
     assert second_factor.check(user, app_code(secret))
-    assert SecondFactor.objects.get().failures == 0
+    assert FactorTries.objects.get().failures == 0
 
 
 def test_a_recovery_code_logs_in_once_and_only_its_digest_is_kept(client, user, secret):
@@ -145,7 +145,7 @@ def test_where_it_is_required_the_first_login_sets_it_up(client, user, settings)
     secret = page.context["secret"].replace(" ", "")
     assert client.post(reverse(ENROL), {"code": "000000"}).context["form"].errors
     assert not is_in(client)
-    SecondFactor.objects.update(failed_at=None)
+    FactorTries.objects.update(failed_at=None)
     shown = client.post(reverse(ENROL), {"code": app_code(secret)})
     assert len(shown.context["codes"]) == second_factor.RECOVERY_CODES
     assert is_in(client)
@@ -184,8 +184,8 @@ def test_a_secret_that_another_session_was_shown_is_never_the_one_set_up(client,
         client.post(reverse(ENROL), {"code": "000000"})
     for secret in seen:
         client.post(reverse(ENROL), {"code": app_code(secret)})
-    assert second_factor.factor_of(user) is None
-    SecondFactor.objects.update(failed_at=None)
+    assert not second_factor.factors_of(user)
+    FactorTries.objects.update(failed_at=None)
     client.post(reverse(ENROL), {"code": app_code(secret_on_page(client))})
     assert is_in(client)
     assert not any(second_factor.check(user, app_code(secret, 1)) for secret in seen)
@@ -208,14 +208,14 @@ def test_a_factor_that_is_confirmed_meanwhile_lets_nobody_in_who_gave_no_code(cl
 
     monkeypatch.setattr(factor_views, "page", drawn_late)
     client.post(reverse(ENROL), {"code": "000000"})
-    assert second_factor.factor_of(user)
+    assert second_factor.factors_of(user)
     assert "_auth_user_id" not in client.session
     assert not is_in(client)
 
 
 def test_an_operator_resets_it(client, user, secret):
     client.force_login(user)
-    set_session(client, **{FACTOR: SecondFactor.objects.get().pk})
+    set_session(client, **{FACTOR: second_factor.app_name(SecondFactor.objects.get().pk)})
     assert is_in(client)
     call_command("resetfactor", "ann", json=True)
     assert not is_in(client)
@@ -302,7 +302,7 @@ def test_wrong_second_factors_count_too(client, user, secret):
     give_password(client)
     for _ in range(throttle.PER_USER_AND_ADDRESS):
         client.post(reverse(CODE), {"code": "000000"})
-    SecondFactor.objects.update(failed_at=None)
+    FactorTries.objects.update(failed_at=None)
     assert client.post(reverse(CODE), {"code": app_code(secret)}).status_code == 200
     assert not is_in(client)
 
@@ -424,7 +424,7 @@ def test_keys_and_secrets_ask(panel, stale, page):
 def test_a_code_of_the_app_answers_too(panel, stale):
     owner = User.objects.get(username="owner")
     secret = set_up(owner)
-    set_session(stale, **{FACTOR: SecondFactor.objects.get().pk})
+    set_session(stale, **{FACTOR: second_factor.app_name(SecondFactor.objects.get().pk)})
     page = reverse("admin:verification_project_issue_key", args=(panel.project.pk,))
     held = sent_once(stale, page, kind="api").context["held"]
     assert stale.post(page, {"_held": held, "_confirm": app_code(secret)}).context["secrets"]

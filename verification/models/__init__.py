@@ -1,6 +1,14 @@
 """The tables. Invariants live here as constraints; rules live in the services; no model calls a service."""
 
-from verification.models.accounts import BrowserLogin, Invitation, RecoveryCode, SecondFactor, SpentForm
+from verification.models.accounts import (
+    BrowserLogin,
+    FactorTries,
+    Invitation,
+    RecoveryCode,
+    SecondFactor,
+    SecurityKey,
+    SpentForm,
+)
 from verification.models.audit import AuditEntry
 from verification.models.balances import VendorBalance
 from verification.models.bots import BotChat, BotUpdate
@@ -86,6 +94,7 @@ __all__ = [
     "Decision",
     "DeliveryAttempt",
     "ExchangeRate",
+    "FactorTries",
     "FailedCosts",
     "FallbackStep",
     "GuardBlock",
@@ -121,6 +130,7 @@ __all__ = [
     "RecoveryCode",
     "RoutingMode",
     "SecondFactor",
+    "SecurityKey",
     "SenderRule",
     "Session",
     "Subscription",

@@ -1,4 +1,4 @@
-"""The panel's accounts beside Django's own rows: second factors, recovery codes, logins, invitations, spent forms."""
+"""The panel's accounts beside Django's own rows: second factors, logins, invitations, spent forms."""
 
 import uuid
 
@@ -17,15 +17,43 @@ class SecondFactor(models.Model):
     secret = models.BinaryField(editable=False, help_text="Encrypted.")
     confirmed_at = models.DateTimeField(null=True)
     last_step = models.BigIntegerField(default=0, help_text="The step of time of the last code; none is good twice.")
-    failures = models.PositiveIntegerField(default=0, help_text="Wrong codes in a row.")
-    failed_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"second factor {self.pk}"
 
 
+class SecurityKey(models.Model):
+    """A security key or passkey of a user (WebAuthn). It signs for the host that it was added on, and for no other."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="security_keys")
+    name = models.CharField(max_length=60)
+    host = models.CharField(max_length=253, help_text="The relying party's id: the panel's host, without a port.")
+    credential = models.BinaryField(max_length=1023, unique=True, editable=False, help_text="The key's id for itself.")
+    public_key = models.BinaryField(editable=False)
+    signatures = models.BigIntegerField(default=0, help_text="The key's own count; it never goes back.")
+    added_at = models.DateTimeField(db_default=Now())
+    used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint("user", Lower("name"), name="security_key_name"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class FactorTries(models.Model):
+    """The failed tries of a user at their second factor, whichever it is. Each makes the next one wait longer."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    failures = models.PositiveIntegerField(default=0, help_text="Failed tries in a row.")
+    failed_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.failures} failed tries"
+
+
 class RecoveryCode(models.Model):
-    """Logs in once in place of the app. Only a digest of it is kept."""
+    """Logs in once in place of the app or the key. Only a digest of it is kept."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.BinaryField(max_length=32, editable=False)

@@ -34,6 +34,8 @@ NO_CIPHERTEXTS = {
     "wrongcode.guess",
     "invitation.digest",
     "hostedpage.logo",
+    "securitykey.credential",
+    "securitykey.public_key",
 }
 OLD, NEW = secrets.token_bytes(32), secrets.token_bytes(32)
 REVIEWER = "reviewer@example.com"

@@ -13,7 +13,7 @@ from verification.services.users import second_factor
 
 
 class Command(WatchwordCommand):
-    help = "Take away the second factor of a user who has lost it. They set up another at their next login."
+    help = "Take away the second factors of a user who has lost them. They set up another at their next login."
     epilog = (
         "Their sessions end. It is on the audit log. First make sure that it is they who ask.\n\n"
         "example:\n"

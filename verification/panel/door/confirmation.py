@@ -56,8 +56,8 @@ def _check_answer(request: HttpRequest) -> bool:
     """Check the password or the code of the app, and confirm the session. A wrong answer counts as a failed login."""
     user: Any = request.user
     answer = request.POST.get(ANSWER, "")
-    if len(answer) == 6 and answer.isascii() and answer.isdigit() and second_factor.factor_of(user):
-        is_right = not throttle.is_locked(request, user.get_username()) and second_factor.check(user, answer)
+    if len(answer) == 6 and answer.isascii() and answer.isdigit() and second_factor.has_app(user):
+        is_right = not throttle.is_locked(request, user.get_username()) and bool(second_factor.check(user, answer))
         if not is_right:
             user_login_failed.send(__name__, credentials={"username": user.get_username()}, request=request)
     else:
@@ -86,7 +86,7 @@ def _ask(request: HttpRequest, held: str, error: str = "") -> HttpResponse:
         "title": "Is it you?",
         "held": held,
         "error": error,
-        "has_factor": second_factor.factor_of(request.user) is not None,  # type: ignore[arg-type]
+        "has_app": second_factor.has_app(request.user),  # type: ignore[arg-type]
     }
     response = TemplateResponse(request, "admin/verification/confirm.html", context)
     response["Cache-Control"] = "no-store"

@@ -1,4 +1,4 @@
-"""Setting up a second factor, and the user's own page of it."""
+"""Setting up a second factor, and the user's own page of their app, security keys and recovery codes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ from typing import Any
 
 import segno
 from django import forms
-from django.contrib import admin
+from django.conf import settings
+from django.contrib import admin, messages
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from verification.errors import Misuse
+from verification.panel.door import keys
 from verification.panel.door.session import FACTOR
-from verification.services.users import second_factor
+from verification.panel.frame.display import exactly, how_long_ago
+from verification.services.users import second_factor, security_keys
 
-SHOWN = "second_factor_shown"  # the id of the factor whose secret this session was shown
+SHOWN = "second_factor_shown"  # the id of the app whose secret this session was shown
+ADD_KEY = "add_key"  # the step of the forms that add a security key
 
 
 class CodeForm(forms.Form):
@@ -31,27 +36,57 @@ class CodeForm(forms.Form):
 
 
 def own(request: HttpRequest) -> HttpResponse:
-    """Show the page of a user who is logged in: set up a factor, or draw new recovery codes."""
+    """Show a user who is logged in their factors, and let them add and remove some."""
     user: Any = request.user
-    if second_factor.factor_of(user) is None:
-        return set_up(request, user, next_page=reverse("admin:second_factor"))
+    here = reverse("admin:second_factor")
+    form = keys.KeyForm()
     if request.method == "POST":
-        return show_codes(request, second_factor.renew_recovery_codes(user), reverse("admin:second_factor"))
-    return page(request, "second_factor.html", "Second factor")
+        step = request.POST.get("step", "")
+        if step == ADD_KEY:
+            form = keys.KeyForm(request.POST)
+            response = add_key(request, user, form, next_page=here)
+            if response:
+                return response
+        elif step == "codes" and second_factor.factors_of(user):
+            return show_codes(request, second_factor.renew_recovery_codes(user), here)
+        else:
+            _remove(request, user, step)
+            return HttpResponseRedirect(here)
+    factors = second_factor.factors_of(user)
+    return page(
+        request,
+        "second_factor.html",
+        "Second factor",
+        has_app=second_factor.has_app(user),
+        keys=[_line(key) for key in security_keys.of(user)],
+        codes_left=second_factor.recovery_codes_left(user),
+        factors=len(factors),
+        may_remove=len(factors) > 1 or not settings.IS_SECOND_FACTOR_REQUIRED,
+        **key_form(request, user, form),
+    )
 
 
-def set_up(request: HttpRequest, user: User, *, next_page: str) -> HttpResponse:
-    """Show the QR code. The first right code switches the factor on and shows the recovery codes, once.
+def own_app(request: HttpRequest) -> HttpResponse:
+    """Let a user who is logged in set up an app, or lead back where they have one."""
+    user: Any = request.user
+    here = reverse("admin:second_factor")
+    if second_factor.has_app(user):
+        return HttpResponseRedirect(here)
+    return set_up(request, user, next_page=here, back=here)
 
-    Then, and only then, the session holds the factor's id under ``FACTOR``.
+
+def set_up(request: HttpRequest, user: User, *, next_page: str, back: str, **more: Any) -> HttpResponse:
+    """Show the QR code. The first right code switches the app on and shows the recovery codes, once.
+
+    Then, and only then, the session holds the factor's name under ``FACTOR``.
     """
-    form = CodeForm(request.POST if request.method == "POST" else None)
+    form = CodeForm(request.POST if request.method == "POST" and request.POST.get("step") != ADD_KEY else None)
     shown: int = request.session.get(SHOWN, 0)
     if form.is_valid():
         codes = second_factor.confirm(user, shown, form.cleaned_data["code"])
         if codes is not None:
-            request.session[FACTOR] = request.session.pop(SHOWN)
-            return show_codes(request, codes, next_page)
+            request.session[FACTOR] = second_factor.app_name(request.session.pop(SHOWN))
+            return show_codes(request, codes, next_page) if codes else HttpResponseRedirect(next_page)
         form.add_error("code", "This is not the code that the app shows now. Wait for the next one and try again.")
     request.session[SHOWN], secret = second_factor.begin(user, shown)
     picture = segno.make(second_factor.key_uri(user, secret), error="m").svg_inline(border=2, omitsize=True)
@@ -62,7 +97,40 @@ def set_up(request: HttpRequest, user: User, *, next_page: str) -> HttpResponse:
         form=form,
         picture=mark_safe(picture),  # drawn by segno from an address that is quoted  # noqa: S308
         secret=" ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),
+        back=back,
+        **more,
     )
+
+
+def add_key(request: HttpRequest, user: User, form: keys.KeyForm, *, next_page: str) -> HttpResponse | None:
+    """Add the key that the form brings, and go on. Return None, with the form's errors, if it was not accepted.
+
+    Then, and only then, the session holds the key's name under ``FACTOR``, unless another factor was given in it.
+    """
+    if not form.is_valid():
+        return None
+    try:
+        ceremony = keys.spend(request)
+        key, codes = security_keys.add(
+            user, name=form.cleaned_data["name"], answer=form.cleaned_data["answer"], ceremony=ceremony
+        )
+    except Misuse as error:
+        form.add_error("name", str(error))
+        return None
+    request.session[FACTOR] = request.session.get(FACTOR) or second_factor.key_name(key.pk)
+    if codes:
+        return show_codes(request, codes, next_page)
+    messages.success(request, f"{key.name} is added. From the next login on it opens the panel.")
+    return HttpResponseRedirect(next_page)
+
+
+def key_form(request: HttpRequest, user: User, form: keys.KeyForm) -> dict[str, Any]:
+    """Return what the template ``key_form.html`` needs: the form, and the options under a new challenge."""
+    return {
+        "key_form": form,
+        "key_options": keys.options(request, user, security_keys.options_to_add),
+        "key_step": ADD_KEY,
+    }
 
 
 def show_codes(request: HttpRequest, codes: list[str], next_page: str) -> HttpResponse:
@@ -75,3 +143,33 @@ def page(request: HttpRequest, template: str, title: str, **more: Any) -> HttpRe
     response = TemplateResponse(request, f"admin/verification/door/{template}", context)
     response["Cache-Control"] = "no-store"
     return response
+
+
+def _remove(request: HttpRequest, user: User, step: str) -> None:
+    """Remove the app or a key. This session goes on with another factor, if it was opened by that one."""
+    kind, _, number = step.partition(":")
+    try:
+        if kind == "remove_app":
+            second_factor.remove_app(user)
+            told = "The authenticator app is removed. Delete its entry on the phone too."
+        elif kind == "remove_key" and number.isascii() and number.isdigit() and len(number) < 19:
+            told = f"{security_keys.remove(user, int(number))} is removed. Logins that it opened are over."
+        else:
+            return
+    except Misuse as error:
+        messages.error(request, str(error))
+        return
+    messages.success(request, told)
+    left = second_factor.factors_of(user)
+    if request.session.get(FACTOR) not in left:
+        request.session[FACTOR] = min(left, default=None)
+
+
+def _line(key: Any) -> dict[str, Any]:
+    return {
+        "id": key.pk,
+        "name": key.name,
+        "host": key.host,
+        "added": f"Added {exactly(key.added_at)}",
+        "used": how_long_ago(key.used_at) if key.used_at else "",
+    }

@@ -6,6 +6,7 @@ Between the two, the session holds who gave the right password, and nothing that
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -23,11 +24,12 @@ from django.views.decorators.csrf import csrf_protect
 from unfold.forms import AuthenticationForm
 
 from verification.client_address import client_ip
-from verification.panel.door import throttle
-from verification.panel.door.factor import CodeForm, page, set_up
+from verification.errors import Misuse
+from verification.panel.door import keys, throttle
+from verification.panel.door.factor import ADD_KEY, CodeForm, add_key, key_form, page, set_up
 from verification.panel.door.session import FACTOR
 from verification.services.records import audit
-from verification.services.users import second_factor
+from verification.services.users import second_factor, security_keys
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PENDING = "pending"
@@ -65,8 +67,8 @@ first_step = PasswordView.as_view()
 
 def after_password(request: HttpRequest, user: User, *, next_page: str) -> HttpResponse:
     """Go on to the second factor, or let the user in where none is asked for. An invitation under way is kept."""
-    factor, invited = second_factor.factor_of(user), request.session.get(INVITED)
-    if factor is None and not settings.IS_SECOND_FACTOR_REQUIRED:
+    factors, invited = second_factor.factors_of(user), request.session.get(INVITED)
+    if not factors and not settings.IS_SECOND_FACTOR_REQUIRED:
         _let_in(request, user)
         return HttpResponseRedirect(next_page)
     request.session.flush()
@@ -78,35 +80,72 @@ def after_password(request: HttpRequest, user: User, *, next_page: str) -> HttpR
     }
     if invited:
         request.session[INVITED] = invited
-    return HttpResponseRedirect(reverse("admin:second_step" if factor else "admin:enrol"))
+    return HttpResponseRedirect(reverse("admin:second_step" if factors else "admin:enrol"))
 
 
 @never_cache
 @csrf_protect
 def second_step(request: HttpRequest) -> HttpResponse:
+    """Ask for a security key or a code. The key's answer comes in the field ``answer``, signed by the browser."""
     user = _pending_user(request)
-    if user is None or second_factor.factor_of(user) is None:
+    if user is None or not second_factor.factors_of(user):
         return HttpResponseRedirect(reverse("admin:login"))
-    form = CodeForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        name = user.get_username()
-        if not throttle.is_locked(request, name) and second_factor.check(user, form.cleaned_data["code"]):
-            next_page = request.session.pop(PENDING)["next"]
-            _let_in(request, user, factor=second_factor.factor_of(user))
-            return HttpResponseRedirect(next_page)
+    form, key_error = CodeForm(request.POST if "code" in request.POST else None), ""
+    if "answer" in request.POST:
+        factor = _tried(request, user, lambda: _check_key(request, user))
+        key_error = "" if factor else "That key was not accepted. Try again, or use a code."
+    elif form.is_valid():
+        factor = _tried(request, user, lambda: second_factor.check(user, form.cleaned_data["code"]))
+        if not factor:
+            form.add_error("code", "That is not right. A code is good once; wait for the next one and try again.")
+    else:
+        factor = None
+    if factor:
+        next_page = request.session.pop(PENDING)["next"]
+        _let_in(request, user, factor=factor)
+        return HttpResponseRedirect(next_page)
+    return page(
+        request,
+        "code.html",
+        "One more step",
+        form=form,
+        key_error=key_error,
+        key_options=keys.options(request, user, security_keys.options_to_sign),
+        has_app=second_factor.has_app(user),
+        has_keys=bool(security_keys.of(user)),
+    )
+
+
+def _tried(request: HttpRequest, user: User, check: Callable[[], str | None]) -> str | None:
+    """Return the name of the factor that was proved, or None. A failure counts as a failed login."""
+    name = user.get_username()
+    factor = None if throttle.is_locked(request, name) else check()
+    if factor is None:
         user_login_failed.send(__name__, credentials={"username": name}, request=request)
-        form.add_error("code", "That is not right. A code is good once; wait for the next one and try again.")
-    return page(request, "code.html", "One more step", form=form)
+    return factor
+
+
+def _check_key(request: HttpRequest, user: User) -> str | None:
+    try:
+        ceremony = keys.spend(request)
+    except Misuse:
+        return None
+    return security_keys.check(user, answer=request.POST["answer"], ceremony=ceremony)
 
 
 @never_cache
 @csrf_protect
 def enrol(request: HttpRequest) -> HttpResponse:
+    """Have a user set up their first factor, where one is demanded: an app, or a security key."""
     user = _pending_user(request)
-    if user is None or second_factor.factor_of(user) is not None:
+    if user is None or second_factor.factors_of(user):
         return HttpResponseRedirect(reverse("admin:login"))
     next_page = request.session[PENDING]["next"]
-    response = set_up(request, user, next_page=next_page)
+    form = keys.KeyForm(request.POST if request.POST.get("step") == ADD_KEY else None)
+    response = add_key(request, user, form, next_page=next_page)
+    if response is None:
+        more = key_form(request, user, form)
+        response = set_up(request, user, next_page=next_page, back=reverse("admin:login"), offers_key=True, **more)
     if factor := request.session.get(FACTOR):
         request.session.pop(PENDING)
         _let_in(request, user, factor=factor)
@@ -122,7 +161,7 @@ def _pending_user(request: HttpRequest) -> User | None:
     return user if is_same else None
 
 
-def _let_in(request: HttpRequest, user: User, *, factor: int | None = None) -> None:
+def _let_in(request: HttpRequest, user: User, *, factor: str | None = None) -> None:
     django_login(request, user, backend=BACKEND)
     request.session[FACTOR] = factor
 

@@ -22,18 +22,19 @@ CONFIRMED, FACTOR = "confirmed_at", "second_factor"
 
 
 def is_let_in(request: HttpRequest) -> bool:
-    """Return whether the session is young enough and the user's second factor was given in it.
+    """Return whether the session is young enough and one of the user's second factors was given in it.
 
-    The session names that factor. If the factor is reset, or one is set up elsewhere, the session is over.
+    The session names that factor. If it is removed, or a first one is set up elsewhere, the session is over.
     """
     started_at: float = request.session.get(STARTED, 0)
     if time.time() - started_at > MAX_SECONDS:
         return False
     user: Any = request.user
-    if not hasattr(user, "factor_id"):
-        user.factor_id = second_factor.factor_of(user)  # read once in a request
-    given = request.session.get(FACTOR)
-    return bool(given == user.factor_id and (given is not None or not settings.IS_SECOND_FACTOR_REQUIRED))
+    if not hasattr(user, "factors"):
+        user.factors = second_factor.factors_of(user)  # read once in a request
+    if not user.factors:
+        return request.session.get(FACTOR) is None and not settings.IS_SECOND_FACTOR_REQUIRED
+    return request.session.get(FACTOR) in user.factors
 
 
 def renew(request: HttpRequest) -> None:

@@ -66,6 +66,7 @@ class PanelSite(UnfoldAdminSite):
             path("logins/", self.admin_view(logins.own), name="logins"),
             path("logins/<int:user_id>/", self.admin_view(logins.of_user), name="logins_of"),
             path("second-factor/", self.admin_view(factor.own), name="second_factor"),
+            path("second-factor/app/", self.admin_view(factor.own_app), name="second_factor_app"),
         ]
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:

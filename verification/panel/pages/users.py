@@ -107,10 +107,10 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
 
     @admin.display(description="Second factor")
     def factor_state(self, user: User) -> str:
-        if second_factor.factor_of(user) is None:
+        if not second_factor.factors_of(user):
             return "Not set up"
         return format_html(
-            'Set up. <span class="ww-muted">If the phone is lost: <span class="ww-code">{}</span></span>',
+            'Set up. <span class="ww-muted">If the phone or key is lost: <span class="ww-code">{}</span></span>',
             f"manage.py resetfactor {user.get_username()}",
         )
 

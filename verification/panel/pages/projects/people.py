@@ -14,11 +14,11 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
 from verification.errors import Misuse
-from verification.models import Invitation, Membership, Project, Right, Role, SecondFactor
+from verification.models import Invitation, Membership, Project, Right, Role
 from verification.panel.frame.display import exactly, how_long_ago, page_address
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ScopedInline, Who, own_project_ids
-from verification.services.users import invitations, people
+from verification.services.users import invitations, people, second_factor
 from verification.whole_numbers import whole_number
 
 
@@ -85,9 +85,7 @@ def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
 
 def _lines(members: list[Membership], user: User) -> list[dict[str, Any]]:
     ids = [member.user_id for member in members]
-    with_factor = set(
-        SecondFactor.objects.filter(user__in=ids, confirmed_at__isnull=False).values_list("user", flat=True)
-    )
+    with_factor = second_factor.with_factor(ids)
     return [
         {
             "member": member,
