@@ -306,6 +306,28 @@ def test_a_request_beyond_those_that_a_process_holds_is_told_to_come_back(client
         assert read_one(file)[0] == 200
 
 
+def named(to):
+    """A request of the API to /wait that names a recipient."""
+    body = json.dumps({"to": to}).encode()
+    length = b"Content-Length: %d\r\n\r\n" % len(body)
+    return b"POST /wait HTTP/1.1\r\nX-Api-Key: key\r\n" + HOST + length + body
+
+
+def test_a_flood_of_one_project_leaves_room_for_others(client, port, monkeypatch):
+    monkeypatch.setattr(webprocess, "MAX_OF_CALLER", 1)
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as first:
+        first.sendall(named("a"))
+        assert waits.acquire(timeout=SECONDS)
+        client.sendall(named("b"))
+        file = client.makefile("rb")
+        status, headers, body = read_one(file)
+        assert (status, headers["Retry-After"], json.loads(body)["code"]) == (503, "1", "service_unavailable")
+        client.sendall(GET)
+        assert read_one(file)[0] == 200
+        gate.release()
+        assert read_one(first.makefile("rb"))[0] == 200
+
+
 def test_a_request_that_fails_outside_of_every_view_is_a_problem_too(client):
     client.sendall(b"GET /broken HTTP/1.1\r\n" + HOST + b"\r\n")
     status, _, body = read_one(client.makefile("rb"))
@@ -381,5 +403,5 @@ def test_a_client_that_broke_off_while_it_waited_is_not_served():
     seen = []
     process = WebProcess(lambda environ, start_response: seen.append(environ))
     process.loop = Mock()
-    process._work(Mock(transport=None), request.Request(method=b"POST", target=b"/"))
+    process._work(Mock(transport=None), request.Request(method=b"POST", target=b"/"), b"")
     assert seen == [] and process.loop.call_soon_threadsafe.called

@@ -70,6 +70,29 @@ def test_a_caller_whose_requests_all_wait_leaves_a_slot_for_another(door):
     assert not door.is_set()
 
 
+def test_requests_for_one_recipient_go_one_by_one_and_leave_the_slots_to_others(door):
+    threads, answered = WebThreads(4, spare=0), threading.Semaphore(0)
+    for _ in range(9):
+        threads.start("one", door.wait, SECONDS, turn="recipient")
+    threads.start("one", answered.release, turn="another recipient")
+    for _ in range(3):
+        threads.start("another", answered.release)
+    assert all(answered.acquire(timeout=SECONDS) for _ in range(4))
+    assert not door.is_set()
+
+
+def test_a_request_that_is_outside_leaves_its_turn_to_the_next(threads, door):
+    def work():
+        with outside(1):
+            door.wait(SECONDS)
+
+    answered = threading.Event()
+    threads.start("one", work, turn="recipient")
+    threads.start("one", answered.set, turn="recipient")
+    assert answered.wait(SECONDS)
+    assert not door.is_set()
+
+
 def test_a_callers_requests_outside_hold_up_none_of_its_others(threads, door):
     waiting = []
 

@@ -7,6 +7,7 @@ and neither a slot nor a connection. The number of requests outside is limited, 
 beyond that the caller is told to try again.
 
 Where several callers ask, none of them has all slots (``fair_line.py``). A request that is outside takes up none.
+Requests for one recipient take turns, as they would wait for the recipient's row with a slot in hand.
 A thread keeps its slot from one request to the next, so a request that asks no outside server costs nothing more.
 """
 
@@ -81,14 +82,15 @@ class WebThreads(Executor):
         for _ in range(slots):
             self._free.put(Slot())
 
-    def start(self, caller: Hashable, function: Callable[..., None], *arguments: Any) -> None:
+    def start(self, caller: Hashable, function: Callable[..., None], *arguments: Any, turn: Hashable = None) -> None:
         """Have a thread call ``function``, which never raises, as soon as this caller may have a slot.
 
+        Calls of one caller with the same turn go one after the other, but for the time that one of them is outside.
         It costs less than a future that nobody waits for.
         """
         if self._unstarted:
             self._start_threads()  # not earlier: a web process is forked after this is made, and a fork has no threads
-        self._jobs.put(caller, (function, arguments))
+        self._jobs.put(caller, (function, arguments), turn)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -101,8 +103,8 @@ class WebThreads(Executor):
             if self._outside[project_id] >= room.of_project or self._outside.total() >= room.in_all:
                 raise Busy
             self._outside[project_id] += 1
-        caller, _local.caller = _local.caller, None
-        self._jobs.done(caller)
+        place, _local.place = _local.place, None
+        self._jobs.done(place)
         self._leave(self._free)
 
     def come_back(self, project_id: int | None) -> None:
@@ -122,14 +124,14 @@ class WebThreads(Executor):
         _local.threads = self
         self._enter(self._free)
         while True:
-            _local.caller, job = self._jobs.get()
+            _local.place, job = self._jobs.get()
             if job is None:
                 self._leave(self._asked_for)
                 self._enter(self._free)
             else:
                 function, arguments = job
                 function(*arguments)
-                self._jobs.done(_local.caller)
+                self._jobs.done(_local.place)
                 del function, arguments
             del job  # a thread that waits keeps nothing of its last request alive
 

@@ -12,8 +12,8 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
@@ -24,6 +24,7 @@ from django.conf import settings
 
 from config.processes.connection import Connection
 from config.processes.request import Request
+from config.processes.sharing import caller_of, turn_of
 from verification.api import probes
 from verification.api.edge import longest_body
 from verification.api.exceptions import problem_of_nobody
@@ -35,6 +36,7 @@ SWITCH_SECONDS = 0.0005  # The most that a busy thread keeps the GIL. Python's 5
 CONNECTIONS = 8192  # that a process holds at once. One that is idle or slow costs little more than its socket.
 KEPT_FILES = 128  # descriptors that connections leave for the database, the cache, calls to others and what is loaded
 MAX_IN_WORK = 1024  # requests that are in a thread or wait for one; the next are told to come back
+MAX_OF_CALLER = MAX_IN_WORK // 2  # of those, the requests of one project, so that its flood leaves room for others
 LOOK_SECONDS = 0.25  # between two looks for clients whose time is over, and for a wish to stop
 STOP_SECONDS = 7.0  # for the requests in work after SIGTERM; less than the server waits before it kills
 
@@ -46,9 +48,6 @@ LONG_BODIES = 16
 SERVER = b"server: web\r\n"  # names no product
 NO_CONTENT = frozenset({204, 304})  # statuses whose answers have no body
 PROBE = probes.LIVE.encode()
-
-API_KEY = b"x-api-key"
-MAX_PATH_PART = 64  # bytes that are looked at for a path's first part: more than any of ours has
 
 Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
@@ -75,6 +74,7 @@ class WebProcess:
         self._line: deque[Connection] = deque()  # connections that wait for a place for a long body
         self._connections: set[Connection] = set()
         self._in_work = 0  # requests in a thread or in line for one
+        self._in_work_of: Counter[Hashable] = Counter()  # by caller
         self._is_accepting = False
         self._is_stopping = False
 
@@ -179,17 +179,23 @@ class WebProcess:
     def start(self, connection: Connection, request: Request) -> None:
         if request.target == PROBE:  # here, as it would wait behind slow requests for one of the threads
             connection.answer(render(request, 200, LIVE_HEADERS, LIVE_ANSWER))
-        elif self._in_work >= MAX_IN_WORK:
+            return
+        caller = caller_of(request)
+        if self._in_work >= MAX_IN_WORK or self._in_work_of[caller] >= MAX_OF_CALLER:
             connection.answer(render_problem(request, "service_unavailable"))
-        else:
-            self._in_work += 1
-            self.threads.start(caller_of(request), self._work, connection, request)
+            return
+        self._in_work += 1
+        self._in_work_of[caller] += 1
+        self.threads.start(caller, self._work, connection, request, caller, turn=turn_of(request))
 
-    def _finish(self, connection: Connection, data: bytes) -> None:
+    def _finish(self, connection: Connection, caller: Hashable, data: bytes) -> None:
         self._in_work -= 1
+        self._in_work_of[caller] -= 1
+        if not self._in_work_of[caller]:
+            del self._in_work_of[caller]
         connection.answer(data)
 
-    def _work(self, connection: Connection, request: Request) -> None:
+    def _work(self, connection: Connection, request: Request, caller: Hashable) -> None:
         """Answer a request; runs in a thread."""
         data = b""
         try:
@@ -198,7 +204,7 @@ class WebProcess:
         except Exception:
             log.exception("A request was not answered.")
             data = render_problem(request, "internal_error")
-        self.loop.call_soon_threadsafe(self._finish, connection, data)
+        self.loop.call_soon_threadsafe(self._finish, connection, caller, data)
 
     def _answer(self, connection: Connection, request: Request) -> bytes:
         environ = None if request.fault else to_environ(request, self._server, connection.peer)
@@ -218,17 +224,6 @@ class WebProcess:
             if hasattr(chunks, "close"):
                 chunks.close()
         return render(request, status, headers, content)
-
-
-def caller_of(request: Request) -> bytes:
-    """Return who shares the threads with others: the API key as it came, else the first part of the path.
-
-    Nobody has looked at the key yet. Requests with keys that do not exist cost little, and are limited by address.
-    """
-    for name, value in request.headers:
-        if len(name) == len(API_KEY) and name.lower() == API_KEY:
-            return value
-    return request.target[:MAX_PATH_PART].partition(b"?")[0].lstrip(b"/").partition(b"/")[0]
 
 
 def most_connections(files: int) -> int:

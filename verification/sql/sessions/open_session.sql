@@ -164,6 +164,11 @@ BEGIN
         WHERE s.id = v_session.id
           AND (s.channel, s.awaited_channel, s.refusal)
               <> (v_session.channel, v_session.awaited_channel, v_session.refusal);
+        -- Blocked at the first channel, with nothing to write down: this commit has only the lock to tell, and need not
+        -- wait for the disk. The session was there when its own commit had been waited for.
+        IF NOT FOUND AND v_refusal = 'channel_timeout' AND v_guard IS NULL AND p_challenge IS NULL THEN
+            PERFORM set_config('synchronous_commit', 'off', true);
+        END IF;
     END IF;
     outcome := 'opened';
     retry_after := NULL;

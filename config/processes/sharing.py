@@ -1,0 +1,46 @@
+"""Whose place in the line of a web process a request takes, read from the request as it came."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+
+from config.processes.request import Request
+from verification.services.projects import keys
+
+API_KEY = b"x-api-key"
+MAX_PATH_PART = 64  # bytes that are looked at for a path's first part: more than any of ours has
+
+# The member of a body by which it names a recipient. A session's requests lock the recipient's row as well.
+SUBJECT = re.compile(rb'"(?:to|session_id)"\s*+:\s*+"([^"\\]{1,320}+)"')  # characters: an e-mail address has 320
+SEPARATORS = b" ()-./\t"  # between the digits of one number as people write it
+
+
+def caller_of(request: Request) -> Hashable:
+    """Return who shares the threads with others: the key's project, else the first part of the path.
+
+    A key that this process has not met lately stands for itself, so nothing is asked here. Requests with keys that do
+    not exist cost little, and are limited by address.
+    """
+    key = _key_of(request)
+    if key:
+        return keys.known_project(key.decode("latin-1")) or key
+    return request.target[:MAX_PATH_PART].partition(b"?")[0].lstrip(b"/").partition(b"/")[0]
+
+
+def turn_of(request: Request) -> Hashable:
+    """Return the recipient or the session that a request of the API names, as it was written; None for most others.
+
+    It is read without care: a wrong turn lets a request wait for another, or for the row, and changes no answer.
+    """
+    if not request.body or not _key_of(request):
+        return None
+    found = SUBJECT.search(request.body)
+    return bytes(found[1]).translate(None, SEPARATORS).lower() if found else None
+
+
+def _key_of(request: Request) -> bytes:
+    for name, value in request.headers:
+        if name == API_KEY:
+            return value
+    return b""

@@ -1,0 +1,48 @@
+"""Whose place a request takes in the line of a web process, and the turn that it waits for."""
+
+import pytest
+
+from config.processes.request import Request
+from config.processes.sharing import caller_of, turn_of
+from tests import factories
+from verification.models import KeyKind
+from verification.services.projects import keys
+
+
+def asked(body=b"", key=b"ww_api_unknown", target=b"/session/create"):
+    return Request(method=b"POST", target=target, headers=[(b"x-api-key", key)] if key else [], body=bytearray(body))
+
+
+@pytest.mark.django_db
+def test_the_keys_of_one_project_are_one_caller():
+    project = factories.project().row
+    texts = [keys.issue_key(project=project, kind=kind).text for kind in (KeyKind.API, KeyKind.API, KeyKind.SECRET)]
+    assert caller_of(asked(key=texts[0].encode())) == texts[0].encode()
+    for text in texts:
+        keys.authenticate(text, client_address="", is_held_off=False)
+    assert {caller_of(asked(key=text.encode())) for text in texts} == {project.pk}
+
+
+def test_without_a_key_the_first_part_of_the_path_is_the_caller():
+    assert caller_of(asked(key=b"", target=b"/hooks/telegram/1?a=b")) == b"hooks"
+
+
+@pytest.mark.parametrize(
+    ("body", "turn"),
+    [
+        (b'{"to":"+4915112345678"}', b"+4915112345678"),
+        (b'{"send": true, "to" : "+49 (151) 123-456.78"}', b"+4915112345678"),
+        (b'{"to": "Ada@Example.com"}', b"ada@examplecom"),
+        (b'{"code": "123456", "session_id": "AbC"}', b"abc"),
+        (b'{"to": 5}', None),
+        (b'{"verify_token": "x"}', None),
+        (b'{"to": "' + b"1" * 400 + b'"}', None),
+        (b"", None),
+    ],
+)
+def test_a_turn_is_the_recipient_or_session_that_a_body_names(body, turn):
+    assert turn_of(asked(body)) == turn
+
+
+def test_a_body_without_a_key_has_no_turn():
+    assert turn_of(asked(b'{"to":"+4915112345678"}', key=b"")) is None
