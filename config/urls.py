@@ -16,6 +16,7 @@ urlpatterns = [
     path("", RedirectView.as_view(url="/docs/")),
     path("", include("verification.api.urls")),
     path("", include("verification.hosted.urls")),
+    path("", include("verification.twilio.urls")),
     path("docs/", views.reference),
     path("docs/errors/", views.errors),
     path("docs/settings/", views.settings_page),

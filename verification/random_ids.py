@@ -13,12 +13,12 @@ MESSAGE_ID_BITS = 53  # the largest whole number that every JSON reader keeps ex
 
 def generate_session_id() -> str:
     """A ULID: 48 bits of milliseconds and 80 random bits, fresh for every id so that none tells another."""
-    return _ulid((time.time_ns() // 1_000_000 << 80) | secrets.randbits(80))
+    return ulid((time.time_ns() // 1_000_000 << 80) | secrets.randbits(80))
 
 
 def first_session_id(moment: datetime) -> str:
     """Return the least id that a session of this time may have."""
-    return _ulid(int(moment.timestamp() * 1_000) << 80)
+    return ulid(int(moment.timestamp() * 1_000) << 80)
 
 
 def is_session_id(text: str) -> bool:
@@ -45,5 +45,14 @@ def generate_hook_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _ulid(number: int) -> str:
+def number_of(session_id: str) -> int:
+    """Return the number of 128 bits that a session's id writes."""
+    number = 0
+    for character in session_id:
+        number = number << 5 | CROCKFORD.index(character)
+    return number
+
+
+def ulid(number: int) -> str:
+    """Write a number of 128 bits as a ULID."""
     return "".join(CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from tests.panel.rows import PROVIDER_SECRET, form_values, sent_once, values_on
 from verification.errors import Refusal
-from verification.models import ApiKey, AuditEntry, Provider
+from verification.models import ApiKey, AuditEntry, Project, Provider
 from verification.services.gateways.accounts import stored_secrets
 from verification.services.projects.keys import authenticate
 from verification.services.projects.webhook_secrets import live_webhook_secrets
@@ -40,6 +40,24 @@ def test_a_key_is_shown_in_the_answer_to_the_post_and_works(panel, kind, prefix)
     assert text in response.content.decode()
     assert "no-store" in response["Cache-Control"]
     assert authenticate(text).project.name == "Ours"
+
+
+def test_beside_a_new_secret_key_stand_the_sids_that_twilios_libraries_ask_for(panel):
+    Project.objects.filter(pk=panel.project.pk).update(twilio_endpoints=True)
+    client = panel.as_("owner")
+    response = sent_once(client, page_of("project_issue_key", panel.project), kind="secret")
+    (_, text, _), *shown = response.context["secrets"]
+    number = panel.project.public_id.hex
+    key = authenticate(text).key_id
+    assert [sid for _, sid, _ in shown] == [f"AC{number}", f"SK{key:032x}", f"VA{number}"]
+    page = client.get(page_of("apikey_change", ApiKey.objects.get(pk=key))).content.decode()
+    assert all(sid in page for _, sid, _ in shown)
+
+
+def test_without_the_setting_a_keys_page_shows_no_sid(panel):
+    client, _, text = issue(panel, kind="secret")
+    page = client.get(page_of("apikey_change", ApiKey.objects.get(pk=authenticate(text).key_id))).content.decode()
+    assert "Account SID" not in page
 
 
 def test_a_key_is_shown_once(panel):

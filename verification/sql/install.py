@@ -21,6 +21,7 @@ BY_KEY = (
     "claim_fallback",
     "claim_messages",
     "claim_updates",
+    "close_session",
     "close_unconfirmed",
     "expire_messages",
     "find_reported",

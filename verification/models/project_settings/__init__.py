@@ -198,6 +198,13 @@ class Access(SettingGroup):
         " means from anywhere.",
     )
     test_logins_enabled = models.BooleanField("test logins", default=True, help_text="One switch for all test logins.")
+    twilio_endpoints = models.BooleanField(
+        "Twilio Verify endpoints",
+        default=False,
+        db_default=False,
+        help_text="Serve the paths of Twilio Verify v2 to the project's secret keys, for servers that were written for"
+        " Twilio.",
+    )
 
     class Meta:
         abstract = True

@@ -14,8 +14,9 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from verification import sids
 from verification.errors import Misuse
-from verification.models import ApiKey, Right
+from verification.models import ApiKey, KeyKind, Right
 from verification.panel.door import once
 from verification.panel.frame.display import how_long_ago, label, monospace, page_address, time_of, when
 from verification.panel.frame.page import ScopedAdmin
@@ -86,9 +87,36 @@ class KeyAdmin(ScopedAdmin):
         (None, {"fields": ("key", "kind", "project", "state")}),
         ("Life", {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
     )
-    readonly_fields = ("key", "state", "created", "issuer", "expires", "last_used", "revoked")
+    for_twilio = (
+        "For Twilio's libraries",
+        {
+            "fields": ("account_sid", "key_sid", "service_sid"),
+            "description": "Log in with the Account SID and this key as its auth token, or with the API key SID and"
+            " this key as its secret.",
+        },
+    )
+    readonly_fields = (
+        *("key", "state", "created", "issuer", "expires", "last_used", "revoked"),
+        *("account_sid", "key_sid", "service_sid"),
+    )
     revoked = time_of("revoked_at", "Revoked")
     list_before_template = "admin/verification/apikey/intro.html"
+
+    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        groups = super().get_fieldsets(request, obj)
+        return (*groups, self.for_twilio) if obj and serves_twilio(obj) else groups
+
+    @admin.display(description="Account SID")
+    def account_sid(self, key: ApiKey) -> str:
+        return monospace(sids.of_project(sids.ACCOUNT, key.project.public_id))
+
+    @admin.display(description="API key SID")
+    def key_sid(self, key: ApiKey) -> str:
+        return monospace(sids.of_key(key.pk))
+
+    @admin.display(description="Service SID")
+    def service_sid(self, key: ApiKey) -> str:
+        return monospace(sids.of_project(sids.SERVICE, key.project.public_id))
 
     @admin.display(description="Key", ordering="prefix")
     def key(self, key: ApiKey) -> str:
@@ -154,7 +182,7 @@ class KeyAdmin(ScopedAdmin):
         self.log_change(request, key, f"Rotated: {new} takes its place")
         warning = f"{COPY_NOW} The old key {key} ends {when(key.expires_at)}."
         return self.show_secrets(
-            request, new, title="The new key", warning=warning, secrets=[as_secret(new, issued.text)]
+            request, new, title="The new key", warning=warning, secrets=[as_secret(new, issued.text), *sids_beside(new)]
         )
 
     @action(description="Revoke", icon="block", permissions=["view"], variant=ActionVariant.DANGER)
@@ -206,3 +234,23 @@ def as_secret(key: ApiKey, text: str) -> tuple[str, str, str]:
     """Return the line that shows the text of a new key."""
     note = f"Valid until {when(key.expires_at)}." if key.expires_at else "Valid until it is revoked."
     return f"{key.get_kind_display()} of {key.project.name}", text, note
+
+
+def serves_twilio(key: ApiKey) -> bool:
+    """Return whether Twilio's libraries can log in with the key."""
+    return key.kind == KeyKind.SECRET and key.project.twilio_endpoints
+
+
+def sids_beside(key: ApiKey) -> list[tuple[str, str, str]]:
+    """Return the lines that show what Twilio's libraries ask for beside a new key; none where they cannot log in."""
+    if not serves_twilio(key):
+        return []
+    return [
+        (
+            "Account SID",
+            sids.of_project(sids.ACCOUNT, key.project.public_id),
+            "For Twilio's libraries: the key above is its auth token. This and the following are no secrets.",
+        ),
+        ("API key SID", sids.of_key(key.pk), "In place of the Account SID: the key above is then its secret."),
+        ("Service SID", sids.of_project(sids.SERVICE, key.project.public_id), "The Verify service to name in calls."),
+    ]

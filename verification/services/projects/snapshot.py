@@ -177,6 +177,7 @@ class ProjectConfig:
         self.creates_per_address = settings_below["creates_per_address"]
         self.requests_per_second = settings_below["requests_per_second"]
         self.server_addresses = frozenset(row["server_addresses"])
+        self.has_twilio_endpoints: bool = row["twilio_endpoints"]
         self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
         self.countries = frozenset(row["countries"])
         self.lists = Lists(row["lists"])

@@ -35,14 +35,18 @@ class VerifiedAddress:
     is_test: bool
 
 
-def check_code(*, project: ProjectConfig, session_id: str, code: str, client_address: str) -> CheckedCode:
+def check_code(*, project: ProjectConfig, session_id: str, code: str, client_address: str | None) -> CheckedCode:
     """Spend one attempt and compare. The count is committed before this returns or raises.
+
+    A ``client_address`` of None stands for the customer's own server, for all of whose users no network can be counted.
 
     Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, and what a session that is not open raises.
     Raises ``rate_limited`` for a client network that seems to guess; that spends no attempt.
     """
-    network = limits.counted_network(project, client_address)
-    subnet = limits.subnet_of(project, client_address)
+    network = subnet = ""
+    if client_address is not None:
+        network = limits.counted_network(project, client_address)
+        subnet = limits.subnet_of(project, client_address)
     judge.require_no_guesser(project, network)
     token = random_ids.generate_verify_token()
     row = sql.call(

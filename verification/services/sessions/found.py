@@ -27,7 +27,8 @@ class FoundSession:
     link_payload: str
 
 
-def _find(project: ProjectConfig, session_id: str) -> FoundSession:
+def find(project: ProjectConfig, session_id: str) -> FoundSession:
+    """Find a session in whatever state it is. Raises ``session_not_found``."""
     row = sql.call("find_session", project=project.id, session=session_id)
     if row is None:
         raise refusal("session_not_found")
@@ -46,7 +47,7 @@ def _find(project: ProjectConfig, session_id: str) -> FoundSession:
 
 def find_open(project: ProjectConfig, session_id: str) -> FoundSession:
     """Find a session whose code may still be sent. Otherwise raise why it may not."""
-    session = _find(project, session_id)
+    session = find(project, session_id)
     if session.state != "open":
         raise refusal_of(project, session.state, None, to=session.address.text, channel=None)
     return session
@@ -54,7 +55,7 @@ def find_open(project: ProjectConfig, session_id: str) -> FoundSession:
 
 def find_live(project: ProjectConfig, session_id: str) -> FoundSession:
     """Find a session that can be described: open, or locked by wrong codes and not over. Else raise why it cannot."""
-    session = _find(project, session_id)
+    session = find(project, session_id)
     if session.state not in ("open", "session_locked"):
         raise refusal(session.state)
     return session

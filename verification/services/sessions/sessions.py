@@ -30,12 +30,16 @@ SESSION_SECONDS = 180  # life of a session: time for a code to arrive and be typ
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A session as create describes it. ``sent_to`` is None until its code went out over a channel."""
+    """A session as create describes it. ``sent_to`` is None until its code went out over a channel.
+
+    ``is_sent`` tells that this create sent the code, or for a test login would have.
+    """
 
     session_id: str
     expires_at: datetime
     sent_to: str | None
     channels: list[SessionChannel]
+    is_sent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +65,42 @@ def create_session(
     send: bool,
     accept_language: str,
     challenge_token: str | None,
-    client_address: str,
+    client_address: str | None,
 ) -> OpenedSession:
     """Return the recipient's live session, or open one. With ``send`` its code goes out unless the block still runs.
 
     ``challenge_token`` is the caller's answer to a challenge, which works once. Test logins are never asked for one.
+    A ``client_address`` of None stands for the customer's own server, which showed a secret key: as in a manual send,
+    it is asked for no challenge and bound by no limit per client address.
 
     Raises ``challenge_required``, ``challenge_failed``, ``challenge_unavailable``, ``channel_not_available``,
     ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and ``service_unavailable`` (sending is
     stopped). Raises ``rate_limited`` for the client address, the project's second, or a spent budget of the day.
     """
     is_test = address.text in project.test_logins
-    # Asked before this create is counted: a caller is over the limit when one more would be too many.
-    is_asked = not is_test and challenges.is_asked(project, address, client_address)
-    # Counted before the recipient is judged: refused creates count too, or lists could be probed without a limit.
-    over_limit = limits.count_create(project, client_address)
+    may_ask = not is_test and client_address is not None
+    is_asked, over_limit = False, None
+    if client_address is not None:
+        # Asked before this create is counted: a caller is over the limit when one more would be too many.
+        is_asked = may_ask and challenges.is_asked(project, address, client_address)
+        # Counted before the recipient is judged: refused creates count too, or lists could be probed without a limit.
+        over_limit = limits.count_create(project, client_address)
     if over_limit and project.challenge is None:
         raise over_limit
     limits.count_request(project)
-    channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address)
+    channels = usable_channels(project, address, channel_type, is_test=is_test, client_address=client_address or "")
     if send and not is_test:
         require_not_stopped(project)
         simulation.refuse(project, address.text, channels[0].type)
     # Verified after all refusals that need no vendor, so that none of them costs the caller an answer.
     used_answer = None
-    if not is_test:
+    if may_ask:
         used_answer = challenges.verify(
             project,
             address,
             challenge_token,
             is_asked=is_asked or over_limit is not None,
-            client_address=client_address,
+            client_address=client_address or "",
         )
     # A passed challenge lifts the limit. A vendor that is away lifts nothing, even where the project lets callers in.
     if over_limit and used_answer is None:
@@ -100,21 +109,22 @@ def create_session(
     row = _open_or_find(
         project, address, channel_type, channels, used_answer, send=send, accept_language=accept_language
     )
-    if row.outcome == "renew":
+    is_renewed = row.outcome == "renew"
+    if is_renewed:
         # A code is bound to the id of its session, and only now is it known that this one was open already. So its new
         # code is sent as a re-send, and the session is read anew: three more round trips, for `new_code_on_send`.
-        _renew(project, row)
+        is_renewed = _renew(project, row)
         row = _open_or_find(project, address, channel_type, channels, None, send=False, accept_language=accept_language)
-    if row.outcome == "too_many_attempts" and not is_test and challenge_token is None:
+    if row.outcome == "too_many_attempts" and may_ask and challenge_token is None:
         challenges.ask(project)
     if row.outcome != "opened":
         raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
     if row.message_id is not None:
         wake.wake(row.message_id)
-    return _opened(project, address, row)
+    return _opened(project, address, row, is_sent=is_renewed or row.message_id is not None or (send and is_test))
 
 
-def _opened(project: ProjectConfig, address: Address, row: Any) -> OpenedSession:
+def _opened(project: ProjectConfig, address: Address, row: Any, *, is_sent: bool) -> OpenedSession:
     """Describe the session that ``open_session`` has opened or found."""
     return OpenedSession(
         session_id=row.session_id,
@@ -126,6 +136,7 @@ def _opened(project: ProjectConfig, address: Address, row: Any) -> OpenedSession
             active=row.active,
             link_payload=row.link_payload,
         ),
+        is_sent=is_sent,
     )
 
 
@@ -166,13 +177,15 @@ def _open_or_find(
     )
 
 
-def _renew(project: ProjectConfig, row: Any) -> None:
-    """Send a new code of the session, unless another caller has just done so."""
+def _renew(project: ProjectConfig, row: Any) -> bool:
+    """Send a new code of the session, unless another caller has just done so. Return whether it was sent."""
     try:
         _queue_code(project, find_open(project, row.session_id), project.channels[row.sent_to])
     except Refusal as refusal:
         if refusal.problem_code != "channel_timeout":
             raise
+        return False
+    return True
 
 
 def resend_code(

@@ -23,7 +23,7 @@ from verification.panel.frame.display import label, page_address, when
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who, own_projects
 from verification.panel.frame.tabs import HEADING
-from verification.panel.pages.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of
+from verification.panel.pages.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of, sids_beside
 from verification.panel.pages.projects import deleting, file, hosted_page
 from verification.panel.pages.projects.code import show_code
 from verification.panel.pages.projects.fallback_order import FallbackInline
@@ -274,7 +274,7 @@ class ProjectAdmin(ScopedAdmin):
             project,
             title=f"New {'API' if kind is KeyKind.API else 'secret'} key",
             warning=COPY_NOW,
-            secrets=[as_secret(key, issued.text)],
+            secrets=[as_secret(key, issued.text), *sids_beside(key)],
         )
 
     @action(description="Webhook secret", icon="webhook", permissions=["act"], url_path="webhook-secret")

@@ -1,0 +1,141 @@
+"""Answers in Twilio's form: a verification, a check of its code, and refusals with Twilio's codes."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, JsonResponse, UnreadablePostError
+
+from verification import metrics, sids, sql, timestamps
+from verification.errors import FieldsInvalid, Refusal
+from verification.services.projects.snapshot import ProjectConfig
+from verification.services.records.decisions import note_refusal
+from verification.services.sessions.server_side import SessionRecord
+from verification.twilio.form import CHANNELS
+
+log = logging.getLogger(__name__)
+
+GUIDE = "/docs/guides/from-twilio/"  # what each of these codes stands for
+DATABASE_RETRY_SECONDS = 1  # seconds that callers are told to wait while the database is away: a brief fault is over
+CHANNEL_NAMES = {ours.value: theirs for theirs, ours in CHANNELS.items()}
+
+# Twilio's status, code and words for each refusal of ours that these endpoints can answer.
+INVALID_PARAMETER = (400, 60200, "Invalid parameter")
+CODES = {
+    "parse_error": INVALID_PARAMETER,
+    "validation_error": INVALID_PARAMETER,
+    "body_too_large": (413, 60200, "Invalid parameter"),
+    "unsupported_media_type": (415, 60200, "Invalid parameter"),
+    "missing_api_key": (401, 20003, "Authenticate"),
+    "invalid_api_key": (401, 20003, "Authenticate"),
+    "wrong_key_kind": (401, 20003, "Authenticate"),
+    "not_found": (404, 20404, "The requested resource was not found"),
+    "session_not_found": (404, 20404, "The requested resource was not found"),
+    "session_verified": (404, 20404, "The requested resource was not found"),
+    "session_expired": (404, 20404, "The requested resource was not found"),
+    "method_not_allowed": (405, 20004, "Method not allowed"),
+    "channel_not_available": (400, 60223, "Delivery channel disabled"),
+    "channel_not_active": (400, 60223, "Delivery channel disabled"),
+    "recipient_not_allowed": (403, 60410, "Verification delivery attempt blocked"),
+    "too_many_attempts": (429, 60202, "Max check attempts reached"),
+    "too_many_sends": (429, 60203, "Max send attempts reached"),
+    "channel_timeout": (429, 60212, "Too many concurrent requests for phone number"),
+    "rate_limited": (429, 20429, "Too many requests"),
+    "internal_error": (500, 20500, "Internal server error"),
+    "service_unavailable": (503, 20503, "Service unavailable"),
+}
+
+
+class UnsupportedParameter(Exception):
+    """A parameter that would change what is verified, and that this service does not have."""
+
+
+def verification(project: ProjectConfig, session: SessionRecord, *, status: str, code: int = 200) -> JsonResponse:
+    body = _common(project, session, status)
+    sid, service = body["sid"], body["service_sid"]
+    body |= {
+        "lookup": {},
+        "send_code_attempts": [
+            {
+                "attempt_sid": sids.of_message(send.message_id),
+                "channel": CHANNEL_NAMES[send.channel],
+                "time": timestamps.iso(send.at, "seconds"),
+            }
+            for send in session.sends
+        ],
+        "sna": None,
+        "url": f"{settings.BASE_URL}/v2/Services/{service}/Verifications/{sid}",
+    }
+    return JsonResponse(body, status=code)
+
+
+def check(project: ProjectConfig, session: SessionRecord, *, status: str) -> JsonResponse:
+    return JsonResponse(_common(project, session, status) | {"sna_attempts_error_codes": []}, status=201)
+
+
+def refused(error: Exception, request: HttpRequest) -> JsonResponse:
+    """Answer what a view raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
+    if isinstance(error, UnsupportedParameter):
+        return _error(403, 60204, f"Service does not support this feature: {error}")
+    refusal = _to_refusal(error, request)
+    note_refusal(refusal)
+    metrics.count_refusal(refusal.problem_code)
+    status, code, words = CODES.get(refusal.problem_code, CODES["internal_error"])
+    if isinstance(refusal, FieldsInvalid):
+        words = f"{words}: `{refusal.extra['errors'][0]['field']}`. {refusal.extra['errors'][0]['detail']}"
+    elif (status, code) != (401, 20003) and refusal.detail:
+        words = f"{words}. {refusal.detail}"
+    response = _error(status, code, words)
+    if status == 401:
+        response["WWW-Authenticate"] = 'Basic realm="Watchword"'
+    if refusal.retry_after is not None:
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def _common(project: ProjectConfig, session: SessionRecord, status: str) -> dict[str, Any]:
+    """Return the members that a verification and a check share."""
+    created = timestamps.iso(session.created_at, "seconds")
+    updated = timestamps.iso(max([session.created_at, *(send.at for send in session.sends)]), "seconds")
+    return {
+        "sid": sids.of_session(session.id),
+        "service_sid": sids.of_project(sids.SERVICE, project.public_id),
+        "account_sid": sids.of_project(sids.ACCOUNT, project.public_id),
+        "to": session.to,
+        "channel": CHANNEL_NAMES.get(session.channel, "sms"),
+        "status": status,
+        "valid": status == "approved",
+        "amount": None,
+        "payee": None,
+        "date_created": created,
+        "date_updated": updated,
+    }
+
+
+def _error(status: int, code: int, message: str) -> JsonResponse:
+    more_info = f"{settings.BASE_URL}{GUIDE}"
+    return JsonResponse({"code": code, "message": message, "more_info": more_info, "status": status}, status=status)
+
+
+def _to_refusal(error: Exception, request: HttpRequest) -> Refusal:
+    match error:
+        case Refusal():
+            return error
+        case UnreadablePostError():
+            return Refusal("parse_error", "The body did not arrive whole.")
+        case OperationalError() | InterfaceError():
+            log.error("request %s: the database is away or busy (%s)", _id(request), sql.reason(error))
+            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+        case _:
+            # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
+            places = "".join(traceback.format_tb(error.__traceback__))
+            log.error("request %s: %s\n%s", _id(request), type(error).__name__, places)
+            return Refusal("internal_error")
+
+
+def _id(request: HttpRequest) -> str:
+    return getattr(request, "id", "-")

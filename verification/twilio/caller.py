@@ -1,0 +1,64 @@
+"""Basic authentication by a secret key: its user name is the project's Account SID or the key's own SID."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+
+from django.http import HttpRequest
+
+from verification import sids
+from verification.client_address import client_address
+from verification.errors import Refusal
+from verification.models import KeyKind
+from verification.services.projects import keys
+from verification.services.projects.callers import Caller
+from verification.services.projects.snapshot import ProjectConfig
+from verification.services.protection import leaked_keys, limits
+
+
+def identify(request: HttpRequest) -> Caller:
+    """Return the caller behind the key. Unknown keys are counted by client address, as those of the other endpoints.
+
+    Raises ``missing_api_key``, ``invalid_api_key``, ``wrong_key_kind`` and ``rate_limited``.
+    """
+    name, key = _credentials(request.META.get("HTTP_AUTHORIZATION", ""))
+    address = client_address(request)
+    try:
+        is_held_off = limits.has_sent_unknown_keys(address)
+        caller = keys.authenticate(key, client_address=address, is_held_off=is_held_off)
+        if not _is_of(caller, name):
+            raise Refusal("invalid_api_key")
+    except Refusal:
+        limits.count_unknown_key(address)
+        raise
+    if caller.kind != KeyKind.SECRET:
+        raise Refusal("wrong_key_kind")
+    if "HTTP_ORIGIN" in request.META:
+        leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
+    return caller
+
+
+def require_service(project: ProjectConfig, service_sid: str) -> None:
+    """Raise ``not_found`` unless the SID is the project's own and its owner has switched these endpoints on."""
+    if not project.has_twilio_endpoints or service_sid != sids.of_project(sids.SERVICE, project.public_id):
+        raise Refusal("not_found")
+
+
+def _credentials(header: str) -> tuple[str, str]:
+    scheme, _, encoded = header.partition(" ")
+    if scheme.lower() != "basic":
+        raise Refusal("missing_api_key")
+    try:
+        name, colon, password = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        raise Refusal("missing_api_key") from None
+    if not (name and colon and password):
+        raise Refusal("missing_api_key")
+    return name, password
+
+
+def _is_of(caller: Caller, name: str) -> bool:
+    own = (sids.of_project(sids.ACCOUNT, caller.project.public_id), sids.of_key(caller.key_id))
+    return any(hmac.compare_digest(name.encode(), sid.encode()) for sid in own)
