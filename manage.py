@@ -1,10 +1,13 @@
 #!/usr/bin/env python
 """The operator's entry: ``manage.py up`` runs everything, ``manage.py help`` lists the rest."""
 
+import json
 import os
 import sys
 
 ABOUT_USERS = ("createsuperuser", "changepassword")  # Django's own
+CRITICAL = 2  # the doctor's exit status for its worst findings
+REMEDY = "Change the environment that this command, and every process, is started with."
 MAKES_DATABASE = ("up", "migrate")  # the commands that a first start is made with
 
 
@@ -23,10 +26,22 @@ def main() -> None:
             settings.EMBEDDED.start()
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EmbeddedUnavailable) as error:
-        sys.exit(f"watchword: {error}")
+        refuse(str(error))
     except OperationalError as error:  # from Django's own commands, such as migrate; ours catch it themselves
         first_line = str(error).partition("\n")[0]
         sys.exit(f"watchword: The database is away: {first_line}. Is it running, and DATABASE_URL right?")
+
+
+def refuse(reason: str) -> None:
+    """End before any command could begin. The doctor tells that, too, as a finding and by its exit status."""
+    if sys.argv[1:2] != ["doctor"]:
+        sys.exit(f"watchword: {reason}")
+    if "--json" in sys.argv:
+        finding = {"subject": "settings", "severity": "critical", "name": "not-started", "what": reason}
+        print(json.dumps({"worst": "critical", "findings": [finding | {"remedy": REMEDY}]}))
+    else:
+        print(f"watchword: {reason}", file=sys.stderr)
+    sys.exit(CRITICAL)
 
 
 def needs_servers(arguments: list[str]) -> bool:

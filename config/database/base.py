@@ -64,6 +64,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if lacking:
             log.warning(LACKING, lacking)
 
+    def lacking_limits(self) -> list[str]:
+        """Return the names of the limits that the present session lacks."""
+        self.ensure_connection()
+        return sorted(different(self.connection, self.settings_dict["SESSION"]))
+
     def give_limits(self) -> bool:
         """Write the limits to this user's role, for a pooler's sessions. Any user may do so for themselves.
 

@@ -54,6 +54,15 @@ class Claim:
             time.sleep(TICK_SECONDS)
 
 
+def running_url(home: Path) -> str:
+    """Return the address that the latest ``up`` of this home listens at, or "" where there was none."""
+    try:
+        told = (home / "up.lock").read_text()
+    except OSError:
+        return ""
+    return told.partition(", ")[2]
+
+
 class Child:
     """One process of the service. It leads a process group of its own, so that Ctrl-C reaches only the supervisor."""
 

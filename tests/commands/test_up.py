@@ -35,13 +35,13 @@ class Up:
         self.home = home
         self.port = port
         self.output = home.parent / f"up-{port}-{os.urandom(2).hex()}.out"
-        environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-        environment |= {"WATCHWORD_HOME": str(home), "EMBEDDED_DURABLE": "false", **variables}
+        self.environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+        self.environment |= {"WATCHWORD_HOME": str(home), "EMBEDDED_DURABLE": "false", **variables}
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "up", "--port", str(port), "--workers", "1"],
                 cwd=ROOT,
-                env=environment,
+                env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -55,6 +55,11 @@ class Up:
         wait_until(lambda: "is ready" in self.text() or self.process.poll() is not None, "it says that it is ready")
         assert self.process.poll() is None, self.text()
         return self
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run another command of ``manage.py`` on the same home."""
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(command, cwd=ROOT, env=self.environment, capture_output=True, text=True)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
@@ -144,6 +149,9 @@ def test_it_starts_everything_and_a_code_can_be_read_sent_and_verified(start):
     body = {"session_id": session["session_id"], "code": code}
     token = up.post("/session/check", body, demo["api_key"])[1]["verify_token"]
     assert up.post("/session/verify", {"verify_token": token}, demo["secret_key"])[1] == {"email": "ann@example.com"}
+
+    doctor = up.run("doctor", "--json")
+    assert (doctor.returncode, json.loads(doctor.stdout)) == (0, {"worst": None, "findings": []}), doctor.stderr
 
     second = start()
     assert second.process.wait(60) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 import socket
 import time
 
@@ -107,6 +108,17 @@ def test_a_verification_may_meet_another_node_at_each_step(shop, proxy):
     assert callers.failures == []
     assert_nothing_is_lost(callers, most_twice=0)
     assert "POST /session/create" in proxy.log()
+
+
+def outside_findings(service, url):
+    done = service.run("doctor", "--only", "outside", "--json", "--url", url)
+    return [each["name"] for each in json.loads(done.stdout)["findings"]]
+
+
+def test_the_doctor_finds_a_web_server_whose_callers_choose_their_address(nodes, proxy):
+    node, _ = nodes
+    assert outside_findings(node, f"http://127.0.0.1:{proxy.port}") == []
+    assert outside_findings(node, f"http://127.0.0.1:{node.port}") == ["client-addresses-forged"]
 
 
 def test_a_node_dies_and_only_what_it_had_in_hand_fails(shop, nodes):

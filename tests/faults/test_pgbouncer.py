@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.fakes import pgbouncer
@@ -132,3 +134,24 @@ def test_a_pooler_of_which_the_settings_say_nothing_is_told_in_one_line(service,
     assert done.returncode == 1
     assert "DATABASE_POOLER=transaction" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def pooler_findings(service, **environment):
+    done = service.run("doctor", "--only", "database", "--only", "pooler", "--json", **environment)
+    return {each["name"]: each["what"] for each in json.loads(done.stdout)["findings"] if each["subject"] == "pooler"}
+
+
+def test_the_doctor_finds_nothing_wrong_with_such_a_pooler(service):
+    assert pooler_findings(service) == {}
+
+
+@pytest.mark.parametrize(("mode", "finding"), [("session", "pooler-by-session"), ("statement", "pooler-by-statement")])
+def test_the_doctor_finds_a_pooler_in_another_mode(service, server, mode, finding):
+    with PgBouncer(server, more=f"pool_mode = {mode}") as other:
+        assert finding in pooler_findings(service, DATABASE_URL=other.url)
+
+
+def test_the_doctor_repeats_what_an_unknown_pooler_needs(service, server):
+    with PgBouncer(server) as unknown:
+        done = service.run("doctor", "--only", "database", DATABASE_URL=unknown.url, DATABASE_POOLER="none")
+    assert (done.returncode, "DATABASE_POOLER=transaction" in done.stdout) == (2, True)

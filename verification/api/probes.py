@@ -11,6 +11,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 
@@ -19,20 +20,45 @@ from verification.client_address import client_address
 from verification.errors import Refusal
 from verification.networks import Network, contain
 from verification.services.upkeep import condition
+from verification.services.upkeep.doctor import visits
 from verification.services.upkeep.health import AWAY, failing
 
 LIVE, READY = "/livez", "/readyz"
 RETRY_SECONDS = 1  # wait that a caller of /readyz is told; the state is asked anew once a second
-OK = {"status": "ok"}
+OK: dict[str, Any] = {"status": "ok"}
+VISIT = f"HTTP_{visits.HEADER.upper().replace('-', '_')}"
 
 
 def answer(request: HttpRequest) -> HttpResponse:
     """Answer a probe, whatever its method."""
+    if VISIT in request.META and visits.is_ours(request.META[VISIT]):
+        return json_response(OK | {"seen": _seen(request)})
     if request.path_info == READY and (reason := failing()):
         raise Refusal("service_unavailable", reason, retry_after=RETRY_SECONDS)
     if request.path_info == LIVE:
         return json_response(OK)
     return json_response(_readiness(request))
+
+
+def _seen(request: HttpRequest) -> dict[str, Any]:
+    """Return how we see a visitor who has our SECRET_KEY: ``manage.py doctor`` compares it with what it sent.
+
+    The address is not asked of ``client_address``, which would note the visitor's forged header as a proxy's.
+    """
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    try:
+        is_host_served = bool(request.get_host())
+    except DisallowedHost:
+        is_host_served = False
+    return {
+        "version": settings.VERSION,
+        "host": request.META.get("HTTP_HOST", ""),
+        "is_host_served": is_host_served,
+        "is_https": request.is_secure(),
+        "peer": request.META.get("REMOTE_ADDR", ""),
+        "forwarded_for": [entry.strip() for entry in forwarded.split(",")] if forwarded else [],
+        "trusted_proxies": settings.TRUSTED_PROXIES,
+    }
 
 
 def _readiness(request: HttpRequest) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -32,6 +33,17 @@ _TRAFFIC = """
     SELECT xact_commit, xact_rollback, deadlocks, temp_bytes, blks_read, blks_hit
     FROM pg_stat_database WHERE datname = current_database()
 """
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseLoad:
+    """Connections in use and the most of them that we may have; seconds of the oldest transaction; bytes."""
+
+    used: int
+    idle_in_transaction: int
+    oldest: float
+    most: int
+    size: int
 
 
 def text() -> bytes:
@@ -154,16 +166,22 @@ def _of_decisions() -> object:
     return _gauge("decisions", "Lines of the decision log, of this hour and the last.", "rule which", values)
 
 
-def _of_database() -> Iterator[object]:
+def database_load() -> DatabaseLoad:
+    """Ask the PostgreSQL server for its connections, and for its oldest transaction in this database."""
     with connection.cursor() as cursor:
         cursor.execute(_DATABASE)
-        used, waiting, oldest, most, size = cursor.fetchone()
+        return DatabaseLoad(*cursor.fetchone())
+
+
+def _of_database() -> Iterator[object]:
+    load = database_load()
+    with connection.cursor() as cursor:
         cursor.execute(_TRAFFIC)
         traffic = cursor.fetchone()
-    states = [(("used",), used), (("idle_in_transaction",), waiting), (("most",), most)]
+    states = [(("used",), load.used), (("idle_in_transaction",), load.idle_in_transaction), (("most",), load.most)]
     yield _gauge("database_connections", "Connections to the PostgreSQL server.", "state", states)
-    yield _gauge("database_oldest_transaction_seconds", "The oldest open transaction.", "", [((), float(oldest))])
-    yield _gauge("database_size_bytes", "The database.", "", [((), size)])
+    yield _gauge("database_oldest_transaction_seconds", "The oldest open transaction.", "", [((), float(load.oldest))])
+    yield _gauge("database_size_bytes", "The database.", "", [((), load.size)])
     names = ("commits", "rollbacks", "deadlocks", "temporary_bytes", "blocks_read", "blocks_hit")
     values = [((name,), float(number)) for name, number in zip(names, traffic, strict=True)]
     yield _counter("database_events", "PostgreSQL's own counts, since its statistics were reset.", "event", values)

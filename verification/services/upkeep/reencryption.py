@@ -7,7 +7,7 @@ nobody's change is lost. Each row is a transaction of its own, so the work can b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,13 +88,13 @@ def reencrypt(column: EncryptedColumn) -> Count:
     return Count(counts["reencrypted"], counts["changed_meanwhile"], counts["unreadable"])
 
 
-def rows_by_key() -> dict[str, int]:
-    """Count the ciphertexts of the database under each key, by the key's id in hex.
+def rows_by_key(columns: Sequence[EncryptedColumn] = COLUMNS) -> dict[str, int]:
+    """Count the ciphertexts in these columns under each key, by the key's id in hex.
 
     The keys of the ring come first, in its order, then those that the ring does not have.
     """
     counts = Counter(dict.fromkeys((key_id.hex() for key_id in crypto.key_ids()), 0))
-    for column in COLUMNS:
+    for column in columns:
         for key_id, rows in column.rows().order_by().values_list("key_id").annotate(rows=models.Count("pk")):
             counts[bytes(key_id).hex()] += rows
     return dict(counts)

@@ -1,0 +1,115 @@
+"""``doctor``"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from config.processes.supervisor import running_url
+from verification.management.base import WatchwordCommand, whole
+from verification.services.upkeep.doctor.examination import SUBJECTS, Diagnosis, examine, worst
+from verification.services.upkeep.doctor.findings import BACKUP_HOURS, Aims
+
+MAX_HOURS = 24 * 366  # of a backup's age: a year
+WRONG_USE = 3  # the exit status for an argument that is none, apart from those that findings have
+
+
+class Command(WatchwordCommand):
+    help = (
+        "Look at the running installation, and say what is wrong and what to do. Nothing is sent or changed.\n"
+        "The exit status is 0 for nothing or notes, 1 for warnings, 2 for what is critical."
+    )
+    epilog = (
+        f"subjects: {', '.join(SUBJECTS)}\n\n"
+        "examples:\n"
+        "  manage.py doctor\n"
+        "  manage.py doctor --backups /var/backups/watchword --dkim-selector mail2026\n"
+        "  manage.py doctor --skip providers --json"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--only", action="append", choices=tuple(SUBJECTS), metavar="SUBJECT", help="Repeatable.")
+        parser.add_argument(
+            "--skip", action="append", choices=tuple(SUBJECTS), default=[], metavar="SUBJECT", help="Repeatable."
+        )
+        parser.add_argument(
+            "--url", default="", help="The service's public address, where it is not to be visited at BASE_URL."
+        )
+        parser.add_argument("--backups", type=Path, metavar="PATH", help="The folder, or file, that backups go to.")
+        parser.add_argument(
+            "--backup-hours",
+            type=whole(least=1, most=MAX_HOURS),
+            default=BACKUP_HOURS,
+            metavar="N",
+            help=f"The age that a backup may have. Default: {BACKUP_HOURS}.",
+        )
+        parser.add_argument(
+            "--dkim-selector",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="The selector that your mail server signs with. Repeatable. Default: usual ones are tried.",
+        )
+        parser.add_argument(
+            "--nameserver",
+            default="",
+            metavar="ADDRESS",
+            help="Asked for SPF, DKIM and DMARC. Default: this machine's.",
+        )
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Tell wrong use by a status of its own: a monitor must not take it for a warning."""
+        try:
+            super().run_from_argv(argv)
+        except SystemExit as end:
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+                raise SystemExit(WRONG_USE) from None
+            raise
+
+    def handle(self, *, json: bool, **options: Any) -> None:
+        aims = Aims(
+            url=(options["url"] or own_url()).rstrip("/"),
+            backups=options["backups"],
+            backup_hours=options["backup_hours"],
+            dkim_selectors=tuple(options["dkim_selector"]),
+            nameserver=options["nameserver"],
+        )
+        subjects = [name for name in options["only"] or SUBJECTS if name not in options["skip"]]
+        found = examine(aims, subjects)
+        data = {"worst": worst(found).name.lower() if found else None, "findings": [as_dict(each) for each in found]}
+        self.show(data, written(found), as_json=json)
+        if status := worst(found):
+            sys.exit(status)
+
+
+def own_url() -> str:
+    """Return the address to visit. An embedded ``up`` chose its own port, unless BASE_URL says where it is."""
+    is_default = settings.IS_EMBEDDED and settings.BASE_URL == "http://127.0.0.1:8000"
+    return (running_url(settings.HOME_DIR) if is_default else "") or settings.BASE_URL
+
+
+def as_dict(each: Diagnosis) -> dict[str, str]:
+    finding = each.finding
+    return {
+        "subject": each.subject,
+        "severity": finding.severity.name.lower(),
+        "name": finding.name,
+        "what": finding.what,
+        "remedy": finding.remedy,
+    }
+
+
+def written(found: list[Diagnosis]) -> str:
+    """Lay the findings out for a reader: the worst first, each with its remedy below."""
+    if not found:
+        return "Nothing was found wrong."
+    return "\n\n".join(
+        f"{each.finding.severity.name}  {each.subject}: {each.finding.what}\n    {each.finding.remedy}"
+        f"  ({each.finding.name})"
+        for each in found
+    )

@@ -1,0 +1,46 @@
+"""Callbacks: calls of customers' servers that fail, by project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from verification.models import Callback, CallbackAttempt
+from verification.services.upkeep.doctor.findings import Aims, Finding, warning
+
+SINCE = timedelta(hours=1)  # what failed before has been mended, or fails again
+LEAST = 5  # calls, below which a share says nothing
+LOST_SINCE = timedelta(days=1)
+SUCCESSES = Q(status__gte=200, status__lt=300)
+
+
+def servers_answer(aims: Aims) -> Iterator[Finding]:
+    """Count the last hour's calls. The alarm WatchwordCallbacksFail takes the same share, of all projects."""
+    recent = CallbackAttempt.objects.filter(created_at__gt=timezone.now() - SINCE).order_by()
+    rows = recent.values_list("callback__project__name").annotate(all=Count("pk"), good=Count("pk", filter=SUCCESSES))
+    for name, calls, good in rows.order_by("callback__project__name"):
+        if calls >= LEAST and 2 * (calls - good) >= calls:
+            yield warning(
+                "callbacks-fail",
+                f"{calls - good} of the last hour's {calls} calls of {name}'s server failed.",
+                "The panel's Callbacks page shows its answers: tell the customer. If all projects' fail, see whether"
+                " this machine reaches the internet, and OUTBOUND_ALLOWED_NETWORKS.",
+            )
+
+
+def none_is_given_up(aims: Aims) -> Iterator[Finding]:
+    given_up = Callback.objects.filter(due_at=None, delivered_at=None, created_at__gt=timezone.now() - LOST_SINCE)
+    rows = given_up.order_by().values_list("project__name").annotate(count=Count("pk"))
+    for name, count in rows.order_by("project__name"):
+        yield warning(
+            "callbacks-given-up",
+            f"{name}'s server was not told how manual sends ended: {count} within a day.",
+            "The panel's Callbacks page shows its answers. The customer can ask for each message (GET"
+            " /manual/message).",
+        )
+
+
+CHECKS = (servers_answer, none_is_given_up)
