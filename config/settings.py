@@ -121,6 +121,7 @@ TEMPLATES = [
             "libraries": {
                 "panel": "verification.panel.frame.breadcrumbs",
                 "panel_tabs": "verification.panel.frame.tabs",
+                "panel_languages": "verification.panel.frame.languages",
             },
         },
     },
@@ -195,6 +196,9 @@ _second_factor = env.choice(
 IS_SECOND_FACTOR_REQUIRED = _second_factor == "required"
 
 LANGUAGE_CODE = "en"
+# The panel's languages, each by its own name. One is listed once its verification/locale is whole, as a test asks.
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "verification" / "locale"]  # before Django's and the theme's own words
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
@@ -221,6 +225,11 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _is_https
 SESSION_COOKIE_NAME = "__Host-session" if _is_https else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _is_https else "csrftoken"
 CSRF_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_NAME = "__Host-language" if _is_https else "language"
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600  # seconds
+LANGUAGE_COOKIE_SECURE = _is_https
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 SESSION_ENGINE = "verification.panel.door.session_store"  # Django's own keeps the cookie's value as it is
 SESSION_COOKIE_AGE = 30 * 60  # seconds without a click; panel/door/session.py renews, and ends busy ones after 12 hours
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie with names of objects

@@ -19,6 +19,7 @@ GROUND = {
     "currencies",
     "errors",
     "fair_line",
+    "lazy_words",
     "memory",
     "networks",
     "pseudonyms",
@@ -27,6 +28,7 @@ GROUND = {
     "timestamps",
     "valkey",
     "whole_numbers",
+    "written_numbers",
 }
 MODELS = GROUND | {"models"}
 SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "outside", "wake"}

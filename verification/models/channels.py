@@ -6,7 +6,10 @@ from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now, NullIf
+from django.utils.functional import lazy
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models.fields import (
     LANGUAGE_MAX_LENGTH,
     PREFIX_MAX_LENGTH,
@@ -17,6 +20,7 @@ from verification.models.fields import (
     PrefixField,
 )
 from verification.models.querysets import Providers
+from verification.written_numbers import grouped
 
 DEFAULT_PRIORITY = 100
 DEFAULT_DAILY_BUDGET = 1_000  # SMS, or calls: enough for a first launch, and a bound on what an attack may cost
@@ -32,10 +36,10 @@ class ChannelType(models.TextChoices):
     """The values of the API. Owners choose the names that people see."""
 
     SMS = "sms", "SMS"
-    EMAIL = "email", "E-mail"
-    MESSENGER_A = "messenger_a", "Telegram"
-    MESSENGER_B = "messenger_b", "WhatsApp"
-    VOICE = "voice", "Voice call"
+    EMAIL = "email", gettext_lazy("E-mail")
+    MESSENGER_A = "messenger_a", gettext_lazy("Telegram")
+    MESSENGER_B = "messenger_b", gettext_lazy("WhatsApp")
+    VOICE = "voice", gettext_lazy("Voice call")
 
     @classmethod
     def email_choices(cls) -> list[tuple[str, str]]:
@@ -49,17 +53,17 @@ class ChannelType(models.TextChoices):
 class FailedCosts(models.TextChoices):
     """The cost of a message that a vendor accepted and could not deliver, by the vendor's practice."""
 
-    PRICE = "price", "Its full price"
-    NOTHING = "nothing", "Nothing"
+    PRICE = "price", gettext_lazy("Its full price")
+    NOTHING = "nothing", gettext_lazy("Nothing")
 
 
 class RoutingMode(models.TextChoices):
     """The rule by which a channel's providers take their turns."""
 
-    FIXED = "fixed", "Fixed order"
-    SHARES = "shares", "Shares"
-    BEST_PRICE = "best_price", "Best for the money"
-    BEST_TIME = "best_time", "Best for the time"
+    FIXED = "fixed", gettext_lazy("Fixed order")
+    SHARES = "shares", gettext_lazy("Shares")
+    BEST_PRICE = "best_price", gettext_lazy("Best for the money")
+    BEST_TIME = "best_time", gettext_lazy("Best for the time")
 
 
 class Channel(models.Model):
@@ -67,16 +71,27 @@ class Channel(models.Model):
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="channels")
     type = models.CharField("channel", max_length=20, choices=ChannelType.choices)
-    name = models.CharField(max_length=50, blank=True, help_text="What users see. Empty means the usual name.")
+    name = models.CharField(
+        max_length=50, blank=True, help_text=gettext_lazy("What users see. Empty means the usual name.")
+    )
     is_active = models.BooleanField(default=True)
-    position = models.PositiveSmallIntegerField(default=0, help_text="The project's order; the lowest comes first.")
-    image_url = HttpsUrlField("icon", blank=True, help_text="The address of a picture. Empty means ours.")
-    link = HttpsUrlField(blank=True, help_text="Where users are sent for this channel. Empty means the site.")
+    position = models.PositiveSmallIntegerField(
+        default=0, help_text=gettext_lazy("The project's order; the lowest comes first.")
+    )
+    image_url = HttpsUrlField("icon", blank=True, help_text=gettext_lazy("The address of a picture. Empty means ours."))
+    link = HttpsUrlField(
+        blank=True, help_text=gettext_lazy("Where users are sent for this channel. Empty means the site.")
+    )
     daily_budget = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Messages a day (UTC) at the most; a hard stop. 0 means no limit. Empty means the usual budget:"
-        f" {DEFAULT_DAILY_BUDGET:,} for SMS and for voice calls, no limit for the others.",
+        help_text=format_lazy(
+            gettext_lazy(
+                "Messages a day (UTC) at the most; a hard stop. 0 means no limit. Empty means the usual budget:"
+                " {default_daily_budget} for SMS and for voice calls, no limit for the others."
+            ),
+            default_daily_budget=lazy(grouped, str)(DEFAULT_DAILY_BUDGET),
+        ),
     )
     effective_budget = models.GeneratedField(
         expression=models.Case(
@@ -85,35 +100,46 @@ class Channel(models.Model):
         ),
         output_field=models.PositiveIntegerField(null=True),
         db_persist=True,
-        help_text="The budget that holds; null for no limit.",
+        help_text=gettext_lazy("The budget that holds; null for no limit."),
     )
     daily_cost_budget = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="What the messages of a day (UTC) may cost, in whole units of the currency of account. Costs are"
-        " summed once a minute, so the messages of about a minute may pass it; those without a price do not count. 0"
-        " or empty means no limit.",
+        help_text=gettext_lazy(
+            "What the messages of a day (UTC) may cost, in whole units of the currency of account. Costs are"
+            " summed once a minute, so the messages of about a minute may pass it; those without a price do not count."
+            " 0 or empty means no limit."
+        ),
     )
     countries = ListField(
         CountryField(max_length=2),
         most=MAX_COUNTRIES,
-        help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
+        help_text=gettext_lazy(
+            "Narrows the project's countries for this channel, two letters each. Empty means as the project."
+        ),
     )
     routing = models.CharField(
-        "choice of the provider",
+        gettext_lazy("choice of the provider"),
         max_length=10,
         choices=RoutingMode.choices,
         default=RoutingMode.FIXED,
         db_default=RoutingMode.FIXED.value,
-        help_text="In any case your own providers come before the system's, and those that were late just now last.",
+        help_text=gettext_lazy(
+            "In any case your own providers come before the system's, and those that were late just now last."
+        ),
     )
     explore_percent = models.PositiveSmallIntegerField(
-        "messages to learn from",
+        gettext_lazy("messages to learn from"),
         default=DEFAULT_EXPLORE_PERCENT,
         db_default=DEFAULT_EXPLORE_PERCENT,
         validators=(MaxValueValidator(MAX_EXPLORE_PERCENT),),
-        help_text="With one of the best: how many of a hundred messages at the most try another provider, so that one"
-        f" that became better is found. 0 to {MAX_EXPLORE_PERCENT}.",
+        help_text=format_lazy(
+            gettext_lazy(
+                "With one of the best: how many of a hundred messages at the most try another provider, so that"
+                " one that became better is found. 0 to {max_explore_percent}."
+            ),
+            max_explore_percent=MAX_EXPLORE_PERCENT,
+        ),
     )
 
     class Meta:
@@ -148,39 +174,47 @@ class Provider(models.Model):
     type = models.CharField(max_length=40)
     name = models.CharField(max_length=80)
     is_enabled = models.BooleanField(default=True)
-    priority = models.PositiveIntegerField(default=DEFAULT_PRIORITY, help_text="The lowest number is tried first.")
+    priority = models.PositiveIntegerField(
+        default=DEFAULT_PRIORITY, help_text=gettext_lazy("The lowest number is tried first.")
+    )
     weight = models.PositiveSmallIntegerField(
         default=1,
-        help_text="Its share among those of the same priority: weight 3 comes first three times as often as 1.",
+        help_text=gettext_lazy(
+            "Its share among those of the same priority: weight 3 comes first three times as often as 1."
+        ),
     )
     only_prefixes = ListField(
         PrefixField(max_length=PREFIX_MAX_LENGTH),
-        verbose_name="only numbers that begin with",
+        verbose_name=gettext_lazy("only numbers that begin with"),
         most=MAX_PREFIXES,
-        help_text="Such as +49, +43. Empty means every number.",
+        help_text=gettext_lazy("Such as +49, +43. Empty means every number."),
     )
     except_prefixes = ListField(
         PrefixField(max_length=PREFIX_MAX_LENGTH),
-        verbose_name="never numbers that begin with",
+        verbose_name=gettext_lazy("never numbers that begin with"),
         most=MAX_PREFIXES,
-        help_text="Such as +1900.",
+        help_text=gettext_lazy("Such as +1900."),
     )
     failed_costs = models.CharField(
-        "a failed message costs",
+        gettext_lazy("a failed message costs"),
         max_length=7,
         choices=FailedCosts.choices,
         default=FailedCosts.PRICE,
-        help_text="Whether the vendor charges for a message that it accepted and then reports as not delivered.",
+        help_text=gettext_lazy(
+            "Whether the vendor charges for a message that it accepted and then reports as not delivered."
+        ),
     )
     price_list = models.PositiveIntegerField(
-        default=0, editable=False, help_text="How often its prices were replaced: a new number, and they are read anew."
+        default=0,
+        editable=False,
+        help_text=gettext_lazy("How often its prices were replaced: a new number, and they are read anew."),
     )
     settings = models.JSONField(default=dict, blank=True)
     secrets = models.BinaryField(null=True, editable=False)
     hook_secret = models.BinaryField(editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     checked_at = models.DateTimeField(
-        null=True, editable=False, help_text="When a check of its settings last found them good."
+        null=True, editable=False, help_text=gettext_lazy("When a check of its settings last found them good.")
     )
 
     objects = Providers["Provider"].as_manager()
@@ -203,13 +237,13 @@ class SenderRule(models.Model):
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="sender_rules")
     prefix = PrefixField(
-        "numbers that begin with",
+        gettext_lazy("numbers that begin with"),
         max_length=PREFIX_MAX_LENGTH,
-        help_text="Such as +91. Where several fit, the longest holds.",
+        help_text=gettext_lazy("Such as +91. Where several fit, the longest holds."),
     )
     sender = models.CharField(max_length=40, blank=True)
-    dlt_entity_id = models.CharField("DLT entity id", max_length=40, blank=True)
-    dlt_template_id = models.CharField("DLT template id", max_length=40, blank=True)
+    dlt_entity_id = models.CharField(gettext_lazy("DLT entity id"), max_length=40, blank=True)
+    dlt_template_id = models.CharField(gettext_lazy("DLT template id"), max_length=40, blank=True)
 
     class Meta:
         ordering = ("prefix",)
@@ -228,11 +262,13 @@ class CircuitBreaker(models.Model):
     provider = models.OneToOneField(Provider, primary_key=True, on_delete=models.CASCADE, related_name="breaker")
     opened_at = models.DateTimeField(null=True)
     open_until = models.DateTimeField(null=True)
-    openings = models.PositiveIntegerField(default=0, help_text="How often in a row; each opening lasts longer.")
+    openings = models.PositiveIntegerField(
+        default=0, help_text=gettext_lazy("How often in a row; each opening lasts longer.")
+    )
     reason = models.CharField(max_length=200, blank=True)
 
     def __str__(self) -> str:
-        return f"breaker of {self.provider_id}"
+        return _("breaker of {provider_id}").format(provider_id=self.provider_id)
 
 
 class BreakerOpening(models.Model):
@@ -247,7 +283,9 @@ class BreakerOpening(models.Model):
         indexes = (models.Index(name="breaker_opening_of_provider", fields=("provider", "-opened_at")),)
 
     def __str__(self) -> str:
-        return f"opening of {self.provider_id} at {self.opened_at}"
+        return _("opening of {provider_id} at {opened_at}").format(
+            provider_id=self.provider_id, opened_at=self.opened_at
+        )
 
 
 class FallbackStep(models.Model):
@@ -257,7 +295,8 @@ class FallbackStep(models.Model):
     position = models.PositiveSmallIntegerField(default=0)
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
     wait_seconds = models.PositiveSmallIntegerField(
-        default=30, help_text="How long a receipt is waited for before the code goes out over the next channel."
+        default=30,
+        help_text=gettext_lazy("How long a receipt is waited for before the code goes out over the next channel."),
     )
 
     class Meta:
@@ -280,11 +319,11 @@ class MessageTemplate(models.Model):
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="templates")
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
     language = LanguageField(max_length=LANGUAGE_MAX_LENGTH)
-    subject = models.CharField(max_length=200, blank=True, help_text="For e-mail.")
+    subject = models.CharField(max_length=200, blank=True, help_text=gettext_lazy("For e-mail."))
     text = models.TextField(max_length=1_000)
 
     class Meta:
-        verbose_name = "message text"
+        verbose_name = gettext_lazy("message text")
         ordering = ("channel", "language")
         constraints = (models.UniqueConstraint(name="template_once", fields=("project", "channel", "language")),)
 

@@ -15,8 +15,10 @@ from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, URLValidator
 from django.db import models
+from django.utils.translation import gettext as _
 
 from verification.errors import Misuse
+from verification.lazy_words import format_lazy, gettext_lazy
 from verification.networks import clean_network
 
 PREFIX_MAX_LENGTH = 16  # characters: a plus and the 15 digits of E.164.
@@ -39,7 +41,7 @@ def clean_country(text: str) -> str:
     """Return an ISO 3166 region that has phone numbers. Raises :class:`Misuse`."""
     country = text.strip().upper()
     if country not in phonenumbers.SUPPORTED_REGIONS:
-        raise Misuse(f"{text!r} is not a country. Write two letters, such as DE.")
+        raise Misuse(_("{text!r} is not a country. Write two letters, such as DE.").format(text=text))
     return country
 
 
@@ -47,7 +49,7 @@ def clean_prefix(text: str) -> str:
     """Return what phone numbers begin with, as +49. Raises :class:`Misuse`."""
     prefix = f"+{text.strip().removeprefix('+')}"
     if not _NUMBER_PREFIX.fullmatch(prefix):
-        raise Misuse(f"{text!r} does not begin a phone number. Write it as +49.")
+        raise Misuse(_("{text!r} does not begin a phone number. Write it as +49.").format(text=text))
     return prefix
 
 
@@ -55,7 +57,7 @@ def clean_language(text: str) -> str:
     """Return the name of a language, such as en or pt-BR. Raises :class:`Misuse`."""
     language = text.strip()
     if not _LANGUAGE.fullmatch(language):
-        raise Misuse(f"{text!r} is not a language. Write it as en, de or pt-BR.")
+        raise Misuse(_("{text!r} is not a language. Write it as en, de or pt-BR.").format(text=text))
     return language
 
 
@@ -63,7 +65,9 @@ def clean_origin(text: str) -> str:
     """Return a browser origin in the writing that browsers send. Raises :class:`Misuse`."""
     origin = text.strip().lower()
     if not _ORIGIN.fullmatch(origin):
-        raise Misuse(f"{text!r} is not an origin. Write scheme and host, such as https://app.example.com.")
+        raise Misuse(
+            _("{text!r} is not an origin. Write scheme and host, such as https://app.example.com.").format(text=text)
+        )
     return origin
 
 
@@ -71,7 +75,11 @@ def clean_host_name(text: str) -> str:
     """Return a bare host name, as it ends an SMS for filling in. Raises :class:`Misuse`."""
     host = text.strip().lower()
     if not _HOST_NAME.fullmatch(host):
-        raise Misuse(f"{text!r} is not a bare host name. Write it as shop.example, without https:// and path.")
+        raise Misuse(
+            _("{text!r} is not a bare host name. Write it as shop.example, without https:// and path.").format(
+                text=text
+            )
+        )
     return host
 
 
@@ -79,7 +87,9 @@ def clean_challenge_host(text: str) -> str:
     """Return a host name that a widget stands on, or the name of an Android package. Raises :class:`Misuse`."""
     host = text.strip().lower()
     if not _CHALLENGE_HOST.fullmatch(host):
-        raise Misuse(f"{text!r} is not a host name. Write it as shop.example, without https:// and path.")
+        raise Misuse(
+            _("{text!r} is not a host name. Write it as shop.example, without https:// and path.").format(text=text)
+        )
     return host
 
 
@@ -87,7 +97,7 @@ def clean_android_hash(text: str) -> str:
     """Return the hash of an Android app. Raises :class:`Misuse`."""
     text = text.strip()
     if not _ANDROID_HASH.fullmatch(text):
-        raise Misuse("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu.")
+        raise Misuse(_("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu."))
     return text
 
 
@@ -95,7 +105,7 @@ def clean_quiet_hours(text: str) -> str:
     """Return hours of a day as 22:00-07:00. They may lead over midnight. Raises :class:`Misuse`."""
     found = _QUIET_HOURS.fullmatch(text.strip())
     if found is None or found[1] == found[2]:
-        raise Misuse(f"{text!r} are no hours of a day. Write them as 22:00-07:00.")
+        raise Misuse(_("{text!r} are no hours of a day. Write them as 22:00-07:00.").format(text=text))
     return f"{found[1]}-{found[2]}"
 
 
@@ -103,7 +113,7 @@ def clean_time_zone(text: str) -> str:
     """Return the name of a time zone, such as Europe/Berlin. Raises :class:`Misuse`."""
     name = text.strip()
     if name not in zoneinfo.available_timezones():
-        raise Misuse(f"{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.")
+        raise Misuse(_("{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.").format(text=text))
     return name
 
 
@@ -132,7 +142,7 @@ class CleanedField(CharField):
 
     def deconstruct(self) -> Any:
         """Return what migrations know of it: a plain column."""
-        name, _, args, kwargs = super().deconstruct()
+        name, _unused, args, kwargs = super().deconstruct()
         return name, "django.db.models.CharField", args, kwargs
 
 
@@ -179,11 +189,13 @@ class TimeZoneField(CleanedField):
 class HttpsUrlField(URLField):
     """An address that apps load or open, and so one of https."""
 
-    default_validators = [URLValidator(schemes=["https"], message="Enter an address that begins with https://.")]
+    default_validators = [
+        URLValidator(schemes=["https"], message=gettext_lazy("Enter an address that begins with https://."))
+    ]
 
     def deconstruct(self) -> Any:
         """Return what migrations know of it: a plain column."""
-        name, _, args, kwargs = super().deconstruct()
+        name, _unused, args, kwargs = super().deconstruct()
         return name, "django.db.models.URLField", args, kwargs
 
 
@@ -205,13 +217,17 @@ class ListField(ArrayField):  # type: ignore[type-arg]  # as its base
 
     def deconstruct(self) -> Any:
         """Return what migrations know of it: a plain column."""
-        name, _, args, kwargs = super().deconstruct()
+        name, _unused, args, kwargs = super().deconstruct()
         return name, "django.contrib.postgres.fields.ArrayField", args, kwargs
 
 
 def limit_field(name: str, default: int, help_text: str) -> models.PositiveIntegerField[int, int]:
     """Return a field for a limit, which 0 switches off."""
-    return models.PositiveIntegerField(name, default=default, help_text=f"{help_text} 0 switches the limit off.")
+    return models.PositiveIntegerField(
+        name,
+        default=default,
+        help_text=format_lazy(gettext_lazy("{help_text} 0 switches the limit off."), help_text=help_text),
+    )
 
 
 def figure_field(name: str, default: int, help_text: str, *, most: int) -> models.PositiveIntegerField[int, int]:

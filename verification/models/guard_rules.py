@@ -10,17 +10,19 @@ from enum import Enum
 
 from django.db import models
 
+from verification.lazy_words import gettext_lazy as _
+
 
 class GuardRule(models.TextChoices):
-    PREFIX = "prefix", "Many numbers of one prefix"
-    MANUAL_PREFIX = "manual_prefix", "Many numbers of one prefix, by manual sends"
-    CONVERSION = "conversion", "A country where few codes are verified"
-    LOW_CONVERSION = "low_conversion", "A country to watch"
-    WRONG_CODES = "wrong_codes", "Many wrong codes in the project"
-    SAME_GUESS = "same_guess", "One code tried on many sessions"
-    NETWORK = "network", "A client network that guesses"
-    NETWORK_REFUSED = "network_refused", "A client network that is kept from checking"
-    STRANGERS = "strangers", "Wrong codes from many client networks"
+    PREFIX = "prefix", _("Many numbers of one prefix")
+    MANUAL_PREFIX = "manual_prefix", _("Many numbers of one prefix, by manual sends")
+    CONVERSION = "conversion", _("A country where few codes are verified")
+    LOW_CONVERSION = "low_conversion", _("A country to watch")
+    WRONG_CODES = "wrong_codes", _("Many wrong codes in the project")
+    SAME_GUESS = "same_guess", _("One code tried on many sessions")
+    NETWORK = "network", _("A client network that guesses")
+    NETWORK_REFUSED = "network_refused", _("A client network that is kept from checking")
+    STRANGERS = "strangers", _("Wrong codes from many client networks")
 
 
 class GuardSubject(Enum):
@@ -56,11 +58,11 @@ class GuardRuleInfo:
     effect: str
 
 
-_NUMBERS = (
+_NUMBERS = _(
     "{numbers} unverified numbers that differ only in their last 4 digits asked for a code within {minutes} minutes;"
     " the limit is {limit}."
 )
-_CONVERSION = (
+_CONVERSION = _(
     "Of {sends} SMS and calls in {minutes} minutes {verified} were verified: {percent} %, where {limit} % are asked."
 )
 
@@ -69,76 +71,84 @@ GUARD_RULES = {
         GuardedTraffic.SENDS,
         refuses=True,
         subject=GuardSubject.PREFIX,
-        meaning="More unverified numbers of one prefix than allowed: the mark of SMS pumping.",
+        meaning=_("More unverified numbers of one prefix than allowed: the mark of SMS pumping."),
         counted=_NUMBERS,
-        effect="SMS and calls to {subject} are refused",
+        effect=_("SMS and calls to {subject} are refused"),
     ),
     GuardRule.MANUAL_PREFIX: GuardRuleInfo(
         GuardedTraffic.SENDS,
         refuses=True,
         subject=GuardSubject.PREFIX,
-        meaning="More unverified numbers of one prefix than allowed, by manual sends. These are only observed unless"
-        " the project says so.",
+        meaning=_(
+            "More unverified numbers of one prefix than allowed, by manual sends. These are only observed unless"
+            " the project says so."
+        ),
         counted=_NUMBERS,
-        effect="Manual SMS and calls to {subject} are refused",
+        effect=_("Manual SMS and calls to {subject} are refused"),
     ),
     GuardRule.CONVERSION: GuardRuleInfo(
         GuardedTraffic.SENDS,
         refuses=True,
         subject=GuardSubject.COUNTRY,
-        meaning="So few of the codes sent to this country were verified that nobody may want them.",
+        meaning=_("So few of the codes sent to this country were verified that nobody may want them."),
         counted=_CONVERSION,
-        effect="SMS and calls to the country {subject} are refused",
+        effect=_("SMS and calls to the country {subject} are refused"),
     ),
     GuardRule.LOW_CONVERSION: GuardRuleInfo(
         GuardedTraffic.SENDS,
         refuses=False,
         subject=GuardSubject.COUNTRY,
-        meaning="Fewer codes than usual were verified; nothing is refused.",
+        meaning=_("Fewer codes than usual were verified; nothing is refused."),
         counted=_CONVERSION,
-        effect="Traffic to the country {subject} is watched",
+        effect=_("Traffic to the country {subject} is watched"),
     ),
     GuardRule.WRONG_CODES: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=False,
         subject=GuardSubject.PROJECT,
-        meaning="More wrong codes than right ones: codes are being guessed.",
-        counted="{wrong} wrong and {right} right codes were entered in {minutes} minutes.",
-        effect="Codes are being guessed in the {subject}: all its callers are suspected",
+        meaning=_("More wrong codes than right ones: codes are being guessed."),
+        counted=_("{wrong} wrong and {right} right codes were entered in {minutes} minutes."),
+        effect=_("Codes are being guessed in the {subject}: all its callers are suspected"),
     ),
     GuardRule.SAME_GUESS: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=False,
         subject=GuardSubject.GUESS,
-        meaning="One value tried on many sessions, to get around the tries that each allows.",
-        counted="One and the same wrong code was tried on {sessions} sessions in {minutes} minutes.",
-        effect="Codes are being guessed over many sessions: all callers are suspected",
+        meaning=_("One value tried on many sessions, to get around the tries that each allows."),
+        counted=_("One and the same wrong code was tried on {sessions} sessions in {minutes} minutes."),
+        effect=_("Codes are being guessed over many sessions: all callers are suspected"),
     ),
     GuardRule.NETWORK: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=False,
         subject=GuardSubject.NETWORK,
-        meaning="One client network entered wrong codes for many recipients.",
-        counted="Wrong codes were entered for {recipients} recipients in {minutes} minutes.",
-        effect="Callers from {subject} are suspected of guessing",
+        meaning=_("One client network entered wrong codes for many recipients."),
+        counted=_("Wrong codes were entered for {recipients} recipients in {minutes} minutes."),
+        effect=_("Callers from {subject} are suspected of guessing"),
     ),
     GuardRule.NETWORK_REFUSED: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=True,
         subject=GuardSubject.NETWORK,
-        meaning="One client network guessed so much that its checks are refused.",
-        counted="Too many wrong codes came from one client network within {minutes} minutes.",
-        effect="Checks from {subject} are refused",
+        meaning=_("One client network guessed so much that its checks are refused."),
+        counted=_("Too many wrong codes came from one client network within {minutes} minutes."),
+        effect=_("Checks from {subject} are refused"),
     ),
     GuardRule.STRANGERS: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=True,
         subject=GuardSubject.PROJECT,
-        meaning="More wrong codes than right ones explain: a subnet that entered some had to wait with its next check.",
-        counted="{wrong} wrong codes more than right ones explain came from client networks within {minutes} minutes;"
-        " the limit is {limit}.",
-        effect="Codes are being guessed from many client networks in the {subject}: further checks from where wrong"
-        " codes came are refused",
+        meaning=_(
+            "More wrong codes than right ones explain: a subnet that entered some had to wait with its next check."
+        ),
+        counted=_(
+            "{wrong} wrong codes more than right ones explain came from client networks within {minutes} minutes;"
+            " the limit is {limit}."
+        ),
+        effect=_(
+            "Codes are being guessed from many client networks in the {subject}: further checks from where wrong"
+            " codes came are refused"
+        ),
     ),
 }
 

@@ -9,13 +9,14 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from verification.lazy_words import gettext_lazy as _
 from verification.models.projects import Project
 from verification.models.querysets import Expiring
 
 
 class KeyKind(models.TextChoices):
-    API = "api", "API key"
-    SECRET = "secret", "Secret key"
+    API = "api", _("API key")
+    SECRET = "secret", _("Secret key")
 
 
 class KeyQuerySet(models.QuerySet["ApiKey"]):

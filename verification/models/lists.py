@@ -3,23 +3,25 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models.querysets import Expiring
 
 
 class ListKind(models.TextChoices):
-    BLOCK = "block", "Block"
-    SAFE = "safe", "Safe"
+    BLOCK = "block", gettext_lazy("Block")
+    SAFE = "safe", gettext_lazy("Safe")
 
 
 class ListSubject(models.TextChoices):
     """The part of a request that an entry's value is matched with."""
 
-    RECIPIENT = "recipient", "Recipient"
-    PREFIX = "prefix", "Beginning of a number"
-    DOMAIN = "domain", "E-mail domain"
-    COUNTRY = "country", "Country"
-    CLIENT = "client", "Client address or network"
+    RECIPIENT = "recipient", gettext_lazy("Recipient")
+    PREFIX = "prefix", gettext_lazy("Beginning of a number")
+    DOMAIN = "domain", gettext_lazy("E-mail domain")
+    COUNTRY = "country", gettext_lazy("Country")
+    CLIENT = "client", gettext_lazy("Client address or network")
 
 
 class ListEntry(models.Model):
@@ -39,8 +41,8 @@ class ListEntry(models.Model):
 
     class Meta:
         ordering = ("-created_at", "-id")
-        verbose_name = "list entry"
-        verbose_name_plural = "list entries"
+        verbose_name = gettext_lazy("list entry")
+        verbose_name_plural = gettext_lazy("list entries")
         constraints = (
             models.UniqueConstraint(
                 name="list_entry_once", fields=("project", "kind", "subject", "value"), nulls_distinct=False
@@ -50,4 +52,6 @@ class ListEntry(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} list, {self.get_subject_display().lower()}"
+        return _("{kind} list, {subject}").format(
+            kind=self.get_kind_display(), subject=self.get_subject_display().lower()
+        )

@@ -5,6 +5,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from verification.currencies import CODE_LENGTH
+from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.choices import CHOICE_MAX_LENGTH, Choice
 from verification.models.fields import LANGUAGE_MAX_LENGTH
@@ -18,12 +19,12 @@ PROVIDER_STATUS_MAX_LENGTH = 100
 class MessageStatus(models.TextChoices):
     """Forward only: a message never goes back, and the last three are final."""
 
-    QUEUED = "queued", "Queued"
-    SENDING = "sending", "Sending"
-    SENT = "sent", "Sent"
-    SUCCESS = "success", "Delivered"
-    FAILED = "failed", "Failed"
-    EXPIRED = "expired", "Expired"
+    QUEUED = "queued", _("Queued")
+    SENDING = "sending", _("Sending")
+    SENT = "sent", _("Sent")
+    SUCCESS = "success", _("Delivered")
+    FAILED = "failed", _("Failed")
+    EXPIRED = "expired", _("Expired")
 
 
 FINAL = (MessageStatus.SUCCESS, MessageStatus.FAILED, MessageStatus.EXPIRED)

@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from verification.lazy_words import gettext_lazy as _
+
 
 class Decision(models.Model):
     """One rule against one subject in one hour: how often it refused traffic, or would have, and by which figures.
@@ -89,9 +91,9 @@ class Alert(models.Model):
 
 
 class AlertServiceKind(models.TextChoices):
-    TELEGRAM = "telegram", "Telegram"
-    SLACK = "slack", "Slack, Mattermost, Discord"
-    APPRISE = "apprise", "Another one, by Apprise"
+    TELEGRAM = "telegram", _("Telegram")
+    SLACK = "slack", _("Slack, Mattermost, Discord")
+    APPRISE = "apprise", _("Another one, by Apprise")
 
 
 class AlertService(models.Model):

@@ -7,8 +7,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from verification import currencies
+from verification.lazy_words import gettext_lazy
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, CleanedField
 from verification.models.figures import COUNTRY_MAX_LENGTH
@@ -28,8 +30,8 @@ class CurrencyField(CleanedField):
 class PricePer(models.TextChoices):
     """The unit that a price is for."""
 
-    MESSAGE = "message", "Message"
-    SEGMENT = "segment", "Segment"
+    MESSAGE = "message", gettext_lazy("Message")
+    SEGMENT = "segment", gettext_lazy("Segment")
 
 
 class Price(models.Model):
@@ -59,19 +61,21 @@ class Price(models.Model):
 class ExchangeRate(models.Model):
     """The rate of a currency against another, from a day (UTC) on until the next rate of the two."""
 
-    currency = CurrencyField(max_length=currencies.CODE_LENGTH, help_text="Three letters, such as EUR.")
+    currency = CurrencyField(max_length=currencies.CODE_LENGTH, help_text=gettext_lazy("Three letters, such as EUR."))
     account = CurrencyField(
         "in",
         max_length=currencies.CODE_LENGTH,
-        help_text="The currency of account that the rate leads to, such as USD.",
+        help_text=gettext_lazy("The currency of account that the rate leads to, such as USD."),
     )
     rate = models.DecimalField(
         max_digits=RATE_DIGITS,
         decimal_places=RATE_PLACES,
         validators=(MinValueValidator(Decimal(1).scaleb(-RATE_PLACES)),),
-        help_text="How much one unit of the first is worth in the second: 1 EUR = 1.08 USD is 1.08.",
+        help_text=gettext_lazy("How much one unit of the first is worth in the second: 1 EUR = 1.08 USD is 1.08."),
     )
-    valid_from = models.DateField("good from", help_text="The first day (UTC) that it is good for.")
+    valid_from = models.DateField(
+        gettext_lazy("good from"), help_text=gettext_lazy("The first day (UTC) that it is good for.")
+    )
 
     class Meta:
         ordering = ("currency", "-valid_from")
@@ -79,17 +83,21 @@ class ExchangeRate(models.Model):
             models.UniqueConstraint(
                 name="exchange_rate_once",
                 fields=("currency", "account", "valid_from"),
-                violation_error_message="There is a rate of these two from this day already. Change that one.",
+                violation_error_message=gettext_lazy(
+                    "There is a rate of these two from this day already. Change that one."
+                ),
             ),
             models.CheckConstraint(name="exchange_rate_positive", condition=Q(rate__gt=0)),
         )
 
     def clean(self) -> None:
         if self.currency == self.account:
-            raise ValidationError({"account": "Name two currencies: a currency in itself is always 1."})
+            raise ValidationError({"account": _("Name two currencies: a currency in itself is always 1.")})
 
     def __str__(self) -> str:
-        return f"1 {self.currency} = {self.rate.normalize():f} {self.account} from {self.valid_from}"
+        return _("1 {currency} = {rate:f} {account} from {valid_from}").format(
+            currency=self.currency, rate=self.rate.normalize(), account=self.account, valid_from=self.valid_from
+        )
 
 
 class Costs(models.Model):
@@ -101,8 +109,10 @@ class Costs(models.Model):
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    provider_id = models.BigIntegerField(help_text="The provider, also once it was deleted; 0 for none.")
-    country = models.CharField(max_length=COUNTRY_MAX_LENGTH, blank=True, help_text="ISO 3166, empty for none.")
+    provider_id = models.BigIntegerField(help_text=gettext_lazy("The provider, also once it was deleted; 0 for none."))
+    country = models.CharField(
+        max_length=COUNTRY_MAX_LENGTH, blank=True, help_text=gettext_lazy("ISO 3166, empty for none.")
+    )
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
     currency = models.CharField(max_length=currencies.CODE_LENGTH, blank=True)
     sends = models.PositiveIntegerField(default=0)
@@ -128,7 +138,7 @@ class HourlyCosts(Costs):
         indexes = (models.Index(name="hourly_costs_to_purge", fields=("hour",)),)
 
     def __str__(self) -> str:
-        return f"costs of {self.hour}"
+        return _("costs of {hour}").format(hour=self.hour)
 
 
 class DailyCosts(Costs):
@@ -146,4 +156,4 @@ class DailyCosts(Costs):
         indexes = (models.Index(name="daily_costs_to_purge", fields=("day",)),)
 
     def __str__(self) -> str:
-        return f"costs of {self.day}"
+        return _("costs of {day}").format(day=self.day)

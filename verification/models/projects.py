@@ -8,8 +8,10 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from verification.codes import SHORT_CODE, WRONG_CODES_THAT_LOCK
+from verification.lazy_words import gettext_lazy
 from verification.models.project_settings import CODE_LENGTHS, ProjectSettings
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider
 from verification.models.roles import Role
@@ -24,7 +26,9 @@ class Project(ProjectSettings):
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     deleted_at = models.DateTimeField(
-        null=True, editable=False, help_text="Since when it is gone for everybody but the worker that removes its rows."
+        null=True,
+        editable=False,
+        help_text=gettext_lazy("Since when it is gone for everybody but the worker that removes its rows."),
     )
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
 
@@ -49,9 +53,9 @@ class Project(ProjectSettings):
     def clean(self) -> None:
         """Judge the name. It goes into subjects and texts, so it is one visible line; commands take it or the id."""
         if _INVISIBLE.search(self.name):
-            raise ValidationError({"name": "The name may hold no control characters."})
+            raise ValidationError({"name": _("The name may hold no control characters.")})
         if self.name.isdigit():
-            raise ValidationError({"name": "A name of digits alone would be taken for the id of a project."})
+            raise ValidationError({"name": _("A name of digits alone would be taken for the id of a project.")})
 
     def __str__(self) -> str:
         return self.name
@@ -74,10 +78,10 @@ class Membership(models.Model):
         max_length=10,
         choices=Role.choices,
         default=Role.OWNER,
-        help_text="Decides what they see and do in the project.",
+        help_text=gettext_lazy("Decides what they see and do in the project."),
     )
     sees_addresses = models.BooleanField(
-        default=False, help_text="May show a recipient's whole address, one at a time and on record."
+        default=False, help_text=gettext_lazy("May show a recipient's whole address, one at a time and on record.")
     )
 
     class Meta:
@@ -87,4 +91,4 @@ class Membership(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.user} in {self.project}"
+        return _("{user} in {project}").format(user=self.user, project=self.project)

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from verification.addresses import mask
+from verification.lazy_words import gettext_lazy as _
 from verification.models.projects import Project
 from verification.models.querysets import Expiring
 
@@ -15,12 +16,12 @@ class TestLogin(models.Model):
     __test__ = False  # not a test class, whatever its name says
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="test_logins")
-    to = models.CharField(max_length=254, help_text="The phone number (E.164) or e-mail address.")
+    to = models.CharField(max_length=254, help_text=_("The phone number (E.164) or e-mail address."))
     code_encrypted = models.BinaryField(editable=False)
     revision = models.UUIDField(
         db_default=RandomUUID(),
         editable=False,
-        help_text="New with every change, which ends the sessions of the old one.",
+        help_text=_("New with every change, which ends the sessions of the old one."),
     )
     expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)

@@ -1,6 +1,6 @@
-// Writes the name of a country before its code. The browser knows the names, so the service carries no list of them.
+// Writes the name of a country, in the page's language, before its code. The browser knows the names, so the service carries no list of them.
 document.addEventListener("DOMContentLoaded", () => {
-  const names = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+  const names = new Intl.DisplayNames([document.documentElement.lang || "en", "en"], { type: "region", fallback: "none" });
   for (const place of document.querySelectorAll("[data-country]")) {
     const code = place.dataset.country;
     const name = /^[A-Z]{2}$/.test(code) && names.of(code);

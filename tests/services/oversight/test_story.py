@@ -177,7 +177,7 @@ def test_a_provider_that_failed_before_the_next_one_took_it_is_told(making):
     made.attempt(message, "accepted", 2, provider=second, choice="next")
     made.verified()
     story = made.told()
-    assert "though FastSMS failed" in story.verdict.sentence
+    assert "On the way failed: FastSMS." in story.verdict.sentence
     failed, accepted = story.events[2:4]
     assert failed.text == "FastSMS failed, and surely sent nothing, after 40 ms" and failed.detail == "HTTP 500."
     assert accepted.detail == "It was asked as another one had not taken it."
@@ -233,7 +233,7 @@ def test_a_fall_back_is_told_with_both_channels(making):
     made.attempt(second, "accepted", 31)
     made.verified(at=60, used_at=61)
     story = made.told()
-    assert "after SMS had not brought it" in story.verdict.sentence
+    assert "SMS had not brought it before." in story.verdict.sentence
     (sent,) = [event for event in story.events if event.text == "Sent over E-mail as well"]
     assert sent.detail == "SMS had not brought it: the user chose E-mail."
     FallbackStep.objects.create(project=made.project.row, channel="email")

@@ -9,6 +9,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from verification.codes import LONG_CODE, SHORT_CODE
+from verification.lazy_words import format_lazy
+from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.fields import (
     HOST_MAX_LENGTH,
@@ -41,25 +43,27 @@ URL_MAX_LENGTH = 2048  # Characters that every browser and proxy takes.
 
 
 class RetentionMode(models.TextChoices):
-    REMOVE = "remove", "Remove the rows"
-    HASH = "hash", "Keep the rows, hash the addresses"
+    REMOVE = "remove", _("Remove the rows")
+    HASH = "hash", _("Keep the rows, hash the addresses")
 
 
 class Basics(SettingGroup):
     title = "Basics"
 
-    name = models.CharField(max_length=100, help_text="The name that messages and the panel show.")
+    name = models.CharField(max_length=100, help_text=_("The name that messages and the panel show."))
     is_enabled = models.BooleanField(
-        "enabled", default=True, help_text="The keys of a disabled project answer 401, and it sends nothing."
+        "enabled", default=True, help_text=_("The keys of a disabled project answer 401, and it sends nothing.")
     )
     is_sandbox = models.BooleanField(
-        "test project",
+        _("test project"),
         default=False,
         db_default=False,
-        help_text="Sends nothing: recipients of the sandbox have known outcomes and one known code. Only before the"
-        " project's first session or message.",
+        help_text=_(
+            "Sends nothing: recipients of the sandbox have known outcomes and one known code. Only before the"
+            " project's first session or message."
+        ),
     )
-    site_url = models.URLField("site", blank=True, help_text="The link of a channel that has none of its own.")
+    site_url = models.URLField("site", blank=True, help_text=_("The link of a channel that has none of its own."))
 
     class Meta:
         abstract = True
@@ -72,48 +76,56 @@ class CodesAndTexts(SettingGroup):
         "length",
         choices=CODE_LENGTHS,
         default=LONG_CODE,
-        help_text=f"{LONG_CODE} is the safe choice: a code of {SHORT_CODE} is guessed a hundred times as easily.",
+        help_text=format_lazy(
+            _("{long_code} is the safe choice: a code of {short_code} is guessed a hundred times as easily."),
+            long_code=LONG_CODE,
+            short_code=SHORT_CODE,
+        ),
     )
-    code_digits = models.BooleanField("digits", default=True, help_text="Codes have digits.")
+    code_digits = models.BooleanField("digits", default=True, help_text=_("Codes have digits."))
     code_letters = models.BooleanField(
         "letters",
         default=False,
-        help_text="Codes have letters, without look-alikes such as 0 and O. At least one of the two must be on.",
+        help_text=_("Codes have letters, without look-alikes such as 0 and O. At least one of the two must be on."),
     )
     new_code_on_send = models.BooleanField(
-        "new code on every send",
+        _("new code on every send"),
         default=False,
-        help_text="Draw a new code for every send of a session instead of sending the same one.",
+        help_text=_("Draw a new code for every send of a session instead of sending the same one."),
     )
     language = LanguageField(
-        "default language",
+        _("default language"),
         max_length=LANGUAGE_MAX_LENGTH,
         default="en",
-        help_text="The language where nothing else is known.",
+        help_text=_("The language where nothing else is known."),
     )
     languages = ListField(
         LanguageField(max_length=LANGUAGE_MAX_LENGTH),
         most=MAX_LANGUAGES,
-        help_text="Languages that a caller's Accept-Language may choose, such as en or pt-BR. Empty means every"
-        " language with a text.",
+        help_text=_(
+            "Languages that a caller's Accept-Language may choose, such as en or pt-BR. Empty means every"
+            " language with a text."
+        ),
     )
     code_in_subject = models.BooleanField(
-        "code in the subject",
+        _("code in the subject"),
         default=False,
-        help_text="Put the code into the subject of e-mails, where notifications show it.",
+        help_text=_("Put the code into the subject of e-mails, where notifications show it."),
     )
     web_otp_domain = HostNameField(
-        "domain for filling in",
+        _("domain for filling in"),
         max_length=HOST_MAX_LENGTH,
         blank=True,
-        help_text="Such as shop.example. SMS then end with @shop.example #123456, and browsers and iOS fill in the code"
-        " by themselves.",
+        help_text=_(
+            "Such as shop.example. SMS then end with @shop.example #123456, and browsers and iOS fill in the code"
+            " by themselves."
+        ),
     )
     android_hash = AndroidHashField(
-        "Android app hash",
+        _("Android app hash"),
         max_length=11,
         blank=True,
-        help_text="The 11 characters by which Android hands SMS to your app, such as FA+9qCX9VSu.",
+        help_text=_("The 11 characters by which Android hands SMS to your app, such as FA+9qCX9VSu."),
     )
 
     class Meta:
@@ -124,28 +136,28 @@ class ChannelsAndCountries(SettingGroup):
     title = "Channels & countries"
 
     default_phone_channel = models.CharField(
-        "default for phone numbers",
+        _("default for phone numbers"),
         max_length=20,
         choices=ChannelType.phone_choices(),
         default=ChannelType.SMS,
-        help_text="What a code for a phone number goes out over where the caller names no channel.",
+        help_text=_("What a code for a phone number goes out over where the caller names no channel."),
     )
     default_email_channel = models.CharField(
-        "default for e-mail addresses",
+        _("default for e-mail addresses"),
         max_length=20,
         choices=ChannelType.email_choices(),
         default=ChannelType.EMAIL,
-        help_text="The same for an e-mail address.",
+        help_text=_("The same for an e-mail address."),
     )
     countries = ListField(
         CountryField(max_length=2),
         most=MAX_COUNTRIES,
-        help_text="Where phone numbers may be from, two letters each, such as DE. Empty means every country.",
+        help_text=_("Where phone numbers may be from, two letters each, such as DE. Empty means every country."),
     )
     allow_voip = models.BooleanField(
-        "allow VoIP numbers",
+        _("allow VoIP numbers"),
         default=False,
-        help_text="Send SMS to VoIP and personal numbers too (they are easy to get by the thousand).",
+        help_text=_("Send SMS to VoIP and personal numbers too (they are easy to get by the thousand)."),
     )
 
     class Meta:
@@ -155,27 +167,34 @@ class ChannelsAndCountries(SettingGroup):
 class Limits(SettingGroup):
     title = "Limits"
 
-    sends_per_10_minutes = limit_field("sends in 10 minutes", 5, "Messages to one recipient in 10 minutes.")
-    sends_per_hour = limit_field("sends an hour", 10, "Messages to one recipient in an hour.")
-    sends_per_day = limit_field("sends a day", 20, "Messages to one recipient in a day.")
+    sends_per_10_minutes = limit_field(_("sends in 10 minutes"), 5, _("Messages to one recipient in 10 minutes."))
+    sends_per_hour = limit_field(_("sends an hour"), 10, _("Messages to one recipient in an hour."))
+    sends_per_day = limit_field(_("sends a day"), 20, _("Messages to one recipient in a day."))
     wrong_codes_per_15_minutes = limit_field(
-        "wrong codes in 15 minutes",
+        _("wrong codes in 15 minutes"),
         10,
-        f"Wrong codes for one recipient in 15 minutes (half of that for codes of {SHORT_CODE}).",
+        format_lazy(
+            _("Wrong codes for one recipient in 15 minutes (half of that for codes of {short_code})."),
+            short_code=SHORT_CODE,
+        ),
     )
     wrong_codes_per_day = limit_field(
-        "wrong codes a day", 20, f"Wrong codes for one recipient in a day (half of that for codes of {SHORT_CODE})."
+        _("wrong codes a day"),
+        20,
+        format_lazy(
+            _("Wrong codes for one recipient in a day (half of that for codes of {short_code})."), short_code=SHORT_CODE
+        ),
     )
     creates_per_address = limit_field(
-        "creates per client address", 300, "Session creates from one client address in 10 minutes."
+        _("creates per client address"), 300, _("Session creates from one client address in 10 minutes.")
     )
     server_addresses = ListField(
         models.GenericIPAddressField(),
         most=MAX_SERVERS,
-        help_text="IP addresses of the customer's own servers. The limit per client address leaves them alone.",
+        help_text=_("IP addresses of the customer's own servers. The limit per client address leaves them alone."),
     )
     requests_per_second = limit_field(
-        "requests a second", 200, "Session creates and manual sends of the project in a second."
+        _("requests a second"), 200, _("Session creates and manual sends of the project in a second.")
     )
 
     class Meta:
@@ -188,22 +207,28 @@ class Access(SettingGroup):
     origins = ListField(
         OriginField(max_length=ORIGIN_MAX_LENGTH),
         most=MAX_ORIGINS,
-        help_text="Browser origins that may call the session endpoints, such as https://app.example.com.",
+        help_text=_("Browser origins that may call the session endpoints, such as https://app.example.com."),
     )
     secret_key_networks = ListField(
         NetworkField(max_length=NETWORK_MAX_LENGTH),
-        verbose_name="secret keys only from",
+        verbose_name=_("secret keys only from"),
         most=MAX_SERVERS,
-        help_text="Networks of your servers, such as 203.0.113.0/24. Secret keys are taken from nowhere else. Empty"
-        " means from anywhere.",
+        help_text=_(
+            "Networks of your servers, such as 203.0.113.0/24. Secret keys are taken from nowhere else. Empty"
+            " means from anywhere."
+        ),
     )
-    test_logins_enabled = models.BooleanField("test logins", default=True, help_text="One switch for all test logins.")
+    test_logins_enabled = models.BooleanField(
+        _("test logins"), default=True, help_text=_("One switch for all test logins.")
+    )
     twilio_endpoints = models.BooleanField(
-        "Twilio Verify endpoints",
+        _("Twilio Verify endpoints"),
         default=False,
         db_default=False,
-        help_text="Serve the paths of Twilio Verify v2 to the project's secret keys, for servers that were written for"
-        " Twilio.",
+        help_text=_(
+            "Serve the paths of Twilio Verify v2 to the project's secret keys, for servers that were written for"
+            " Twilio."
+        ),
     )
 
     class Meta:
@@ -215,38 +240,45 @@ class Alerts(SettingGroup):
 
     alert_emails = ListField(
         models.EmailField(),
-        verbose_name="mail alerts to",
+        verbose_name=_("mail alerts to"),
         most=MAX_ALERT_EMAILS,
-        help_text="Who gets a mail about findings, spent budgets and the like. Empty means the project's members.",
+        help_text=_("Who gets a mail about findings, spent budgets and the like. Empty means the project's members."),
     )
     alert_url = models.URLField(
-        "call with alerts",
+        _("call with alerts"),
         max_length=URL_MAX_LENGTH,
         blank=True,
-        help_text="An https address that is called with each alert, signed like a callback.",
+        help_text=_("An https address that is called with each alert, signed like a callback."),
     )
     balance_alert_days = models.PositiveSmallIntegerField(
-        "balance lasts less than",
+        _("balance lasts less than"),
         default=7,
         validators=[MaxValueValidator(MAX_BALANCE_DAYS)],
-        help_text="Days: an alert tells when a provider's balance would be used up sooner, at the last week's rate."
-        " 0 is no alert.",
+        help_text=_(
+            "Days: an alert tells when a provider's balance would be used up sooner, at the last week's rate."
+            " 0 is no alert."
+        ),
     )
     alert_quiet_hours = QuietHoursField(
-        "quiet hours",
+        _("quiet hours"),
         max_length=11,
         blank=True,
         default="",
-        help_text="Such as 22:00-07:00. Mails and chats then wait until they end, but for a channel over which nothing"
-        " gets out. The call goes at once.",
+        help_text=_(
+            "Such as 22:00-07:00. Mails and chats then wait until they end, but for a channel over which nothing"
+            " gets out. The call goes at once."
+        ),
     )
     alert_time_zone = TimeZoneField(
-        "time zone", max_length=40, default="UTC", help_text="Of quiet hours and the digest, such as Europe/Berlin."
+        _("time zone"),
+        max_length=40,
+        default="UTC",
+        help_text=_("Of quiet hours and the digest, such as Europe/Berlin."),
     )
     alert_digest = models.BooleanField(
-        "weekly digest",
+        _("weekly digest"),
         default=False,
-        help_text="On Monday from 9: verified users, conversion, cost and the worst provider of the last week.",
+        help_text=_("On Monday from 9: verified users, conversion, cost and the worst provider of the last week."),
     )
 
     class Meta:
@@ -259,13 +291,13 @@ class Retention(SettingGroup):
     retention_days = models.PositiveIntegerField(
         default=30,
         validators=[MinValueValidator(1)],
-        help_text="Days after which old sessions and messages are removed, and recipients with none left.",
+        help_text=_("Days after which old sessions and messages are removed, and recipients with none left."),
     )
     retention_mode = models.CharField(
         max_length=6,
         choices=RetentionMode.choices,
         default=RetentionMode.REMOVE,
-        help_text="Remove old rows, or keep them with a hash in place of the address.",
+        help_text=_("Remove old rows, or keep them with a hash in place of the address."),
     )
 
     class Meta:

@@ -16,6 +16,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.signals import user_login_failed
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 
 from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
@@ -42,11 +43,11 @@ def confirmed(view: View) -> View:
         if held is None:
             return view(request, *args, **kwargs) if is_fresh(request) else _ask(request, _hold(request))
         if not (is_fresh(request) or _check_answer(request)):
-            return _ask(request, held, error="That is not right. Please try again.")
+            return _ask(request, held, error=_("That is not right. Please try again."))
         try:
             request.POST = _released(request, held)  # type: ignore[assignment]
         except (DecryptionFailed, ValueError):
-            return _ask(request, held, error="The form was meant for another session. Please open it again.")
+            return _ask(request, held, error=_("The form was meant for another session. Please open it again."))
         return view(request, *args, **kwargs)
 
     return wrapped
@@ -83,7 +84,7 @@ def _ask(request: HttpRequest, held: str, error: str = "") -> HttpResponse:
     request.current_app = admin.site.name
     context = {
         **admin.site.each_context(request),
-        "title": "Is it you?",
+        "title": _("Is it you?"),
         "held": held,
         "error": error,
         "has_app": second_factor.has_app(request.user),  # type: ignore[arg-type]

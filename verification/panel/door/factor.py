@@ -13,9 +13,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.panel.door import keys
 from verification.panel.door.session import FACTOR
 from verification.panel.frame.display import exactly, how_long_ago
@@ -27,7 +29,7 @@ ADD_KEY = "add_key"  # the step of the forms that add a security key
 
 class CodeForm(forms.Form):
     code = forms.CharField(
-        label="Code",
+        label=gettext_lazy("Code"),
         max_length=30,
         widget=UnfoldAdminTextInputWidget(
             attrs={"autocomplete": "one-time-code", "autofocus": True, "spellcheck": "false"}
@@ -56,7 +58,7 @@ def own(request: HttpRequest) -> HttpResponse:
     return page(
         request,
         "second_factor.html",
-        "Second factor",
+        _("Second factor"),
         has_app=second_factor.has_app(user),
         keys=[_line(key) for key in security_keys.of(user)],
         codes_left=second_factor.recovery_codes_left(user),
@@ -87,13 +89,13 @@ def set_up(request: HttpRequest, user: User, *, next_page: str, back: str, **mor
         if codes is not None:
             request.session[FACTOR] = second_factor.app_name(request.session.pop(SHOWN))
             return show_codes(request, codes, next_page) if codes else HttpResponseRedirect(next_page)
-        form.add_error("code", "This is not the code that the app shows now. Wait for the next one and try again.")
+        form.add_error("code", _("This is not the code that the app shows now. Wait for the next one and try again."))
     request.session[SHOWN], secret = second_factor.begin(user, shown)
     picture = segno.make(second_factor.key_uri(user, secret), error="m").svg_inline(border=2, omitsize=True)
     return page(
         request,
         "enrol.html",
-        "Set up your second factor",
+        _("Set up your second factor"),
         form=form,
         picture=mark_safe(picture),  # drawn by segno from an address that is quoted  # noqa: S308
         secret=" ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),
@@ -120,7 +122,7 @@ def add_key(request: HttpRequest, user: User, form: keys.KeyForm, *, next_page: 
     request.session[FACTOR] = request.session.get(FACTOR) or second_factor.key_name(key.pk)
     if codes:
         return show_codes(request, codes, next_page)
-    messages.success(request, f"{key.name} is added. From the next login on it opens the panel.")
+    messages.success(request, _("{key} is added. From the next login on it opens the panel.").format(key=key.name))
     return HttpResponseRedirect(next_page)
 
 
@@ -134,7 +136,7 @@ def key_form(request: HttpRequest, user: User, form: keys.KeyForm) -> dict[str, 
 
 
 def show_codes(request: HttpRequest, codes: list[str], next_page: str) -> HttpResponse:
-    return page(request, "recovery_codes.html", "Recovery codes", codes=codes, next_page=next_page)
+    return page(request, "recovery_codes.html", _("Recovery codes"), codes=codes, next_page=next_page)
 
 
 def page(request: HttpRequest, template: str, title: str, **more: Any) -> HttpResponse:
@@ -147,13 +149,15 @@ def page(request: HttpRequest, template: str, title: str, **more: Any) -> HttpRe
 
 def _remove(request: HttpRequest, user: User, step: str) -> None:
     """Remove the app or a key. This session goes on with another factor, if it was opened by that one."""
-    kind, _, number = step.partition(":")
+    kind, _unused, number = step.partition(":")
     try:
         if kind == "remove_app":
             second_factor.remove_app(user)
-            told = "The authenticator app is removed. Delete its entry on the phone too."
+            told = _("The authenticator app is removed. Delete its entry on the phone too.")
         elif kind == "remove_key" and number.isascii() and number.isdigit() and len(number) < 19:
-            told = f"{security_keys.remove(user, int(number))} is removed. Logins that it opened are over."
+            told = _("{remove} is removed. Logins that it opened are over.").format(
+                remove=security_keys.remove(user, int(number))
+            )
         else:
             return
     except Misuse as error:
@@ -170,6 +174,6 @@ def _line(key: Any) -> dict[str, Any]:
         "id": key.pk,
         "name": key.name,
         "host": key.host,
-        "added": f"Added {exactly(key.added_at)}",
+        "added": _("Added {time}").format(time=exactly(key.added_at)),
         "used": how_long_ago(key.used_at) if key.used_at else "",
     }

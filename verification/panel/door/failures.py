@@ -11,29 +11,37 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 
+from verification.lazy_words import gettext_lazy as _
+
 PAGES = {
     HTTPStatus.FORBIDDEN: (
-        "You may not do this",
-        "Your account is not allowed to open this page or to take this step; the operator decides that. If you were"
-        " saving a form, it may have been open for too long: go back, load it again, and save once more.",
+        _("You may not do this"),
+        _(
+            "Your account is not allowed to open this page or to take this step; the operator decides that. If you were"
+            " saving a form, it may have been open for too long: go back, load it again, and save once more."
+        ),
     ),
     HTTPStatus.NOT_FOUND: (
-        "There is nothing here",
-        "The page is gone, was never there, or belongs to a project that is not yours.",
+        _("There is nothing here"),
+        _("The page is gone, was never there, or belongs to a project that is not yours."),
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
-        "This is too long",
-        "What you sent is longer than a form may be. Nothing of it was saved: go back, shorten the longest field, and"
-        " save again.",
+        _("This is too long"),
+        _(
+            "What you sent is longer than a form may be. Nothing of it was saved: go back, shorten the longest field,"
+            " and save again."
+        ),
     ),
     HTTPStatus.INTERNAL_SERVER_ERROR: (
-        "Something went wrong on our side",
-        "Look whether your last step was carried out before you repeat it. The operator finds what happened in the log"
-        " by the id below.",
+        _("Something went wrong on our side"),
+        _(
+            "Look whether your last step was carried out before you repeat it. The operator finds what happened in the"
+            " log by the id below."
+        ),
     ),
     HTTPStatus.SERVICE_UNAVAILABLE: (
-        "The database is busy",
-        "Wait a moment and try again. If it stays so, tell the operator the id below.",
+        _("The database is busy"),
+        _("Wait a moment and try again. If it stays so, tell the operator the id below."),
     ),
 }
 

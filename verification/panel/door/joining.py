@@ -14,11 +14,13 @@ from django.contrib.auth import password_validation
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Invitation, Role
 from verification.panel.door.confirmation import without_asking
 from verification.panel.door.factor import page
@@ -30,21 +32,21 @@ GONE = 410  # the status of a link that was good once, or never
 
 class AccountForm(forms.Form):
     username = forms.CharField(
-        label="User name",
+        label=gettext_lazy("User name"),
         max_length=150,
         validators=[User.username_validator],
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "username", "autofocus": True}),
-        help_text="You log in with it. Letters, digits and @ . + - _ only.",
+        help_text=gettext_lazy("You log in with it. Letters, digits and @ . + - _ only."),
     )
     password = forms.CharField(
-        label="Password",
+        label=gettext_lazy("Password"),
         strip=False,
         max_length=256,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-        help_text="At least 12 characters.",
+        help_text=gettext_lazy("At least 12 characters."),
     )
     again = forms.CharField(
-        label="Password again",
+        label=gettext_lazy("Password again"),
         strip=False,
         max_length=256,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
@@ -57,13 +59,13 @@ class AccountForm(forms.Form):
     def clean_username(self) -> str:
         name = User.normalize_username(self.cleaned_data["username"])
         if User.objects.filter(username__iexact=name).exists():
-            raise forms.ValidationError("This name is taken. Choose another.")
+            raise forms.ValidationError(_("This name is taken. Choose another."))
         return str(name)
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
         if "password" in values and "again" in values and values["password"] != values["again"]:
-            self.add_error("again", "The two passwords are not the same.")
+            self.add_error("again", _("The two passwords are not the same."))
         if "password" in values:
             user = User(username=values.get("username", ""), email=self.email)
             try:
@@ -116,17 +118,24 @@ def _join_as(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     except Misuse as error:
         messages.warning(request, str(error))
     else:
-        messages.success(request, f"You are in the project {invitation.project} now.")
+        messages.success(request, _("You are in the project {project} now.").format(project=invitation.project))
     request.session.pop(INVITED)
     return HttpResponseRedirect(reverse("admin:index"))
 
 
 def _show(request: HttpRequest, invitation: Invitation, **more: Any) -> HttpResponse:
     role = Role(invitation.role).label.lower()
-    return page(request, "join.html", f"Join {invitation.project}", invitation=invitation, role=role, **more)
+    return page(
+        request,
+        "join.html",
+        _("Join {project}").format(project=invitation.project),
+        invitation=invitation,
+        role=role,
+        **more,
+    )
 
 
 def _over(request: HttpRequest) -> HttpResponse:
-    response = page(request, "join_over.html", "This link is over", text=invitations.OVER)
+    response = page(request, "join_over.html", _("This link is over"), text=invitations.OVER)
     response.status_code = GONE
     return response

@@ -15,9 +15,11 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import SpentForm
 from verification.services.users import security_keys
 from verification.services.users.security_keys import Ceremony
@@ -29,14 +31,16 @@ CHALLENGE_SECONDS = 600  # how long a page may be open before its key is touched
 
 class KeyForm(forms.Form):
     name = forms.CharField(
-        label="Name of the key",
+        label=gettext_lazy("Name of the key"),
         max_length=60,
-        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off", "placeholder": "Blue key on my ring"}),
+        widget=UnfoldAdminTextInputWidget(
+            attrs={"autocomplete": "off", "placeholder": gettext_lazy("Blue key on my ring")}
+        ),
     )
     answer = forms.CharField(
         max_length=security_keys.MAX_ANSWER_CHARACTERS,
         widget=forms.HiddenInput,
-        error_messages={"required": "The browser sent no answer of a key. Load the page and try again."},
+        error_messages={"required": gettext_lazy("The browser sent no answer of a key. Load the page and try again.")},
     )
 
 
@@ -70,11 +74,11 @@ def spend(request: HttpRequest) -> Ceremony:
     kept: dict[str, Any] = request.session.pop(CHALLENGE, {})
     host = host_of(request)
     if not (host and kept) or time.time() - kept["at"] > CHALLENGE_SECONDS:
-        raise Misuse("The page was open too long. Try again.")
+        raise Misuse(_("The page was open too long. Try again."))
     challenge = base64.b64decode(kept["text"])
-    _, is_new = SpentForm.objects.get_or_create(digest=hashlib.sha256(challenge).digest())
+    _unused, is_new = SpentForm.objects.get_or_create(digest=hashlib.sha256(challenge).digest())
     if not is_new:
-        raise Misuse("This was sent before. Try again.")
+        raise Misuse(_("This was sent before. Try again."))
     return Ceremony(host=host, origins=_origins(request), challenge=challenge)
 
 

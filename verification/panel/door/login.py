@@ -19,12 +19,15 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from unfold.forms import AuthenticationForm
 
 from verification.client_address import client_ip
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.panel.door import keys, throttle
 from verification.panel.door.factor import ADD_KEY, CodeForm, add_key, key_form, page, set_up
 from verification.panel.door.session import FACTOR
@@ -40,7 +43,7 @@ PENDING_SECONDS = 600  # how long the right password waits for the code: time to
 class PasswordForm(AuthenticationForm):
     error_messages = {
         **AuthenticationForm.error_messages,
-        "invalid_login": "User name or password is not right. Mind upper and lower case.",
+        "invalid_login": gettext_lazy("User name or password is not right. Mind upper and lower case."),
     }
 
 
@@ -54,7 +57,11 @@ class PasswordView(LoginView):
         return super().get(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        shared = {**admin.site.each_context(self.request), "title": "Log in", "app_path": self.request.get_full_path()}
+        shared = {
+            **admin.site.each_context(self.request),
+            "title": _("Log in"),
+            "app_path": self.request.get_full_path(),
+        }
         return {**shared, **super().get_context_data(**kwargs)}
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -93,11 +100,11 @@ def second_step(request: HttpRequest) -> HttpResponse:
     form, key_error = CodeForm(request.POST if "code" in request.POST else None), ""
     if "answer" in request.POST:
         factor = _tried(request, user, lambda: _check_key(request, user))
-        key_error = "" if factor else "That key was not accepted. Try again, or use a code."
+        key_error = "" if factor else _("That key was not accepted. Try again, or use a code.")
     elif form.is_valid():
         factor = _tried(request, user, lambda: second_factor.check(user, form.cleaned_data["code"]))
         if not factor:
-            form.add_error("code", "That is not right. A code is good once; wait for the next one and try again.")
+            form.add_error("code", _("That is not right. A code is good once; wait for the next one and try again."))
     else:
         factor = None
     if factor:
@@ -107,7 +114,7 @@ def second_step(request: HttpRequest) -> HttpResponse:
     return page(
         request,
         "code.html",
-        "One more step",
+        _("One more step"),
         form=form,
         key_error=key_error,
         key_options=keys.options(request, user, security_keys.options_to_sign),
@@ -167,25 +174,27 @@ def _let_in(request: HttpRequest, user: User, *, factor: str | None = None) -> N
 
 
 @receiver(user_logged_in)
-def _note_login(request: HttpRequest, user: User, **_: Any) -> None:
-    _note(request, "Logged in", user)
+def _note_login(request: HttpRequest, user: User, **_signal: Any) -> None:
+    _note(request, gettext_noop("Logged in"), user)
 
 
 @receiver(user_logged_out)
-def _note_logout(request: HttpRequest, user: User | None, **_: Any) -> None:
+def _note_logout(request: HttpRequest, user: User | None, **_signal: Any) -> None:
     if user is not None:
-        _note(request, "Logged out", user)
+        _note(request, gettext_noop("Logged out"), user)
 
 
 @receiver(user_login_failed)
-def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_signal: Any) -> None:
     """Note a failed login; none while locked out, so that nobody can fill the log.
 
     The note leaves out a name that is no user's: it may be a mistyped password.
     """
     if request is None or getattr(request, "axes_locked_out", False):
         return
-    _note(request, "Failed login", User.objects.filter(username=credentials.get("username") or "").first())
+    _note(
+        request, gettext_noop("Failed login"), User.objects.filter(username=credentials.get("username") or "").first()
+    )
 
 
 def _note(request: HttpRequest, action: str, user: User | None) -> None:

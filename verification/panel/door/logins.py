@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext as _
 
 from verification.panel.door.factor import page
 from verification.panel.door.session_store import stored_key
@@ -50,16 +51,20 @@ def _answer(request: HttpRequest, user: Any) -> HttpResponse:
         }
         for login in logins.of(user)
     ]
-    title = "Where you are logged in" if is_own else f"Where {user.get_username()} is logged in"
+    title = _("Where you are logged in") if is_own else _("Where {user} is logged in").format(user=user.get_username())
     return page(request, "logins.html", title, rows=rows, is_own=is_own, others=[r for r in rows if not r["is_this"]])
 
 
 def _end(request: HttpRequest, user: User, here: str) -> str:
     if request.POST.get("step") == "all":
         number = logins.end_all(user, but=here)
-        return f"{number} ended. Their next click asks for the password." if number else "There was none to end."
+        return (
+            _("{number} ended. Their next click asks for the password.").format(number=number)
+            if number
+            else _("There was none to end.")
+        )
     try:
         wanted = uuid.UUID(request.POST.get("number", ""))
     except ValueError:
-        return "There was none to end."
-    return "Ended. Its next click asks for the password." if logins.end(user, wanted) else "It was over."
+        return _("There was none to end.")
+    return _("Ended. Its next click asks for the password.") if logins.end(user, wanted) else _("It was over.")

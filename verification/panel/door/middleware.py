@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from verification.client_address import client_ip
 from verification.content_length import announced_length
-from verification.panel.door import failures, session
+from verification.panel.door import failures, language, session
 from verification.panel.frame import replica
 from verification.services.records import audit
 
@@ -19,7 +19,7 @@ NUL = "%00"  # in an address: no text of PostgreSQL holds it, and asking for one
 
 
 class PanelMiddleware:
-    """Renews the session, names the user and their address to the audit log, and shows failures as pages."""
+    """Renews the session, speaks the reader's language, names them to the audit log, and shows failures as pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -29,9 +29,11 @@ class PanelMiddleware:
             return self.get_response(request)
         session.renew(request)
         replica.note_form(request)
-        with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
-            response = self._answer(request)
-        failures.show(request, response)
+        with language.of_reader(request) as spoken:
+            with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
+                response = self._answer(request)
+            failures.show(request, response)
+        response.headers.setdefault("Content-Language", spoken)
         return response
 
     def _answer(self, request: HttpRequest) -> HttpResponse:

@@ -8,14 +8,15 @@ import secrets
 from django.core import signing
 from django.http import HttpRequest
 
+from verification.lazy_words import gettext_lazy as _
 from verification.models import SpentForm
 from verification.panel.door.session import MAX_SECONDS
 
 FIELD = "_once"
 SALT = "verification.panel.door.once"
 RANDOM_BYTES = 12  # 96 bits: no two forms of a user have the same text
-USED = "This form has been sent before, so it did nothing this time."
-STALE = "This form was open too long. Please send it once more."
+USED = _("This form has been sent before, so it did nothing this time.")
+STALE = _("This form was open too long. Please send it once more.")
 
 
 def hand_out(request: HttpRequest) -> str:
@@ -27,10 +28,10 @@ def spend(request: HttpRequest) -> str:
     """Use the form's text up. Return why the form must not act, or nothing. Of two sent at once, one acts."""
     text = request.POST.get(FIELD, "")
     try:
-        user, page, _ = signing.loads(text, salt=SALT, max_age=MAX_SECONDS)
+        user, page, _unused = signing.loads(text, salt=SALT, max_age=MAX_SECONDS)
     except (signing.BadSignature, ValueError):
         return STALE
     if (user, page) != (request.user.pk, request.path):
         return STALE
-    _, is_new = SpentForm.objects.get_or_create(digest=hashlib.sha256(text.encode()).digest())
+    _unused, is_new = SpentForm.objects.get_or_create(digest=hashlib.sha256(text.encode()).digest())
     return "" if is_new else USED

@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
+from django.views.i18n import set_language
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.sites import UnfoldAdminSite
 
@@ -65,6 +66,7 @@ class PanelSite(UnfoldAdminSite):
             path("invitation/", joining.join, name="join"),
             path("logins/", self.admin_view(logins.own), name="logins"),
             path("logins/<int:user_id>/", self.admin_view(logins.of_user), name="logins_of"),
+            path("language/", set_language, name="language"),
             path("second-factor/", self.admin_view(factor.own), name="second_factor"),
             path("second-factor/app/", self.admin_view(factor.own_app), name="second_factor_app"),
         ]

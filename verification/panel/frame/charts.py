@@ -11,6 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+
+from verification.written_numbers import grouped
+
 WIDTH, HEIGHT = 720, 160  # units of the drawing's own; the page scales them
 ROUND_ENDS = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)  # the ends of a scale, times a power of ten
 GAP = 0.25  # the part of a bar's place that stays free
@@ -87,7 +91,7 @@ def draw(
     *,
     label: Callable[[datetime], str],
     step: timedelta,
-    written: Callable[[Number], str] = lambda value: "–" if value is None else f"{value:,}",
+    written: Callable[[Number], str] = lambda value: "–" if value is None else grouped(value),
     marks: Sequence[Mark] = (),
     top: float | None = None,
 ) -> Chart | None:
@@ -101,11 +105,13 @@ def draw(
         f"{label(at)}: " + ", ".join(f"{written(each.values[number])} {each.name.lower()}" for each in series)
         for number, at in enumerate(steps)
     ]
-    ends = f"{label(steps[0])} to {label(steps[-1])}"
+    ends = _("{label} to {label2}").format(label=label(steps[0]), label2=label(steps[-1]))
     return Chart(
         id=chart_id,
         title=title,
-        about=f"{title}, {ends}, at most {written(largest)}. The table has the numbers.",
+        about=_("{title}, {ends}, at most {amount}. The table has the numbers.").format(
+            title=title, ends=ends, amount=written(largest)
+        ),
         scale=[written(top), written(top / 2 if top % 2 else int(top / 2)), written(0)],
         labels=[label(steps[round(n * (len(steps) - 1) / (SCALE_LABELS - 1))]) for n in range(SCALE_LABELS)]
         if len(steps) >= SCALE_LABELS

@@ -14,8 +14,11 @@ from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, MessageStatus
+from verification.written_numbers import grouped
 
 STATUS_VARIANTS = {
     MessageStatus.QUEUED: "neutral",
@@ -93,11 +96,11 @@ def when(moment: datetime | None) -> str:
 def ago(moment: datetime) -> str:
     seconds = max(0, int((timezone.now() - moment).total_seconds()))
     if seconds < 60:
-        return f"{seconds} s ago"
+        return _("{seconds} s ago").format(seconds=seconds)
     if seconds < 3600:
-        return f"{seconds // 60} min ago"
+        return _("{number} min ago").format(number=seconds // 60)
     if seconds < 86_400:
-        return f"{seconds // 3600} h ago"
+        return _("{number} h ago").format(number=seconds // 3600)
     return when(moment)
 
 
@@ -117,8 +120,8 @@ def lasted(start: datetime | None, end: datetime | None) -> str:
         return "–"
     passed = end - start
     if passed < timedelta(seconds=10):
-        return f"{passed.total_seconds():.1f} s"
-    return f"{int(passed.total_seconds())} s"
+        return _("{number} s").format(number=grouped(passed.total_seconds(), places=1))
+    return _("{number} s").format(number=int(passed.total_seconds()))
 
 
 def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
@@ -136,7 +139,7 @@ def flag_of(name: str, description: str) -> Callable[[Any, Any], str]:
 
     @admin.display(description=description)
     def shown(page: Any, row: Any) -> str:
-        return "Yes" if getattr(row, name) else "No"
+        return _("Yes") if getattr(row, name) else _("No")
 
     return shown
 
@@ -151,7 +154,7 @@ def text_of(name: str, description: str) -> Callable[[Any, Any], str]:
     return shown
 
 
-def cause_of(name: str, description: str = "Error") -> Callable[[Any, Any], str]:
+def cause_of(name: str, description: str = gettext_lazy("Error")) -> Callable[[Any, Any], str]:
     """Return a readonly field that says why something failed."""
 
     @admin.display(description=description)
@@ -171,7 +174,7 @@ def channel_of(name: str, description: str, *, is_sorted_by: bool = False) -> Ca
     return shown
 
 
-@admin.display(description="Took")
+@admin.display(description=gettext_lazy("Took"))
 def latency(page: Any, row: Any) -> str:
     """Return how long a call took, by the row's ``latency_ms``."""
-    return f"{row.latency_ms:,} ms"
+    return _("{number} ms").format(number=grouped(row.latency_ms))

@@ -8,10 +8,13 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from verification.lazy_words import format_lazy
+from verification.lazy_words import gettext_lazy as _
+
 _SEPARATORS = re.compile(r"[,\s]+")
 
 
-ONE_A_LINE = "One a line."
+ONE_A_LINE = _("One a line.")
 
 
 class LinesField(forms.Field):
@@ -19,7 +22,7 @@ class LinesField(forms.Field):
 
     def __init__(self, **options: Any) -> None:
         hints = {"rows": 3, "spellcheck": "false", "class": "ww-lines"}
-        help_text = f"{options.pop('help_text', '')} {ONE_A_LINE}".strip()
+        help_text = format_lazy("{given} {hint}", given=options.pop("help_text", ""), hint=ONE_A_LINE)
         super().__init__(**options | {"widget": UnfoldAdminTextareaWidget(attrs=hints), "help_text": help_text})
 
     def prepare_value(self, value: Any) -> Any:

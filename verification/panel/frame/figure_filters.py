@@ -11,6 +11,8 @@ from typing import Any
 from django.contrib.admin import SimpleListFilter
 from django.db.models import CharField, Func, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from verification.models import Message, NumberArea, Provider, Recipient
 from verification.panel.frame.figures_shown import BETWEEN, EMPTY
@@ -30,7 +32,7 @@ class UsedFilter(SimpleListFilter):
         return [(value, self.label(value, request))] if value else []
 
     def label(self, value: str, request: HttpRequest) -> str:
-        return "None" if value == EMPTY else value[:20]
+        return _("None") if value == EMPTY else value[:20]
 
 
 class BetweenFilter(UsedFilter):
@@ -46,7 +48,13 @@ class BetweenFilter(UsedFilter):
 
     def label(self, value: str, request: HttpRequest) -> str:
         ends = read_between(value)
-        return f"{ends[0]:%-d %b %Y, %H:%M} to {ends[1]:%-d %b %Y, %H:%M} UTC" if ends else "No range"
+        return (
+            _("{end} to {end2} UTC").format(
+                end=date_format(ends[0], "j M Y, H:i"), end2=date_format(ends[1], "j M Y, H:i")
+            )
+            if ends
+            else _("No range")
+        )
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()

@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from verification.models import ChannelType
 from verification.models.oversight import OUTAGE
@@ -20,6 +22,7 @@ from verification.services.oversight.other_prices import Offer
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told
 from verification.services.oversight.summary import Event, Summary
+from verification.written_numbers import grouped
 
 BETWEEN = "between"  # the parameter by which the lists take a range of time
 EMPTY = "none"  # in an address, the value of what has no provider, country or language
@@ -66,24 +69,26 @@ def tiles(summary: Summary) -> list[Tile]:
     refused = sum(times for _, times in summary.refused)
     users, users_before = summary.users, summary.users_before
     verified = _tile(
-        "Verified",
+        _("Verified"),
         counts["sessions_verified"],
         counts_before["sessions_verified"],
         note="sessions",
         link=list_link("session", span, state="verified"),
     )
     if users is not None and users_before is not None and (users or users_before):
-        verified = _tile("Verified users", users, users_before, note="once a day each", link=verified.link)
+        verified = _tile(_("Verified users"), users, users_before, note=_("once a day each"), link=verified.link)
     return [
         verified,
-        Tile("Conversion", percent(told.conversion), _points(told.conversion, before.conversion), "of those sent"),
-        _time_tile("Time to deliver", told, before, delivery_times(told)),
-        _time_tile("Time to verify", told, before, "verify_times"),
+        Tile(
+            _("Conversion"), percent(told.conversion), _points(told.conversion, before.conversion), _("of those sent")
+        ),
+        _time_tile(_("Time to deliver"), told, before, delivery_times(told)),
+        _time_tile(_("Time to verify"), told, before, "verify_times"),
         _tile(
-            "Refused",
+            _("Refused"),
             refused,
             summary.refused_before,
-            note="by rules, limits and the guard",
+            note=_("by rules, limits and the guard"),
             is_good=False,
             link=list_link("decision", span),
         ),
@@ -109,9 +114,13 @@ def largest_loss(steps: Sequence[Step]) -> str:
     worst = max(pairs, key=lambda pair: pair[1].lost, default=None)
     if worst is None or not worst[1].lost:
         return ""
-    return (
-        f"Most were lost between {worst[0].word.lower()} and {worst[1].word.lower()}: {worst[1].lost:,} sessions,"
-        f" {worst[1].lost_share} % of those that had come so far."
+    return _(
+        "Most were lost between {word} and {word2}: {lost} sessions, {lost_share} % of those that had come so far."
+    ).format(
+        word=worst[0].word.lower(),
+        word2=worst[1].word.lower(),
+        lost=grouped(worst[1].lost),
+        lost_share=worst[1].lost_share,
     )
 
 
@@ -138,28 +147,28 @@ def charts_of(summary: Summary) -> list[Chart]:
     }
     deliver = delivery_times(summary.told)
     counts = [
-        Series("Started", "ww-started", [each.counts["sessions"] for each in told], is_bar=True),
-        Series("Verified", "ww-verified", [each.counts["sessions_verified"] for each in told], is_bar=True),
+        Series(_("Started"), "ww-started", [each.counts["sessions"] for each in told], is_bar=True),
+        Series(_("Verified"), "ww-verified", [each.counts["sessions_verified"] for each in told], is_bar=True),
     ]
     if summary.before.counts["sessions_verified"]:
         values = [each.counts["sessions_verified"] for each in before]
-        counts.append(Series("Verified before", "ww-before", values, is_dashed=True))
+        counts.append(Series(_("Verified before"), "ww-before", values, is_dashed=True))
     drawn = [
-        draw("counts", "Sessions started and verified", steps, counts, **shared),
+        draw("counts", _("Sessions started and verified"), steps, counts, **shared),
         draw(
             "conversion",
-            "Conversion",
+            _("Conversion"),
             steps,
             [
-                Series("Conversion", "ww-verified", [each.conversion for each in told]),
-                Series("Before", "ww-before", [each.conversion for each in before], is_dashed=True),
+                Series(_("Conversion"), "ww-verified", [each.conversion for each in told]),
+                Series(_("Before"), "ww-before", [each.conversion for each in before], is_dashed=True),
             ],
             written=percent,
             top=100,
             **shared,
         ),
-        draw("deliver", "Time to deliver", steps, _times(told, deliver), written=seconds, **shared),
-        draw("verify", "Time to verify", steps, _times(told, "verify_times"), written=seconds, **shared),
+        draw("deliver", _("Time to deliver"), steps, _times(told, deliver), written=seconds, **shared),
+        draw("verify", _("Time to verify"), steps, _times(told, "verify_times"), written=seconds, **shared),
     ]
     return [chart for chart in drawn if chart]
 
@@ -170,7 +179,7 @@ def delivery_times(told: Told) -> str:
 
 
 def step_label(at: datetime, span: Range) -> str:
-    return f"{at:%-d %b %Y}" if span.is_by_day else f"{at:%-d %b, %H:%M}"
+    return date_format(at, "j M Y" if span.is_by_day else "j M, H:i")
 
 
 def list_link(name: str, span: Range, **query: Any) -> str:
@@ -182,35 +191,43 @@ def list_link(name: str, span: Range, **query: Any) -> str:
 
 
 def percent(value: Number) -> str:
-    return "–" if value is None else f"{value:.1f}".removesuffix(".0") + " %"
+    return "–" if value is None else f"{grouped(value, places=0 if float(value).is_integer() else 1)} %"
 
 
 def seconds(value: Number) -> str:
     """Write seconds with two digits that count."""
     if value is None:
         return "–"
-    return f"{value:.0f} s" if value >= 10 or not value else f"{value:.1f} s"
+    return _("{number} s").format(number=grouped(value, places=0 if value >= 10 or not value else 1))
 
 
 def _tile(title: str, now: int, before: int, *, note: str, link: str = "", is_good: bool = True) -> Tile:
     """Return a number against the one before. ``is_good`` says whether more of it is."""
     if not before:
-        return Tile(title, f"{now:,}", "none before", note, link=link)
+        return Tile(title, grouped(now), _("none before"), note, link=link)
     change = round(100 * (now - before) / before)
     if not change:
-        return Tile(title, f"{now:,}", f"as before ({before:,})", note, link=link)
+        return Tile(title, grouped(now), _("as before ({before})").format(before=grouped(before)), note, link=link)
     mood = "good" if (change > 0) is is_good else "bad"
-    text = f"{'▲' if change > 0 else '▼'} {abs(change):,} % against {before:,}"
-    return Tile(title, f"{now:,}", text, note, mood, link)
+    return Tile(title, grouped(now), _changed(change, grouped(before)), note, mood, link)
+
+
+def _changed(percent_more: int, before: str) -> str:
+    if percent_more > 0:
+        return _("▲ {share} % against {before}").format(share=grouped(percent_more), before=before)
+    return _("▼ {share} % against {before}").format(share=grouped(-percent_more), before=before)
 
 
 def _points(now: float | None, before: float | None) -> str:
     if before is None or now is None:
-        return "nothing sent before" if before is None else f"{percent(before)} before"
+        return _("nothing sent before") if before is None else _("{share} before").format(share=percent(before))
     change = round(now - before, 1)
     if not change:
-        return f"as before ({percent(before)})"
-    return f"{'▲' if change > 0 else '▼'} {abs(change)} points against {percent(before)}"
+        return _("as before ({share})").format(share=percent(before))
+    points, then = grouped(abs(change), places=1), percent(before)
+    if change > 0:
+        return _("▲ {points} points against {share}").format(points=points, share=then)
+    return _("▼ {points} points against {share}").format(points=points, share=then)
 
 
 def _money_tiles(summary: Summary) -> list[Tile]:
@@ -219,24 +236,34 @@ def _money_tiles(summary: Summary) -> list[Tile]:
     if summary.money.is_empty:
         return []
     verified, verified_before = (each.counts["sessions_verified"] for each in (summary.told, summary.before))
-    note = "of all messages"
+    note = _("of all messages")
     if cost.unknown:
-        note = "no message has a price" if cost.known is None else "at least: some have no price"
+        note = _("no message has a price") if cost.known is None else _("at least: some have no price")
     per, per_before = cost.per(verified), before.per(verified_before)
     return [
-        Tile(f"Cost, {cost.currency}", amount(cost.known), _against(cost.known, before.known), note),
-        Tile(f"Per verified user, {cost.currency}", amount(per), _against(per, per_before), note),
+        Tile(
+            _("Cost, {currency}").format(currency=cost.currency),
+            amount(cost.known),
+            _against(cost.known, before.known),
+            note,
+        ),
+        Tile(
+            _("Per verified user, {currency}").format(currency=cost.currency),
+            amount(per),
+            _against(per, per_before),
+            note,
+        ),
     ]
 
 
 def amount(money: Decimal | None) -> str:
     """Write an amount of money; what nobody knows is a word and no 0."""
-    return "Unknown" if money is None else f"{money:,}"
+    return _("Unknown") if money is None else grouped(money)
 
 
 def money_cell(money: Decimal | None, unknown: int) -> str:
     """Write an amount in a table that names the currency; "≥" marks a sum that some messages are missing from."""
-    return "–" if money is None else f"{'≥ ' if unknown else ''}{money:,}"
+    return "–" if money is None else f"{'≥ ' if unknown else ''}{grouped(money)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,40 +282,46 @@ def shown_offer(offer: Offer) -> ShownOffer:
     return ShownOffer(
         offer,
         str(ChannelType(offer.channel).label),
-        f"{round(offer.would_cost, 2):,}",
-        f"{round(offer.did_cost, 2):,}",
-        f"{abs(saved):,} {'less' if saved > 0 else 'more'}" if saved else "the same",
+        grouped(round(offer.would_cost, 2)),
+        grouped(round(offer.did_cost, 2)),
+        _difference(saved),
     )
+
+
+def _difference(saved: Decimal) -> str:
+    if not saved:
+        return _("the same")
+    return (_("{amount} less") if saved > 0 else _("{amount} more")).format(amount=grouped(abs(saved)))
 
 
 def _against(now: Decimal | None, before: Decimal | None) -> str:
     if before is None:
-        return "unknown before"
+        return _("unknown before")
     if now is None or not before:
-        return f"{before:,} before"
+        return _("{before} before").format(before=grouped(before))
     change = round(100 * (now - before) / before)
     if not change:
-        return f"as before ({before:,})"
-    return f"{'▲' if change > 0 else '▼'} {abs(change):,} % against {before:,}"
+        return _("as before ({before})").format(before=grouped(before))
+    return _changed(change, grouped(before))
 
 
 def _time_tile(title: str, told: Told, before: Told, name: str) -> Tile:
     now, then = told.seconds(name, 0.5), before.seconds(name, 0.5)
     late = told.seconds(name, 0.95)
-    change = f"{seconds(then)} before" if then is not None else "nothing timed before"
-    note = f"median; 95 % within {seconds(late)}" if late is not None else "median"
+    change = _("{seconds} before").format(seconds=seconds(then)) if then is not None else _("nothing timed before")
+    note = _("median; 95 % within {seconds}").format(seconds=seconds(late)) if late is not None else _("median")
     return Tile(title, seconds(now), change, note)
 
 
 def _times(told: Sequence[Told], name: str) -> list[Series]:
     return [
-        Series("Median", "ww-verified", [each.seconds(name, 0.5) for each in told]),
-        Series("95 % within", "ww-late", [each.seconds(name, 0.95) for each in told]),
+        Series(_("Median"), "ww-verified", [each.seconds(name, 0.5) for each in told]),
+        Series(_("95 % within"), "ww-late", [each.seconds(name, 0.95) for each in told]),
     ]
 
 
 def _shown(event: Event) -> Shown:
-    lasted = f"until {exactly(event.until)}" if event.until else ""
+    lasted = _("until {time}").format(time=exactly(event.until)) if event.until else ""
     if event.kind != OUTAGE:
         return Shown(event, exactly(event.at), ago(event.at), lasted)
     loss = losses.loss([event.project], event.at, event.until)

@@ -19,13 +19,16 @@ from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Model
 from django.http import HttpRequest, StreamingHttpResponse
+from django.utils import translation
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.timezone import now
+from django.utils.translation import gettext as _
 
 from verification.panel.frame.paging import ShortList
 from verification.services.records import audit
+from verification.written_numbers import grouped
 
 PARAMETER = "csv"  # asks for the file, beside the list's filters in its address
 MAX_ROWS = 20_000  # rows of one file: some seconds of a thread's work. Narrower filters give the others.
@@ -49,7 +52,13 @@ def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
     lines = chain(
         [[capfirst(str(label_for_field(column, page.model, page))) for column in columns]],
         _lines(page, shown, found[:MAX_ROWS], columns),
-        [[f"Only the first {MAX_ROWS:,} are here. Narrow the filters to get the others."]][: len(found) > MAX_ROWS],
+        [
+            [
+                _("Only the first {max_rows} are here. Narrow the filters to get the others.").format(
+                    max_rows=grouped(MAX_ROWS)
+                )
+            ]
+        ][: len(found) > MAX_ROWS],
     )
     rows = csv.writer(_Echo())
     file_name = f"{str(name).replace(' ', '-')}-{now():%Y-%m-%d-%H%M}.csv"
@@ -85,7 +94,7 @@ def _lines(page: Any, shown: ShortList, found: list[Any], columns: list[str]) ->
 
 def _cell(page: Any, row: Model, column: str) -> str:
     try:
-        field, _, value = lookup_field(column, row, page)
+        field, _unused, value = lookup_field(column, row, page)
     except ObjectDoesNotExist:
         return ""
     if field is not None:
@@ -105,4 +114,5 @@ def _note(page: Any, given: Any, number: int, name: str) -> None:
     filters = sorted(each for each in given if each != SEARCH_VAR)
     told = f" by {', '.join(filters)}" if filters else ""
     searched = ", searched" if given.get(SEARCH_VAR) else ""
-    audit.record(f"Downloaded {number} {name} as CSV{told}{searched}", label=str(name))
+    with translation.override("en"):  # the log is in one language
+        audit.record(f"Downloaded {number} {name} as CSV{told}{searched}", label=str(name))

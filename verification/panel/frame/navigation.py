@@ -8,63 +8,65 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import Right
 from verification.panel.frame.scoping import has_right
 from verification.services.gateways.accounts import is_known
 
 _NOW = (
-    ("Overview", "space_dashboard", "admin:index"),
-    ("Figures", "monitoring", "admin:verification_figures"),
-    ("Alerts", "notifications", "admin:verification_alert_changelist"),
+    (gettext_lazy("Overview"), "space_dashboard", "admin:index"),
+    (gettext_lazy("Figures"), "monitoring", "admin:verification_figures"),
+    (gettext_lazy("Alerts"), "notifications", "admin:verification_alert_changelist"),
 )
 _SET_UP = (
-    ("Projects", "folder_open", "admin:verification_project_changelist"),
-    ("Channels", "alt_route", "admin:verification_channel_changelist"),
-    ("Providers", "hub", "admin:verification_provider_changelist"),
-    ("Message texts", "edit_note", "admin:verification_messagetemplate_changelist"),
-    ("Keys", "key", "admin:verification_apikey_changelist"),
-    ("Alert services", "campaign", "admin:verification_alertservice_changelist"),
-    ("Test logins", "science", "admin:verification_testlogin_changelist"),
+    (gettext_lazy("Projects"), "folder_open", "admin:verification_project_changelist"),
+    (gettext_lazy("Channels"), "alt_route", "admin:verification_channel_changelist"),
+    (gettext_lazy("Providers"), "hub", "admin:verification_provider_changelist"),
+    (gettext_lazy("Message texts"), "edit_note", "admin:verification_messagetemplate_changelist"),
+    (gettext_lazy("Keys"), "key", "admin:verification_apikey_changelist"),
+    (gettext_lazy("Alert services"), "campaign", "admin:verification_alertservice_changelist"),
+    (gettext_lazy("Test logins"), "science", "admin:verification_testlogin_changelist"),
 )
 _PROTECTION = (
-    ("Traffic guard", "shield", "admin:verification_guardblock_changelist"),
-    ("Block & safe lists", "block", "admin:verification_listentry_changelist"),
-    ("Decision log", "gavel", "admin:verification_decision_changelist"),
-    ("Audit log", "history", "admin:verification_auditentry_changelist"),
+    (gettext_lazy("Traffic guard"), "shield", "admin:verification_guardblock_changelist"),
+    (gettext_lazy("Block & safe lists"), "block", "admin:verification_listentry_changelist"),
+    (gettext_lazy("Decision log"), "gavel", "admin:verification_decision_changelist"),
+    (gettext_lazy("Audit log"), "history", "admin:verification_auditentry_changelist"),
 )
 _TRAFFIC = (
-    ("Messages", "send", "admin:verification_message_changelist"),
-    ("Sessions", "verified_user", "admin:verification_session_changelist"),
-    ("Recipients", "contacts", "admin:verification_recipient_changelist"),
-    ("Suppressions", "do_not_disturb_on", "admin:verification_suppression_changelist"),
-    ("Callbacks", "webhook", "admin:verification_callback_changelist"),
+    (gettext_lazy("Messages"), "send", "admin:verification_message_changelist"),
+    (gettext_lazy("Sessions"), "verified_user", "admin:verification_session_changelist"),
+    (gettext_lazy("Recipients"), "contacts", "admin:verification_recipient_changelist"),
+    (gettext_lazy("Suppressions"), "do_not_disturb_on", "admin:verification_suppression_changelist"),
+    (gettext_lazy("Callbacks"), "webhook", "admin:verification_callback_changelist"),
 )
-_INBOX = (("Inbox", "inbox", "admin:verification_inbox"),)  # shown only where the inbox provider may run
+_INBOX = ((gettext_lazy("Inbox"), "inbox", "admin:verification_inbox"),)  # shown only where the inbox provider may run
 _WITHIN_MESSAGES = ("admin:verification_inbox", "admin:verification_figures")
 _OPERATION = (
-    ("Kill switches", "emergency_home", "admin:verification_killswitch_changelist"),
-    ("Ceilings", "vertical_align_top", "admin:verification_platform_changelist"),
-    ("Exchange rates", "currency_exchange", "admin:verification_exchangerate_changelist"),
-    ("Users", "group", "admin:auth_user_changelist"),
+    (gettext_lazy("Kill switches"), "emergency_home", "admin:verification_killswitch_changelist"),
+    (gettext_lazy("Ceilings"), "vertical_align_top", "admin:verification_platform_changelist"),
+    (gettext_lazy("Exchange rates"), "currency_exchange", "admin:verification_exchangerate_changelist"),
+    (gettext_lazy("Users"), "group", "admin:auth_user_changelist"),
 )
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     groups: list[dict[str, Any]] = [
         {"title": None, "items": _items(request, _NOW)},
-        {"title": "Traffic", "separator": True, "items": _items(request, _TRAFFIC + _INBOX * is_known("inbox"))},
-        {"title": "Protection", "separator": True, "items": _items(request, _PROTECTION)},
-        {"title": "Set up", "separator": True, "items": _items(request, _SET_UP)},
+        {"title": _("Traffic"), "separator": True, "items": _items(request, _TRAFFIC + _INBOX * is_known("inbox"))},
+        {"title": _("Protection"), "separator": True, "items": _items(request, _PROTECTION)},
+        {"title": _("Set up"), "separator": True, "items": _items(request, _SET_UP)},
     ]
     if request.user.is_superuser:
-        groups.append({"title": "Operation", "separator": True, "items": _items(request, _OPERATION)})
+        groups.append({"title": _("Operation"), "separator": True, "items": _items(request, _OPERATION)})
     return [group for group in groups if group["items"]]
 
 
 def menu_title(link: str, *, default: str) -> str:
     """Return what the menu calls the page at this address, so that breadcrumbs and titles say the same."""
-    for title, _, name in (*_NOW, *_TRAFFIC, *_INBOX, *_PROTECTION, *_SET_UP, *_OPERATION):
+    for title, _unused, name in (*_NOW, *_TRAFFIC, *_INBOX, *_PROTECTION, *_SET_UP, *_OPERATION):
         if reverse(name) == link:
             return title
     return default
@@ -72,10 +74,10 @@ def menu_title(link: str, *, default: str) -> str:
 
 def account(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"title": "API reference", "link": "/docs/"},
-        {"title": "Where you are logged in", "link": reverse("admin:logins")},
-        {"title": "Second factor", "link": reverse("admin:second_factor")},
-        {"title": "Change password", "link": reverse("admin:password_change")},
+        {"title": _("API reference"), "link": "/docs/"},
+        {"title": _("Where you are logged in"), "link": reverse("admin:logins")},
+        {"title": _("Second factor"), "link": reverse("admin:second_factor")},
+        {"title": _("Change password"), "link": reverse("admin:password_change")},
     ]
 
 

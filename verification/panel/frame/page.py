@@ -17,7 +17,9 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import translation
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin
 
 from verification.errors import Misuse
@@ -61,7 +63,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
             title = menu_title(request.path, default=str(capfirst(self.opts.verbose_name_plural)))
             response: HttpResponse = super().changelist_view(request, {"title": title, **(extra_context or {})})
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
-            return HttpResponseBadRequest("This list has no such filter.", content_type="text/plain")
+            return HttpResponseBadRequest(_("This list has no such filter."), content_type="text/plain")
         return response
 
     def _file(self, request: HttpRequest) -> HttpResponse:
@@ -70,7 +72,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
         try:
             return cast(HttpResponse, list_file.list_file(self, request))  # a streamed one, which Django takes as well
         except IncorrectLookupParameters:
-            return HttpResponseBadRequest("This list has no such filter.", content_type="text/plain")
+            return HttpResponseBadRequest(_("This list has no such filter."), content_type="text/plain")
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
@@ -134,7 +136,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """Write a message in words into the audit log, too. What a form changed stands there already."""
         if isinstance(message, str):
-            audit.record(message, row=obj, project=self.project_of(obj), label=str(obj))
+            with translation.override("en"):  # the log is in one language, and its pages translate the acts
+                audit.record(message, row=obj, project=self.project_of(obj), label=str(obj))
         return super().log_change(request, obj, message)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:

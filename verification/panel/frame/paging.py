@@ -8,10 +8,12 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
 from unfold.views import ChangeList
 
 from verification.panel.frame import replica
 from verification.panel.frame.display import exactly
+from verification.written_numbers import grouped
 
 # Rows that a list counts at most, 40 pages: beyond, the exact number helps nobody. A filter that works by ids looks up
 # as many rows by id, for the count and again for the page: about 30 us of PostgreSQL's time each.
@@ -32,7 +34,11 @@ class ShortCount(Paginator):  # type: ignore[type-arg]  # not generic at run tim
 
     @property
     def in_words(self) -> str:
-        return f"more than {MAX_COUNT:,}" if self._counted > MAX_COUNT else f"{self.count:,}"
+        return (
+            _("more than {max_count}").format(max_count=grouped(MAX_COUNT))
+            if self._counted > MAX_COUNT
+            else grouped(self.count)
+        )
 
     @cached_property
     def _counted(self) -> int:
@@ -95,9 +101,9 @@ class NewestList(ShortList):
         if not is_range and any(self.model_admin.has_index_for(each) for each in others):
             rest = [spec for spec in used if not any(getattr(spec, name, False) for name in ("is_scope", "is_newest"))]
             if len(rest) > 1 and any(getattr(spec, "is_cut", False) for spec in rest):
-                self.looks_back = (
-                    f"Filters look through the newest {MAX_COUNT:,} of these {self.opts.verbose_name_plural}."
-                )
+                self.looks_back = _(
+                    "Filters look through the newest {max_count} of these {verbose_name_plural}."
+                ).format(max_count=grouped(MAX_COUNT), verbose_name_plural=self.opts.verbose_name_plural)
             return rows
         newest = self.model_admin.get_ordering(request)[0]
         name = newest.removeprefix("-")
@@ -106,9 +112,13 @@ class NewestList(ShortList):
             scope = spec.queryset(request, scope)
         edge = scope.order_by(newest).values_list(name, "created_at")[LOOKED_THROUGH - 1 : LOOKED_THROUGH]
         for value, moment in edge:
-            self.looks_back = (
-                f"Filters look through the newest {LOOKED_THROUGH:,} {self.opts.verbose_name_plural}: here, back to"
-                f" {exactly(moment)}. Older ones are found by search."
+            self.looks_back = _(
+                "Filters look through the newest {looked_through} {verbose_name_plural}: here, back to {time}."
+                " Older ones are found by search."
+            ).format(
+                looked_through=grouped(LOOKED_THROUGH),
+                verbose_name_plural=self.opts.verbose_name_plural,
+                time=exactly(moment),
             )
             rows = rows.filter(**{f"{name}__gte": value})
         return rows

@@ -137,8 +137,6 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
             return None
         if isinstance(field.widget, RelatedFieldWidgetWrapper):
             field.widget = field.widget.widget  # the bare field: unfold's buttons beside it open windows over the form
-        if db_field.name.startswith("is_") and field.label:
-            field.label = str(field.label).removeprefix("Is ").capitalize()
         return field
 
     def _may(self, request: HttpRequest, who: Who | Right, obj: Any) -> bool:

@@ -12,6 +12,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.addresses import mask
 from verification.models import Message, Session
@@ -78,8 +79,8 @@ def _lines(request: HttpRequest, told: story.Story, shown: Model) -> Iterator[Li
 
 def _since(at: datetime, began: datetime, place: int) -> str:
     if place == 0:
-        return "Start"
-    return "at once" if at <= began else f"+{lasted(at - began)}"
+        return _("Start")
+    return _("at once") if at <= began else f"+{lasted(at - began)}"
 
 
 def _where(request: HttpRequest, advice: Advice) -> tuple[str, str]:

@@ -12,8 +12,10 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.addresses import AddressInvalid, mask, parse_test_address
+from verification.lazy_words import gettext_lazy
 from verification.models import Recipient, Right
 from verification.panel.frame import display
 from verification.panel.frame.page import ScopedAdmin
@@ -29,7 +31,12 @@ class CreatedFilter(admin.SimpleListFilter):
     is_newest = True  # it lets through the newest rows, so it loses none of the newest that another filter found
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("hour", "Last hour"), ("day", "Last 24 hours"), ("week", "Last 7 days"), ("month", "Last 30 days")]
+        return [
+            ("hour", _("Last hour")),
+            ("day", _("Last 24 hours")),
+            ("week", _("Last 7 days")),
+            ("month", _("Last 30 days")),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         span = SPANS.get(self.value() or "")
@@ -38,11 +45,11 @@ class CreatedFilter(admin.SimpleListFilter):
 
 class TestFilter(admin.SimpleListFilter):
     __test__ = False  # pytest would take the name for a test class
-    title = "test logins"
+    title = gettext_lazy("test logins")
     parameter_name = "test"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("only", "Only test logins"), ("without", "Without test logins")]
+        return [("only", _("Only test logins")), ("without", _("Without test logins"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() not in ("only", "without"):
@@ -78,15 +85,15 @@ class TrafficAdmin(ScopedAdmin):
             found = found.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))
         return list(found.values_list("pk", flat=True))
 
-    @admin.display(description="Created", ordering="created_at")
+    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, row: Any) -> str:
         return display.how_long_ago(row.created_at)
 
-    @admin.display(description="Recipient")
+    @admin.display(description=gettext_lazy("Recipient"))
     def masked(self, row: Any) -> str:
         return display.monospace(mask(row.recipient.address))
 
-    @admin.display(description="Recipient")
+    @admin.display(description=gettext_lazy("Recipient"))
     def recipient_link(self, row: Any) -> str:
         return display.page_link(display.monospace(mask(row.recipient.address)), row.recipient)
 

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.models import (
     ApiKey,
@@ -35,6 +36,7 @@ from verification.services.notices.alerts import unread_count
 from verification.services.oversight import delivery_state, figures, ranges
 from verification.services.oversight.summary import Line, Summary, summarize
 from verification.services.protection.guard import conversion
+from verification.written_numbers import grouped
 
 PATIENCE_MS = 2000  # how long a statement may run: a page that is open all day must not load the database for longer
 FAILURES_READ = 50  # the latest failures read; those with one reason are shown as one line
@@ -99,7 +101,7 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     budgets = budgets_of(projects)
     may_set_up = has_right(request, Right.CHANGE) or not own_project_ids(request)
     context |= {
-        "title": "Overview",
+        "title": _("Overview"),
         "state": state_line(
             _in_time(lambda: delivery_state.state_of(projects)),
             problems_of(request, projects, budgets),
@@ -120,15 +122,15 @@ def _steps(request: HttpRequest, projects: Any) -> list[Step]:
     first = projects.order_by("pk").first()
     if request.user.is_superuser:
         project = Step(
-            "Create a project",
-            "One for each product or customer: it has its own keys, channels and limits.",
+            _("Create a project"),
+            _("One for each product or customer: it has its own keys, channels and limits."),
             reverse("admin:verification_project_add"),
             first is not None,
         )
     else:
         project = Step(
-            "Join a project",
-            "You are not a member of any project yet. Ask the operator to add you to one.",
+            _("Join a project"),
+            _("You are not a member of any project yet. Ask the operator to add you to one."),
             "",
             first is not None,
         )
@@ -136,20 +138,20 @@ def _steps(request: HttpRequest, projects: Any) -> list[Step]:
     return [
         project,
         Step(
-            "Connect a provider",
-            "The account that codes go out over. The inbox sends nothing and is good for a first try.",
+            _("Connect a provider"),
+            _("The account that codes go out over. The inbox sends nothing and is good for a first try."),
             reverse("admin:verification_provider_add") if first else "",
             first is not None and served.exists(),
         ),
         Step(
-            "Issue an API key",
-            "Browsers and apps call the session endpoints with it. It is shown once.",
+            _("Issue an API key"),
+            _("Browsers and apps call the session endpoints with it. It is shown once."),
             reverse("admin:verification_project_issue_key", args=(first.pk,)) if first else "",
             ApiKey.objects.live().filter(project__in=projects, kind=KeyKind.API).exists(),
         ),
         Step(
-            "Send the first code",
-            "Call POST /session/create with the key, as the API reference shows; the session shows up here.",
+            _("Send the first code"),
+            _("Call POST /session/create with the key, as the API reference shows; the session shows up here."),
             "/docs/",
             Session.objects.filter(project__in=projects).exists(),
         ),
@@ -200,7 +202,7 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
             if line.key in ChannelType.values and line.told.counts["messages"]
         ],
         "countries": [
-            {"line": line, "name": country(line.subject) if line.subject else "No country"}
+            {"line": line, "name": country(line.subject) if line.subject else _("No country")}
             for line in conversion.by_country(projects, hours=figures.HOURS)[:COUNTRIES_SHOWN]
         ],
         "findings": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
@@ -212,9 +214,9 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
     """Return the figures of the day, those of what was lost before the last."""
     link = f"{reverse('admin:verification_message_changelist')}?since=day&status=lost"
     failed = Tile(
-        "Failed or expired",
-        f"{lost:,}",
-        "see why" if lost else "all went well",
+        _("Failed or expired"),
+        grouped(lost),
+        _("see why") if lost else _("all went well"),
         "messages",
         "bad" if lost else "",
         link,

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 
 from verification.client_address import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
@@ -15,6 +16,7 @@ from verification.panel.frame.display import ago
 from verification.services.oversight import cost_budgets
 from verification.services.projects.ceilings import lower_budget, platform, spent_today
 from verification.services.records import workers
+from verification.written_numbers import grouped
 
 SHOWN = 6  # more lines would push the figures off the screen
 
@@ -64,13 +66,21 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> l
         *_stopped(request),
         *_undelivered(),
         *(
-            Problem(f"The project {project} is disabled.", "Its keys answer 401.", _page("project", project.pk))
+            Problem(
+                _("The project {project} is disabled.").format(project=project),
+                _("Its keys answer 401."),
+                _page("project", project.pk),
+            )
             for project in projects.filter(is_enabled=False)[:SHOWN]
         ),
         *(
             Problem(
-                f"The budget of {budget.channel} in {budget.channel.project} is used up.",
-                f"{budget.spent:,} of {budget.limit:,} messages today. Nothing more goes out until midnight UTC.",
+                _("The budget of {channel} in {project} is used up.").format(
+                    channel=budget.channel, project=budget.channel.project
+                ),
+                _("{spent} of {limit} messages today. Nothing more goes out until midnight UTC.").format(
+                    spent=grouped(budget.spent), limit=grouped(budget.limit or 0)
+                ),
                 _page("channel", budget.channel.pk),
             )
             for budget in budgets
@@ -88,9 +98,12 @@ def _spent_in_money(projects: Any) -> list[Problem]:
     found = [(row, costs.get((row.project_id, row.type))) for row in rows]
     return [
         Problem(
-            f"The budget in money of {row} in {row.project} is used up.",
-            f"{cost.amount:,.2f} of {row.daily_cost_budget:,} {cost.currency} today. Nothing more goes out until"
-            " midnight UTC.",
+            _("The budget in money of {row} in {project} is used up.").format(row=row, project=row.project),
+            _("{amount} of {daily_cost_budget} {currency} today. Nothing more goes out until midnight UTC.").format(
+                amount=grouped(cost.amount, places=2),
+                daily_cost_budget=grouped(row.daily_cost_budget or 0),
+                currency=cost.currency,
+            ),
             _page("channel", row.pk),
         )
         for row, cost in found
@@ -101,16 +114,16 @@ def _spent_in_money(projects: Any) -> list[Problem]:
 def _undelivered() -> list[Problem]:
     if workers.running().exists():
         return []
-    return [Problem("No worker is running.", "Codes are accepted and go out once the operator has started one.")]
+    return [Problem(_("No worker is running."), _("Codes are accepted and go out once the operator has started one."))]
 
 
 def _stopped(request: HttpRequest) -> list[Problem]:
     link = reverse("admin:verification_killswitch_changelist") if request.user.is_superuser else ""
     return [
         Problem(
-            "The operator has stopped all sending."
+            _("The operator has stopped all sending.")
             if switch.subject not in ChannelType.values
-            else f"The operator has stopped {switch}.",
+            else _("The operator has stopped {switch}.").format(switch=switch),
             f"{switch.reason or 'No reason was given'} · {ago(switch.since)}",
             link,
         )
@@ -125,9 +138,11 @@ def warnings_of(request: HttpRequest) -> list[Problem]:
         return []
     return [
         Problem(
-            f"X-Forwarded-For arrives from {address}, and TRUSTED_PROXIES is 0.",
-            "All callers count as that address, and limits per client address are off. Set TRUSTED_PROXIES to the"
-            " number of proxies in front.",
+            _("X-Forwarded-For arrives from {address}, and TRUSTED_PROXIES is 0.").format(address=address),
+            _(
+                "All callers count as that address, and limits per client address are off. Set TRUSTED_PROXIES to the"
+                " number of proxies in front."
+            ),
         )
     ]
 
@@ -139,7 +154,7 @@ def _set_aside(request: HttpRequest, projects: Any) -> list[Problem]:
     ).select_related("provider__project")
     return [
         Problem(
-            f"{_name(breaker.provider)} keeps failing and is set aside.",
+            _("{name} keeps failing and is set aside.").format(name=_name(breaker.provider)),
             capfirst(breaker.reason),
             "" if breaker.provider.is_system and not request.user.is_superuser else _page("provider", breaker.pk),
         )

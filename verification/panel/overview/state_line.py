@@ -7,11 +7,14 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from verification.models import ChannelType
 from verification.panel.frame.display import ago
 from verification.panel.overview.problems import Problem
 from verification.services.oversight.delivery_state import ChannelState, DeliveryState
+from verification.written_numbers import grouped
 
 GOOD, FAIR, BAD = "good", "fair", "bad"
 ICONS = {GOOD: "check_circle", FAIR: "schedule", BAD: "error"}
@@ -60,10 +63,19 @@ def _traffic(state: DeliveryState) -> tuple[tuple[Problem, ...], ...]:
 def _waiting(state: DeliveryState) -> tuple[Problem, ...]:
     if not state.waiting:
         return ()
-    number = f"{state.waiting:,} message{' waits' if state.waiting == 1 else 's wait'}"
     # A message whose provider fails is tried again until it expires. One that nobody took has no worker.
-    detail = "No worker has taken them. Does one run?" if state.untaken else "Their providers do not take them."
-    return (Problem(f"{number} for longer than a minute.", detail, _messages(status="waiting")),)
+    detail = _("No worker has taken them. Does one run?") if state.untaken else _("Their providers do not take them.")
+    return (
+        Problem(
+            ngettext(
+                "{number} message waits for longer than a minute.",
+                "{number} messages wait for longer than a minute.",
+                state.waiting,
+            ).format(number=grouped(state.waiting)),
+            detail,
+            _messages(status="waiting"),
+        ),
+    )
 
 
 def _line(channel: ChannelState, state: DeliveryState) -> Problem:
@@ -71,31 +83,59 @@ def _line(channel: ChannelState, state: DeliveryState) -> Problem:
     asked, within = channel.accepted + channel.lost, _span(state.lately)
     link = _messages(status="lost", channel__exact=channel.channel, since="day")
     if not channel.accepted and asked > 1:
-        text = f"{name}: none of {asked:,} messages got out in the last {within}."
+        text = _("{name}: none of {asked} messages got out in the last {within}.").format(
+            name=name, asked=grouped(asked), within=within
+        )
     elif not channel.accepted:
-        text = f"{name}: the only message of the last {within} did not get out."
+        text = _("{name}: the only message of the last {within} did not get out.").format(name=name, within=within)
     else:
-        text = f"{name}: {channel.lost:,} of {asked:,} messages did not get out in the last {within}."
-    return Problem(text, f"{channel.expired:,} of them ran out of time." if channel.expired else "See why", link)
+        text = _("{name}: {lost} of {asked} messages did not get out in the last {within}.").format(
+            name=name, lost=grouped(channel.lost), asked=grouped(asked), within=within
+        )
+    return Problem(
+        text,
+        _("{expired} of them ran out of time.").format(expired=grouped(channel.expired))
+        if channel.expired
+        else _("See why"),
+        link,
+    )
 
 
 def _all_well(state: DeliveryState) -> Problem:
     accepted = state.accepted
     asked = accepted + sum(channel.lost for channel in state.channels)
-    messages = f"{asked:,} messages were" if asked > 1 else "1 message was"
-    last = f", the last {ago(state.last_accepted)}" if state.last_accepted else ""
-    detail = f"{100 * accepted // asked} % of {messages} accepted in the last {_span(state.lately)}{last}."
-    return Problem("Codes are going out.", detail)
+    share, span = 100 * accepted // asked, _span(state.lately)
+    if state.last_accepted:
+        detail = ngettext(
+            "{share} % of {asked} message was accepted in the last {span}, the last {ago}.",
+            "{share} % of {asked} messages were accepted in the last {span}, the last {ago}.",
+            asked,
+        ).format(share=share, asked=grouped(asked), span=span, ago=ago(state.last_accepted))
+    else:
+        detail = ngettext(
+            "{share} % of {asked} message was accepted in the last {span}.",
+            "{share} % of {asked} messages were accepted in the last {span}.",
+            asked,
+        ).format(share=share, asked=grouped(asked), span=span)
+    return Problem(_("Codes are going out."), detail)
 
 
 def _quiet(state: DeliveryState) -> Problem:
-    last = f"The last code left {ago(state.last_accepted)}." if state.last_accepted else "None left in 24 hours."
-    return Problem(f"Nobody asked for a code in the last {_span(state.lately)}.", last)
+    last = (
+        _("The last code left {ago}.").format(ago=ago(state.last_accepted))
+        if state.last_accepted
+        else _("None left in 24 hours.")
+    )
+    return Problem(_("Nobody asked for a code in the last {span}.").format(span=_span(state.lately)), last)
 
 
 def _span(span: timedelta) -> str:
     minutes = round(span.total_seconds() / 60)
-    return f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
+    return (
+        _("{minutes} minutes").format(minutes=minutes)
+        if minutes < 120
+        else _("{number} hours").format(number=minutes // 60)
+    )
 
 
 def _messages(**query: str) -> str:

@@ -8,9 +8,12 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminPasswordWidget
 
+from verification.lazy_words import gettext_lazy
 from verification.models import AlertService, Right
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import flag_of, how_long_ago, label, page_address
@@ -23,26 +26,28 @@ SECRET_MAX_LENGTH = 2_000  # characters of an Apprise URL or a webhook's address
 
 class AlertServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     new_secret = forms.CharField(
-        label="Token or address",
+        label=gettext_lazy("Token or address"),
         max_length=SECRET_MAX_LENGTH,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-        help_text="Telegram: the bot's token, from BotFather. Slack, Mattermost and Discord: the address of an incoming"
-        " webhook (at Discord with /slack at its end). Others: an Apprise URL, such as gotify://host/token. It is"
-        " stored encrypted and not shown again.",
+        help_text=gettext_lazy(
+            "Telegram: the bot's token, from BotFather. Slack, Mattermost and Discord: the address of an incoming"
+            " webhook (at Discord with /slack at its end). Others: an Apprise URL, such as gotify://host/token. It is"
+            " stored encrypted and not shown again."
+        ),
     )
 
     class Meta:
-        labels = {"chat": "Chat", "kind": "Service"}
+        labels = {"chat": gettext_lazy("Chat"), "kind": gettext_lazy("Service")}
         help_texts = {
-            "name": "By which you know it, such as Ops chat.",
-            "chat": "Telegram alone: the number of the chat that the bot is in, such as -1001234567890.",
+            "name": gettext_lazy("By which you know it, such as Ops chat."),
+            "chat": gettext_lazy("Telegram alone: the number of the chat that the bot is in, such as -1001234567890."),
         }
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         if self.instance.pk:
             self.fields["new_secret"].required = False
-            self.fields["new_secret"].help_text = "Left empty, what is stored stays."
+            self.fields["new_secret"].help_text = _("Left empty, what is stored stays.")
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
@@ -63,9 +68,9 @@ class AlertServiceAdmin(ScopedAdmin):
     list_filter = (ProjectFilter,)
     list_select_related = ("project",)
     list_before_template = "admin/verification/alertservice/intro.html"
-    empty_text = "Alerts go by mail alone so far."
+    empty_text = gettext_lazy("Alerts go by mail alone so far.")
     actions_detail = ("send_test",)
-    enabled = flag_of("is_enabled", "Enabled")
+    enabled = flag_of("is_enabled", gettext_lazy("Enabled"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "kind") if obj else ()
@@ -78,32 +83,32 @@ class AlertServiceAdmin(ScopedAdmin):
             obj.secret = alert_services.seal(obj, secret)
         super().save_model(request, obj, form, change)
 
-    @admin.display(description="Name", ordering="name")
+    @admin.display(description=gettext_lazy("Name"), ordering="name")
     def shown_name(self, service: AlertService) -> str:
         return service.name
 
-    @admin.display(description="Service")
+    @admin.display(description=gettext_lazy("Service"))
     def shown_kind(self, service: AlertService) -> str:
         return service.get_kind_display()
 
-    @admin.display(description="State")
+    @admin.display(description=gettext_lazy("State"))
     def state(self, service: AlertService) -> str:
         if service.error:
             return label(service.error, "danger")
-        return how_long_ago(service.told_at) if service.told_at else label("Not told yet")
+        return how_long_ago(service.told_at) if service.told_at else label(_("Not told yet"))
 
     @without_asking
-    @action(description="Send a test alert", icon="send", permissions=["change"], url_path="test")
+    @action(description=gettext_lazy("Send a test alert"), icon="send", permissions=["change"], url_path="test")
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask on a GET; on a POST write to the service at once, and show how it answered."""
         service: AlertService = self.find(request, object_id)
         error = None
         if request.method == "POST":
             error = alert_services.tell(
-                service, title=f"[{service.project.name}] A test alert", text="Alerts of this project arrive here."
+                service, title=f"[{service.project.name}] A test alert", text=_("Alerts of this project arrive here.")
             )
-            self.log_change(request, service, "Sent a test alert")
+            self.log_change(request, service, gettext_noop("Sent a test alert"))
         context = self.page_context(
-            request, "Send a test alert", object=service, error=error, back=page_address(service)
+            request, _("Send a test alert"), object=service, error=error, back=page_address(service)
         )
         return TemplateResponse(request, "admin/verification/alertservice/test.html", context)

@@ -9,7 +9,9 @@ from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import Alert, AlertService, Right
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, time_of, when
@@ -23,7 +25,7 @@ class UnreadFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("unread", "Unread"), ("read", "Read")]
+        return [("unread", _("Unread")), ("read", _("Read"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Alert]) -> QuerySet[Alert]:
         if self.value() not in ("unread", "read"):
@@ -36,7 +38,7 @@ class AlertAdmin(TrafficAdmin):
     """Opening an alert marks it as read, for all members of its project."""
 
     viewers = Right.SEE_TRAFFIC
-    empty_text = "Nothing has needed your attention so far."
+    empty_text = gettext_lazy("Nothing has needed your attention so far.")
     has_history = False
     list_display = ("state", "shown_title", "told", "project", "created")
     list_display_links = ("shown_title",)
@@ -47,23 +49,26 @@ class AlertAdmin(TrafficAdmin):
     actions: Any = ("mark_selected_read",)
     fieldsets = (
         (None, {"fields": ("title", "detail", "project", "created_when", "ended_when")}),
-        ("How it was told", {"fields": ("told", "mailed_when", "posted_when", "services", "shown_error")}),
+        (
+            gettext_lazy("How it was told"),
+            {"fields": ("told", "mailed_when", "posted_when", "services", "shown_error")},
+        ),
     )
     readonly_fields = ("created_when", "ended_when", "mailed_when", "posted_when", "services", "told", "shown_error")
     shown_error = cause_of("error")
-    created_when = time_of("created_at", "Raised")
-    ended_when = time_of("ended_at", "Over since")
-    mailed_when = time_of("mailed_at", "Mailed")
-    posted_when = time_of("posted_at", "Posted to the alert address")
+    created_when = time_of("created_at", gettext_lazy("Raised"))
+    ended_when = time_of("ended_at", gettext_lazy("Over since"))
+    mailed_when = time_of("mailed_at", gettext_lazy("Mailed"))
+    posted_when = time_of("posted_at", gettext_lazy("Posted to the alert address"))
 
-    @admin.display(description="Written to")
+    @admin.display(description=gettext_lazy("Written to"))
     def services(self, alert: Alert) -> str:
         told = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
         return ", ".join(each.name for each in told) or "–"
 
     def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
         """Leave out the end of what has none: an outage that lasts, and all alerts of one moment."""
-        (_, about), *rest = self.fieldsets
+        (_unused, about), *rest = self.fieldsets
         if obj is None or obj.ended_at is None:
             about = {"fields": tuple(name for name in about["fields"] if name != "ended_when")}
         return ((None, about), *rest)
@@ -77,27 +82,34 @@ class AlertAdmin(TrafficAdmin):
         response: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
         return response
 
-    @admin.display(description="State", ordering="read_at")
+    @admin.display(description=gettext_lazy("State"), ordering="read_at")
     def state(self, alert: Alert) -> str:
-        return display.label("Read") if alert.read_at else display.label("Unread", "warning")
+        return display.label(_("Read")) if alert.read_at else display.label(_("Unread"), "warning")
 
-    @admin.display(description="Alert", ordering="title")
+    @admin.display(description=gettext_lazy("Alert"), ordering="title")
     def shown_title(self, alert: Alert) -> str:
         return display.shortened(alert.title, 80)
 
-    @admin.display(description="Told")
+    @admin.display(description=gettext_lazy("Told"))
     def told(self, alert: Alert) -> str:
         if alert.due_at:
             return display.label(
-                "Under way" if alert.due_at <= timezone.now() else f"Next try {when(alert.due_at)}", "info"
+                _("Under way")
+                if alert.due_at <= timezone.now()
+                else _("Next try {time}").format(time=when(alert.due_at)),
+                "info",
             )
         if alert.error:
-            return display.label("Given up", "danger")
+            return display.label(_("Given up"), "danger")
         by = (("mail", alert.mailed_at), ("call", alert.posted_at), ("chat", alert.told_services))
         ways = [way for way, at in by if at]
-        return display.label(f"By {', '.join(ways)}", "success") if ways else display.label("Only here")
+        return (
+            display.label(_("By {names}").format(names=", ".join(ways)), "success")
+            if ways
+            else display.label(_("Only here"))
+        )
 
-    @admin.action(description="Mark the selected as read", permissions=["view"])
+    @admin.action(description=gettext_lazy("Mark the selected as read"), permissions=["view"])
     def mark_selected_read(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:
         number = mark_read(queryset)
-        self.message_user(request, f"{number} marked as read.", messages.SUCCESS)
+        self.message_user(request, _("{number} marked as read.").format(number=number), messages.SUCCESS)

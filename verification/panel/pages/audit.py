@@ -14,8 +14,11 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from verification.addresses import mask
+from verification.lazy_words import gettext_lazy
 from verification.models import ALL_SENDING, AuditEntry, ChannelType, Right
 from verification.models.audit import WATCHED
 from verification.panel.frame import display
@@ -23,12 +26,15 @@ from verification.panel.frame.display import text_of
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter
 
-CHANGES = {"Created": "success", "Changed": "info", "Deleted": "danger"}
-KINDS = {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}
+CHANGES = {gettext_noop("Created"): "success", gettext_noop("Changed"): "info", gettext_noop("Deleted"): "danger"}
+KINDS = {model._meta.label_lower: model._meta.verbose_name for model in apps.get_models()}
 MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch.masked}
 IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
-WIRE_NAMES = {ALL_SENDING: "all sending", **{value: str(name) for value, name in ChannelType.choices}}
-LOOKS = ("Looked at the address", "Exported")  # the acts by which somebody saw a recipient's whole address
+WIRE_NAMES = {ALL_SENDING: gettext_lazy("all sending"), **dict(ChannelType.choices)}
+LOOKS = (
+    gettext_noop("Looked at the address"),
+    gettext_noop("Exported"),
+)  # the acts by which somebody saw a recipient's whole address
 FIELDS_SHOWN = 3  # names of changed fields in a list's column; more would widen the table
 SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
@@ -38,7 +44,7 @@ class TimeFilter(admin.SimpleListFilter):
     parameter_name = "since"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("day", "Last 24 hours"), ("week", "Last 7 days"), ("month", "Last 30 days")]
+        return [("day", _("Last 24 hours")), ("week", _("Last 7 days")), ("month", _("Last 30 days"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         span = SPANS.get(self.value() or "")
@@ -51,9 +57,9 @@ class KindFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [
-            ("changes", "Changes of configuration"),
-            ("acts", "Logins and what was looked at"),
-            ("seen", "Who saw a recipient's address"),
+            ("changes", _("Changes of configuration")),
+            ("acts", _("Logins and what was looked at")),
+            ("seen", _("Who saw a recipient's address")),
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -71,11 +77,11 @@ class ObjectFilter(admin.SimpleListFilter):
     parameter_name = "about"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        kind, _, number = (self.value() or "").partition(":")
-        return [(f"{kind}:{number}", f"{KINDS[kind].capitalize()} {number}")] if kind in KINDS else []
+        kind, _unused, number = (self.value() or "").partition(":")
+        return [(f"{kind}:{number}", f"{capfirst(str(KINDS[kind]))} {number}")] if kind in KINDS else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        kind, _, number = (self.value() or "").partition(":")
+        kind, _unused, number = (self.value() or "").partition(":")
         return queryset.filter(object_type=kind, object_id=number) if kind else queryset
 
 
@@ -87,56 +93,59 @@ class AuditAdmin(ScopedAdmin):
     list_filter = (ProjectFilter, ObjectFilter, KindFilter, TimeFilter)
     list_select_related = ("project",)
     search_fields = ("=who", "=object_id")
-    search_help_text = "Whole user, command or id"
+    search_help_text = gettext_lazy("Whole user, command or id")
     ordering = ("-id",)
     actions = None
     has_history = False
     show_close_button = True
     fieldsets = (
         (None, {"fields": ("time_exactly", "who", "client", "act", "thing", "object_number", "project")}),
-        ("What changed", {"fields": ("before_and_after",)}),
+        (gettext_lazy("What changed"), {"fields": ("before_and_after",)}),
     )
     readonly_fields = ("time_exactly", "client", "act", "thing", "object_number", "before_and_after")
-    object_number = text_of("object_id", "Its id")
+    object_number = text_of("object_id", gettext_lazy("Its id"))
 
     def get_fieldsets(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
         return self.fieldsets if obj and obj.changes else self.fieldsets[:1]
 
-    @admin.display(description="Time (UTC)", ordering="id")
+    @admin.display(description=gettext_lazy("Time (UTC)"), ordering="id")
     def time(self, entry: AuditEntry) -> str:
         return format_html('<span class="ww-nowrap">{}</span>', display.exactly(entry.at).removesuffix(" UTC"))
 
-    @admin.display(description="Time")
+    @admin.display(description=gettext_lazy("Time"))
     def time_exactly(self, entry: AuditEntry) -> str:
         return display.exactly(entry.at)
 
-    @admin.display(description="What")
+    @admin.display(description=gettext_lazy("What"))
     def act(self, entry: AuditEntry) -> str:
-        return display.label(entry.action, CHANGES[entry.action]) if entry.action in CHANGES else entry.action
+        act = _(entry.action)
+        return display.label(act, CHANGES[entry.action]) if entry.action in CHANGES else act
 
-    @admin.display(description="Object")
+    @admin.display(description=gettext_lazy("Object"))
     def thing(self, entry: AuditEntry) -> str:
         if not entry.object_type:
             return "–"
-        kind = KINDS.get(entry.object_type, entry.object_type)
+        kind = str(KINDS.get(entry.object_type, entry.object_type))
         name = mask(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
         if name.lower().startswith(f"{kind} "):
             return capfirst(name)  # "Callback of 7" has its kind in its name
-        return f"{kind.capitalize()} {WIRE_NAMES.get(name, name)}"
+        return f"{capfirst(kind)} {WIRE_NAMES.get(name, name)}"
 
-    @admin.display(description="Fields")
+    @admin.display(description=gettext_lazy("Fields"))
     def fields_changed(self, entry: AuditEntry) -> str:
         if entry.action != "Changed":
             return "–"
         names = sorted(map(field_name, entry.changes))
-        rest = f" and {len(names) - FIELDS_SHOWN} more" if len(names) > FIELDS_SHOWN else ""
-        return ", ".join(names[:FIELDS_SHOWN]) + rest
+        shortened = ", ".join(names[:FIELDS_SHOWN])
+        if len(names) <= FIELDS_SHOWN:
+            return shortened
+        return _("{names} and {number} more").format(names=shortened, number=len(names) - FIELDS_SHOWN)
 
-    @admin.display(description="Client address")
+    @admin.display(description=gettext_lazy("Client address"))
     def client(self, entry: AuditEntry) -> str:
         return entry.address or "–"
 
-    @admin.display(description="Before and after")
+    @admin.display(description=gettext_lazy("Before and after"))
     def before_and_after(self, entry: AuditEntry) -> SafeString:
         hidden = MASKED.get(entry.object_type, ())
         rows = (
@@ -144,20 +153,23 @@ class AuditAdmin(ScopedAdmin):
             for name, values in sorted(entry.changes.items())
         )
         return format_html(
-            '<table class="ww-changes"><thead><tr><th>Field</th><th>Before</th><th>After</th></tr></thead>{}</table>',
+            '<table class="ww-changes"><thead><tr><th>{}</th><th>{}</th><th>{}</th></tr></thead>{}</table>',
+            _("Field"),
+            _("Before"),
+            _("After"),
             format_html_join("", "<tr><th>{}</th><td>{}</td><td>{}</td></tr>", rows),
         )
 
 
 def field_name(column: str) -> str:
-    return column.removesuffix("_id").replace("_", " ")
+    return _(column.removesuffix("_id").replace("_", " "))
 
 
 def shown(value: Any, *, is_address: bool) -> str:
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
-        return "Yes" if value else "No"
+        return _("Yes") if value else _("No")
     if isinstance(value, str):
         return mask(value) if is_address else value
     return json.dumps(value, ensure_ascii=False, indent=1) if isinstance(value, dict) else str(value).strip("[]")

@@ -9,23 +9,27 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import KillSwitch, Platform
 from verification.panel.frame.display import how_long_ago, label, time_of
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who
 from verification.services.projects.kill_switch import stopped
 
-RESUMED = "Sending goes on within a second, for every project."
+RESUMED = gettext_lazy("Sending goes on within a second, for every project.")
 
 
 class KillSwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
-        labels = {"subject": "Stop"}
+        labels = {"subject": gettext_lazy("Stop")}
         help_texts = {
-            "subject": "For every project, within a second. Messages that wait in the queue fail; codes that have"
-            " arrived can still be checked and verified.",
-            "reason": "Everybody whose sending is stopped reads it on the overview.",
+            "subject": gettext_lazy(
+                "For every project, within a second. Messages that wait in the queue fail; codes that have"
+                " arrived can still be checked and verified."
+            ),
+            "reason": gettext_lazy("Everybody whose sending is stopped reads it on the overview."),
         }
 
 
@@ -40,7 +44,7 @@ class KillSwitchAdmin(ScopedAdmin):
     list_before_template = "admin/verification/killswitch/intro.html"
     delete_confirmation_template = "admin/verification/form_page.html"
     actions: Any = ("resume_selected",)
-    since_when = time_of("since", "Stopped")
+    since_when = time_of("since", gettext_lazy("Stopped"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("subject", "since_when") if obj else ()
@@ -55,9 +59,9 @@ class KillSwitchAdmin(ScopedAdmin):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask in the words of what deleting does here: it resumes."""
         words = {
-            "title": "Resume",
+            "title": _("Resume"),
             "intro": RESUMED,
-            "submit_text": "Resume",
+            "submit_text": _("Resume"),
             "back": reverse("admin:verification_killswitch_change", args=(object_id,)),
         }
         response: HttpResponse = super().delete_view(request, object_id, {**words, **(extra_context or {})})
@@ -71,17 +75,17 @@ class KillSwitchAdmin(ScopedAdmin):
         """Leave out Django's "Delete selected": a list's action is called what it does, too."""
         return {name: each for name, each in super().get_actions(request).items() if name != "delete_selected"}
 
-    @admin.action(description="Resume the selected", permissions=["delete"])
+    @admin.action(description=gettext_lazy("Resume the selected"), permissions=["delete"])
     def resume_selected(self, request: HttpRequest, queryset: QuerySet[KillSwitch]) -> HttpResponse | None:
         switches = list(queryset)
         if not request.POST.get("confirmed"):
             return self.ask_about_selected(
                 request,
                 switches,
-                "Resume",
+                _("Resume"),
                 action="resume_selected",
                 intro=f"{', '.join(map(str, switches))}. {RESUMED}",
-                submit="Resume",
+                submit=_("Resume"),
             )
         self.log_deletions(request, queryset)
         self.delete_queryset(request, queryset)
@@ -90,18 +94,18 @@ class KillSwitchAdmin(ScopedAdmin):
         return None
 
     def _say_it_goes_on(self, request: HttpRequest, name: str) -> None:
-        self.message_user(request, f"{name}: sending goes on.", messages.SUCCESS)
+        self.message_user(request, _("{name}: sending goes on.").format(name=name), messages.SUCCESS)
 
     def save_model(self, request: HttpRequest, obj: KillSwitch, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if not change:
-            self.message_user(request, f"{obj} is stopped. Its page resumes it.", messages.WARNING)
+            self.message_user(request, _("{obj} is stopped. Its page resumes it.").format(obj=obj), messages.WARNING)
 
-    @admin.display(description="Stopped", ordering="subject")
+    @admin.display(description=gettext_lazy("Stopped"), ordering="subject")
     def shown_subject(self, switch: KillSwitch) -> str:
         return label(switch, "danger")
 
-    @admin.display(description="Since", ordering="since")
+    @admin.display(description=gettext_lazy("Since"), ordering="since")
     def shown_since(self, switch: KillSwitch) -> str:
         return how_long_ago(switch.since)
 
@@ -109,12 +113,12 @@ class KillSwitchAdmin(ScopedAdmin):
 class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
         labels = {
-            "sms_per_recipient_a_day": "SMS to one number a day",
-            "max_daily_budget": "Daily budget of a channel",
-            "max_sends_per_day": "Sends to one recipient a day",
-            "max_requests_per_second": "Requests a second",
-            "max_creates_per_address": "Creates per client address",
-            "account_currency": "Currency of account",
+            "sms_per_recipient_a_day": gettext_lazy("SMS to one number a day"),
+            "max_daily_budget": gettext_lazy("Daily budget of a channel"),
+            "max_sends_per_day": gettext_lazy("Sends to one recipient a day"),
+            "max_requests_per_second": gettext_lazy("Requests a second"),
+            "max_creates_per_address": gettext_lazy("Creates per client address"),
+            "account_currency": gettext_lazy("Currency of account"),
         }
 
 
@@ -125,9 +129,9 @@ class PlatformAdmin(ScopedAdmin):
     viewers = changers = Who.SUPERUSERS
     form = PlatformForm
     fieldsets = (
-        ("All projects together", {"fields": ("sms_per_recipient_a_day",)}),
+        (gettext_lazy("All projects together"), {"fields": ("sms_per_recipient_a_day",)}),
         (
-            "At the most in each project",
+            gettext_lazy("At the most in each project"),
             {
                 "fields": (
                     "max_daily_budget",
@@ -137,7 +141,7 @@ class PlatformAdmin(ScopedAdmin):
                 )
             },
         ),
-        ("Costs", {"fields": ("account_currency",)}),
+        (gettext_lazy("Costs"), {"fields": ("account_currency",)}),
     )
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

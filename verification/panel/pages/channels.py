@@ -8,9 +8,11 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Channel, Provider, Right, RoutingMode
 from verification.panel.frame.display import channel_icon, label
 from verification.panel.frame.page import ScopedAdmin
@@ -21,22 +23,25 @@ from verification.services.gateways.learnt import require_prices
 from verification.services.oversight import cost_budgets
 from verification.services.oversight.costs import account_currency
 from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
+from verification.written_numbers import grouped
 
 ROUTING_CHOICES = (
-    (RoutingMode.FIXED, "Fixed order: by priority, and by weight among equals"),
-    (RoutingMode.SHARES, "Shares: by weight, whatever the priority"),
-    (RoutingMode.BEST_PRICE, "Best for the money: in each country who verifies users for the least"),
-    (RoutingMode.BEST_TIME, "Best for the time: in each country who gets users in soonest"),
+    (RoutingMode.FIXED, gettext_lazy("Fixed order: by priority, and by weight among equals")),
+    (RoutingMode.SHARES, gettext_lazy("Shares: by weight, whatever the priority")),
+    (RoutingMode.BEST_PRICE, gettext_lazy("Best for the money: in each country who verifies users for the least")),
+    (RoutingMode.BEST_TIME, gettext_lazy("Best for the time: in each country who gets users in soonest")),
 )
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     routing = forms.ChoiceField(
-        label="Asked first is",
+        label=gettext_lazy("Asked first is"),
         choices=ROUTING_CHOICES,
         initial=RoutingMode.FIXED,
         widget=UnfoldAdminRadioSelectWidget,
-        help_text="In any case your own providers come before the system's, and those that were late just now last.",
+        help_text=gettext_lazy(
+            "In any case your own providers come before the system's, and those that were late just now last."
+        ),
     )
 
     def clean_daily_budget(self) -> int | None:
@@ -79,7 +84,7 @@ class ChannelList(ShortList):
         for row in shown:
             row.budget_that_holds = lower_budget(row.effective_budget, ceiling)
             row.provider_names = [  # of the system's no more is shown than the API tells
-                f"{each.name} (system)" if each.is_system else each.name
+                _("{each} (system)").format(each=each.name) if each.is_system else each.name
                 for each in ordered
                 if each.channel == row.type and each.project_id in (None, row.project_id)
             ]
@@ -114,12 +119,14 @@ class ChannelAdmin(ScopedAdmin):
             },
         ),
         (
-            "Choice of the provider",
+            gettext_lazy("Choice of the provider"),
             {
                 "fields": ("routing", "explore_percent"),
-                "description": "Who is asked first where several providers serve this channel. Whoever it is, the"
-                " others follow where it does not take the message, and one that keeps failing is set aside. The"
-                " best is learnt from this project's own traffic; one that loses users is never it, however cheap.",
+                "description": gettext_lazy(
+                    "Who is asked first where several providers serve this channel. Whoever it is, the"
+                    " others follow where it does not take the message, and one that keeps failing is set aside. The"
+                    " best is learnt from this project's own traffic; one that loses users is never it, however cheap."
+                ),
             },
         ),
     )
@@ -140,7 +147,7 @@ class ChannelAdmin(ScopedAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChannelList]:
         return ChannelList
 
-    @admin.display(description="Channel", ordering="type")
+    @admin.display(description=gettext_lazy("Channel"), ordering="type")
     def shown(self, channel: Channel) -> str:
         return format_html(
             '<span class="ww-channel"><img src="{}" alt="" width="28" height="28">{}</span>',
@@ -148,25 +155,45 @@ class ChannelAdmin(ScopedAdmin):
             channel.display_name,
         )
 
-    @admin.display(description="State", ordering="is_active")
+    @admin.display(description=gettext_lazy("State"), ordering="is_active")
     def state(self, channel: Any) -> str:
         if not channel.is_active:
-            return label("Off")
-        return label("Active", "success") if channel.provider_names else label("No provider", "warning")
+            return label(_("Off"))
+        return label(_("Active"), "success") if channel.provider_names else label(_("No provider"), "warning")
 
-    @admin.display(description="Today's budget", ordering="effective_budget")
+    @admin.display(description=gettext_lazy("Today's budget"), ordering="effective_budget")
     def budget(self, channel: Any) -> str:
         budget, in_money = channel.budget_that_holds, channel.daily_cost_budget
-        parts = [] if budget is None else [(f"{channel.spent_today:,} of {budget:,}", channel.spent_today >= budget)]
+        parts = (
+            []
+            if budget is None
+            else [
+                (
+                    _("{spent_today} of {budget}").format(
+                        spent_today=grouped(channel.spent_today), budget=grouped(budget)
+                    ),
+                    channel.spent_today >= budget,
+                )
+            ]
+        )
         if in_money:
             cost = channel.cost_today
             amount, currency = (cost.amount, cost.currency) if cost else (0, account_currency())
-            parts.append((f"{amount:,.2f} of {in_money:,} {currency}", amount >= in_money))
+            parts.append(
+                (
+                    _("{amount} of {in_money} {currency}").format(
+                        amount=grouped(amount, places=2), in_money=grouped(in_money), currency=currency
+                    ),
+                    amount >= in_money,
+                )
+            )
         if not parts:
-            return "No limit"
+            return _("No limit")
         text = "; ".join(text for text, _ in parts)
-        return label(f"{text}: used up", "danger") if any(is_spent for _, is_spent in parts) else text
+        return (
+            label(_("{text}: used up").format(text=text), "danger") if any(is_spent for _, is_spent in parts) else text
+        )
 
-    @admin.display(description="Served by, in this order")
+    @admin.display(description=gettext_lazy("Served by, in this order"))
     def served_by(self, channel: Any) -> str:
         return ", ".join(channel.provider_names) or "–"

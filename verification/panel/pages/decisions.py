@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.text import capfirst
 
+from verification.lazy_words import gettext_lazy as _
 from verification.models import ChannelType, Decision, GuardRule, ListSubject, Right
 from verification.models.guard_rules import ABOUT_COUNTRIES
 from verification.panel.frame import display
@@ -19,14 +20,15 @@ from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.frame.traffic_page import SPANS, CreatedFilter, TrafficAdmin
 from verification.services.protection.guard import findings
 from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
+from verification.written_numbers import grouped
 
 COUNTRY_RULES = ("country", *ABOUT_COUNTRIES)  # the rules whose subject is a country
-NAMES = {"entry": "matched by", "retry_after": "seconds left"}
-WORDS = {str(value): str(label) for value, label in (*ChannelType.choices, *ListSubject.choices)}
+NAMES = {"entry": _("matched by"), "retry_after": _("seconds left")}
+WORDS = {str(value): label for value, label in (*ChannelType.choices, *ListSubject.choices)}
 
 
 def title_of_rule(rule: str) -> str:
-    return RULES[rule].title if rule in RULES else rule.replace("_", " ").capitalize()
+    return str(RULES[rule].title) if rule in RULES else rule.replace("_", " ").capitalize()
 
 
 class RuleFilter(admin.SimpleListFilter):
@@ -49,54 +51,54 @@ class LastFilter(CreatedFilter):
 @admin.register(Decision)
 class DecisionAdmin(TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
-    empty_text = "Nothing was refused so far."
+    empty_text = _("Nothing was refused so far.")
     has_history = False
     list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
     list_filter = (ProjectFilter, LastBetweenFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
     list_before_template = "admin/verification/decision/intro.html"
     search_fields = ("subject",)
-    search_help_text = "Subject, such as +4915… or MA"
+    search_help_text = _("Subject, such as +4915… or MA")
     ordering = ("-last_at", "-id")
     fieldsets = (
         (None, {"fields": ("rule_title", "meaning", "shown_subject", "project", "times", "all_figures")}),
-        ("When", {"fields": ("first_when", "last_when")}),
+        (_("When"), {"fields": ("first_when", "last_when")}),
     )
     readonly_fields = ("rule_title", "meaning", "shown_subject", "times", "all_figures", "first_when", "last_when")
-    first_when = time_of("first_at", "First in this hour")
-    last_when = time_of("last_at", "Last in this hour")
+    first_when = time_of("first_at", _("First in this hour"))
+    last_when = time_of("last_at", _("Last in this hour"))
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}
         return rows.filter(subject__in={term[:SUBJECT_MAX_LENGTH], *written})
 
-    @admin.display(description="Rule", ordering="rule")
+    @admin.display(description=_("Rule"), ordering="rule")
     def rule_title(self, decision: Decision) -> str:
         return title_of_rule(decision.rule)
 
-    @admin.display(description="What it means")
+    @admin.display(description=_("What it means"))
     def meaning(self, decision: Decision) -> str:
         return RULES[decision.rule].meaning if decision.rule in RULES else "–"
 
-    @admin.display(description="Subject", ordering="subject")
+    @admin.display(description=_("Subject"), ordering="subject")
     def shown_subject(self, decision: Decision) -> str:
         if decision.rule in COUNTRY_RULES:
             return display.country(decision.subject)
         return display.monospace(WORDS.get(decision.subject, decision.subject))
 
-    @admin.display(description="How often", ordering="count")
+    @admin.display(description=_("How often"), ordering="count")
     def times(self, decision: Decision) -> str:
-        return f"{decision.count:,}"
+        return grouped(decision.count)
 
-    @admin.display(description="Figures")
+    @admin.display(description=_("Figures"))
     def shown_figures(self, decision: Decision) -> str:
         return display.shortened(figures_of(decision), 80)
 
-    @admin.display(description="Figures")
+    @admin.display(description=_("Figures"))
     def all_figures(self, decision: Decision) -> str:
         return figures_of(decision) or "–"
 
-    @admin.display(description="Last", ordering="last_at")
+    @admin.display(description=_("Last"), ordering="last_at")
     def last(self, decision: Decision) -> str:
         return display.how_long_ago(decision.last_at)
 

@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 
+from verification.lazy_words import gettext_lazy as _
 from verification.models import ExchangeRate
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who
@@ -16,7 +17,7 @@ from verification.services.projects.ceilings import platform
 
 class ExchangeRateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
-        labels = {"account": "In", "valid_from": "Good from"}
+        labels = {"account": _("In"), "valid_from": _("Good from")}
 
 
 @admin.register(ExchangeRate)
@@ -36,6 +37,6 @@ class ExchangeRateAdmin(ScopedAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return super().changelist_view(request, {**(extra_context or {}), "account": platform().account_currency})
 
-    @admin.display(description="Rate", ordering="rate")
+    @admin.display(description=_("Rate"), ordering="rate")
     def shown_rate(self, row: ExchangeRate) -> str:
         return f"{row.rate.normalize():f}"

@@ -11,7 +11,9 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import Project, Provider
 from verification.panel.frame.figures_shown import (
     EMPTY,
@@ -39,11 +41,11 @@ from verification.whole_numbers import whole_number
 
 ROWS_SHOWN = 20  # of one breakdown: the others are in the download
 BREAKDOWNS = {
-    "project": "Project",
-    "channel": "Channel",
-    "provider_id": "Provider",
-    "country": "Country",
-    "language": "Language",
+    "project": gettext_lazy("Project"),
+    "channel": gettext_lazy("Channel"),
+    "provider_id": gettext_lazy("Provider"),
+    "country": gettext_lazy("Country"),
+    "language": gettext_lazy("Language"),
 }
 LIST_FILTERS = {  # the filters of the lists, by the dimension
     "project": "project",
@@ -123,7 +125,7 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if "json" in request.GET:
         return JsonResponse(as_dict(summary))
     context = model_admin.page_context(
-        request, "Figures", opts=None, choice=choice, **_choices(choice), **_told(choice, summary)
+        request, _("Figures"), opts=None, choice=choice, **_choices(choice), **_told(choice, summary)
     )
     status = 400 if choice.range.wrong else 200
     return TemplateResponse(request, "admin/verification/figures.html", context, status=status)
@@ -209,7 +211,7 @@ def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
 
 def _name_of(summary: Summary, dimension: str, value: Any) -> str:
     lines = summary.by[dimension]
-    return lines[0].name if lines else str(value or "None")
+    return lines[0].name if lines else str(value or _("None"))
 
 
 def _row(choice: Choice, dimension: str, line: Line, cost: Cost, scored: set[int]) -> Row:

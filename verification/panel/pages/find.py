@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from verification.addresses import mask
 from verification.models import Decision, Right
@@ -65,7 +66,7 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         hits = [_hit(rows, verdict) for rows, verdict in in_brief(found.sessions, found.messages)[: search.MOST]]
     context = model_admin.page_context(
         request,
-        "Find",
+        _("Find"),
         opts=None,
         term=term,
         hits=hits,
@@ -92,7 +93,7 @@ def _hit(rows: Rows, verdict: Verdict) -> Hit:
         sentence=verdict.sentence,
         began=display.exactly(rows.began_at),
         ago=display.ago(rows.began_at),
-        kind="Verification" if rows.session else "Manual send",
+        kind=_("Verification") if rows.session else _("Manual send"),
         to=mask(rows.recipient.address),
         project=rows.project.name,
     )

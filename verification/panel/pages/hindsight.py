@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from verification.models import Channel, RoutingMode
+from verification.panel.frame.figures_shown import seconds
 from verification.services.gateways.best import Objective
 from verification.services.oversight.hindsight import DAYS, LEAST_ASKED, Hindsight, Line, look_back
 from verification.services.projects.ceilings import platform
+from verification.written_numbers import grouped
 
 COUNTRIES_SHOWN = 10  # of one estimate, those that would save most
 LEARNS = (RoutingMode.BEST_PRICE, RoutingMode.BEST_TIME)
@@ -50,26 +54,31 @@ def _estimate(found: Hindsight, currency: str) -> Estimate:
     is_money = found.objective is Objective.MONEY
     then, with_best = found.then / found.verified, found.with_best / found.verified
     if is_money:
-        saved, of_all = f"{currency} {abs(found.saved):,.2f}", f"{currency} {found.then:,.2f}"
+        saved, of_all = (
+            f"{currency} {grouped(abs(found.saved), places=2)}",
+            f"{currency} {grouped(found.then, places=2)}",
+        )
     else:
-        saved, of_all = f"{abs(then - with_best):.1f} s", f"{then:.1f} s"
+        saved, of_all = seconds(abs(then - with_best)), seconds(then)
     return Estimate(
         title=str((RoutingMode.BEST_PRICE if is_money else RoutingMode.BEST_TIME).label),
-        unit=f"{currency} for 1,000 verified users" if is_money else "Seconds for a verified user",
+        unit=_("{currency} for 1,000 verified users").format(currency=currency)
+        if is_money
+        else _("Seconds for a verified user"),
         saved=saved,
         is_loss=found.saved < 0,
         of_all=of_all,
-        words="that it cost" if is_money else "for each verified user",
+        words=_("that it cost") if is_money else _("for each verified user"),
         rate_then=round(100 * found.verified / found.messages, 1),
         rate_with=round(100 * found.verified_with_best / found.messages, 1),
         rows=[_row(line, is_money=is_money) for line in found.lines[:COUNTRIES_SHOWN]],
         number=len(found.lines),
-        left_out=f"{found.left_out:,}" if found.left_out else "",
-        messages=f"{found.messages:,}",
+        left_out=grouped(found.left_out) if found.left_out else "",
+        messages=grouped(found.messages),
     )
 
 
 def _row(line: Line, *, is_money: bool) -> tuple[str, str, str, str, str]:
     times, digits = (1000, 2) if is_money else (1, 1)
-    then, with_best = (f"{times * value:,.{digits}f}" for value in (line.then, line.with_best))
-    return line.country, line.best, f"{line.verified:,}", then, with_best
+    then, with_best = (grouped(times * value, places=digits) for value in (line.then, line.with_best))
+    return line.country, line.best, grouped(line.verified), then, with_best

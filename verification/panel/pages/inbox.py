@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
@@ -45,7 +46,7 @@ def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         kept, is_away = [], True
     context = model_admin.page_context(
         request,
-        "Inbox",
+        _("Inbox"),
         opts=None,
         entries=[_entry(message) for message in kept[:MAX_SHOWN]],
         is_away=is_away,

@@ -8,9 +8,11 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.addresses import mask
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import ListEntry, ListKind, ListSubject, Right
 from verification.panel.frame.display import country, how_long_ago, label, monospace, when
 from verification.panel.frame.page import ScopedAdmin
@@ -20,13 +22,21 @@ from verification.services.projects.lists import add_entry, clean_value, search_
 
 class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
-        labels = {"kind": "List", "subject": "Matches", "expires_at": "Expires"}
+        labels = {
+            "kind": gettext_lazy("List"),
+            "subject": gettext_lazy("Matches"),
+            "expires_at": gettext_lazy("Expires"),
+        }
         help_texts = {
-            "kind": "Nothing is sent to whom the block list matches. No limit of sends and no traffic guard stops whom"
-            " the safe list matches; budgets and wrong codes still count. Where both match, the block list wins.",
-            "value": "A phone number or e-mail address, +4915, example.com (and all below it), DE, or 203.0.113.0/24.",
-            "note": "Why, for those who come after you.",
-            "expires_at": "In UTC. Empty means never.",
+            "kind": gettext_lazy(
+                "Nothing is sent to whom the block list matches. No limit of sends and no traffic guard stops whom"
+                " the safe list matches; budgets and wrong codes still count. Where both match, the block list wins."
+            ),
+            "value": gettext_lazy(
+                "A phone number or e-mail address, +4915, example.com (and all below it), DE, or 203.0.113.0/24."
+            ),
+            "note": gettext_lazy("Why, for those who come after you."),
+            "expires_at": gettext_lazy("In UTC. Empty means never."),
         }
 
     def clean(self) -> dict[str, Any]:
@@ -44,7 +54,7 @@ class LiveFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("live", "Live"), ("expired", "Expired")]
+        return [("live", _("Live")), ("expired", _("Expired"))]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         if self.value() == "live":
@@ -66,7 +76,7 @@ class ListEntryAdmin(ScopedAdmin):
     list_select_related = ("project",)
     list_before_template = "admin/verification/listentry/intro.html"
     search_fields = ("value",)
-    search_help_text = "Whole number, domain, …"
+    search_help_text = gettext_lazy("Whole number, domain, …")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("shown_project", "kind", "subject", "shown_value") if obj else ()
@@ -81,7 +91,7 @@ class ListEntryAdmin(ScopedAdmin):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Only superusers may leave the project empty, for an entry of the whole platform."""
         if request.user.is_superuser:
-            kwargs["help_text"] = "Empty means every project."
+            kwargs["help_text"] = _("Empty means every project.")
         else:
             kwargs["required"] = True
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
@@ -97,28 +107,28 @@ class ListEntryAdmin(ScopedAdmin):
         )
         obj.pk = saved.pk
 
-    @admin.display(description="List", ordering="kind")
+    @admin.display(description=gettext_lazy("List"), ordering="kind")
     def shown_kind(self, entry: ListEntry) -> str:
-        return label("Block", "danger") if entry.kind == ListKind.BLOCK else label("Safe", "success")
+        return label(_("Block"), "danger") if entry.kind == ListKind.BLOCK else label(_("Safe"), "success")
 
-    @admin.display(description="Value", ordering="value")
+    @admin.display(description=gettext_lazy("Value"), ordering="value")
     def shown_value(self, entry: ListEntry) -> str:
         if entry.subject == ListSubject.COUNTRY:
             return country(entry.value)
         return monospace(mask(entry.value) if entry.subject == ListSubject.RECIPIENT else entry.value)
 
-    @admin.display(description="Project", ordering="project__name")
+    @admin.display(description=gettext_lazy("Project"), ordering="project__name")
     def shown_project(self, entry: ListEntry) -> str:
-        return entry.project.name if entry.project else "Every project"
+        return entry.project.name if entry.project else _("Every project")
 
-    @admin.display(description="State", ordering="expires_at")
+    @admin.display(description=gettext_lazy("State"), ordering="expires_at")
     def state(self, entry: ListEntry) -> str:
         if entry.expires_at is None:
-            return label("Live")
+            return label(_("Live"))
         if entry.expires_at <= timezone.now():
-            return label("Expired", "warning")
-        return f"Until {when(entry.expires_at)}"
+            return label(_("Expired"), "warning")
+        return _("Until {time}").format(time=when(entry.expires_at))
 
-    @admin.display(description="Added", ordering="created_at")
+    @admin.display(description=gettext_lazy("Added"), ordering="created_at")
     def added(self, entry: ListEntry) -> str:
         return how_long_ago(entry.created_at)

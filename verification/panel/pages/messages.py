@@ -13,7 +13,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from verification.lazy_words import gettext_lazy
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
 from verification.models.messages import FINAL
 from verification.panel.door.session import BY_ITSELF
@@ -65,7 +68,7 @@ class StatusFilter(admin.SimpleListFilter):
         return self.value() in (*figures.LOST, "lost")
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        together = [("lost", "Failed or expired"), ("waiting", "Waiting for over a minute")]
+        together = [("lost", _("Failed or expired")), ("waiting", _("Waiting for over a minute"))]
         return [*((value, str(text)) for value, text in MessageStatus.choices), *together]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
@@ -107,26 +110,26 @@ class AttemptInline(ScopedInline):
         "latency",
         "created_when",
     )
-    verbose_name_plural = "delivery attempts"
-    name = text_of("provider_name", "Provider")
-    answer = text_of("provider_status", "Answer")
-    reference = text_of("provider_message_id", "The provider's id")
+    verbose_name_plural = gettext_lazy("delivery attempts")
+    name = text_of("provider_name", gettext_lazy("Provider"))
+    answer = text_of("provider_status", gettext_lazy("Answer"))
+    reference = text_of("provider_message_id", gettext_lazy("The provider's id"))
     shown_error = cause_of("error")
-    created_when = time_of("created_at", "At")
+    created_when = time_of("created_at", gettext_lazy("At"))
     latency = display.latency
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return without_ids(self.fields, request, obj)
 
-    @admin.display(description="Cost")
+    @admin.display(description=gettext_lazy("Cost"))
     def cost(self, attempt: DeliveryAttempt) -> str:
         return cost_words(attempt, attempt.message.channel) or "–"
 
-    @admin.display(description="It was asked")
+    @admin.display(description=gettext_lazy("It was asked"))
     def reason(self, attempt: DeliveryAttempt) -> str:
         return attempt.get_choice_display() if attempt.choice else "–"
 
-    @admin.display(description="Outcome")
+    @admin.display(description=gettext_lazy("Outcome"))
     def shown_outcome(self, attempt: DeliveryAttempt) -> str:
         words = attempt.outcome.replace("_", " ").capitalize()
         return display.label(words, OUTCOME_VARIANTS.get(attempt.outcome, "danger"))
@@ -135,7 +138,7 @@ class AttemptInline(ScopedInline):
 @admin.register(Message)
 class MessageAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
-    empty_text = "They appear once your app asks for a code, or your server sends one."
+    empty_text = gettext_lazy("They appear once your app asks for a code, or your server sends one.")
     has_history = False
     change_form_outer_before_template = "admin/verification/story.html"
     list_display = (
@@ -162,7 +165,7 @@ class MessageAdmin(NewestFirstAdmin):
     )
     list_select_related = ("project", "recipient", "provider")
     search_fields = ("id",)
-    search_help_text = "Whole address, message or session id"
+    search_help_text = gettext_lazy("Whole address, message or session id")
     ordering = ("-created_at",)
     inlines = (AttemptInline,)
     fieldsets = (
@@ -171,7 +174,7 @@ class MessageAdmin(NewestFirstAdmin):
             {"fields": ("number", "project", "recipient_link", "shown_channel", "language", "kind", "session_link")},
         ),
         (
-            "Delivery",
+            gettext_lazy("Delivery"),
             {
                 "fields": (
                     "shown_status",
@@ -184,7 +187,7 @@ class MessageAdmin(NewestFirstAdmin):
                 )
             },
         ),
-        ("Times", {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
+        (gettext_lazy("Times"), {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
     )
     readonly_fields = (
         "recipient_link",
@@ -205,15 +208,15 @@ class MessageAdmin(NewestFirstAdmin):
         "expires_when",
         "took",
     )
-    number = text_of("pk", "Message")
-    reference = text_of("provider_message_id", "The provider's id for it")
-    callback_to = text_of("callback_url", "Callback address")
-    created_when = time_of("created_at", "Created")
+    number = text_of("pk", gettext_lazy("Message"))
+    reference = text_of("provider_message_id", gettext_lazy("The provider's id for it"))
+    callback_to = text_of("callback_url", gettext_lazy("Callback address"))
+    created_when = time_of("created_at", gettext_lazy("Created"))
     whole_error = cause_of("error")
-    sent_when = time_of("sent_at", "Sent")
-    finished_when = time_of("finished_at", "Final")
-    expires_when = time_of("expires_at", "Expires")
-    shown_channel = channel_of("channel", "Channel")
+    sent_when = time_of("sent_at", gettext_lazy("Sent"))
+    finished_when = time_of("finished_at", gettext_lazy("Final"))
+    expires_when = time_of("expires_at", gettext_lazy("Expires"))
+    shown_channel = channel_of("channel", gettext_lazy("Channel"))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [
@@ -240,15 +243,15 @@ class MessageAdmin(NewestFirstAdmin):
             shown["Refresh"] = f"{RELOAD_SECONDS}; url=?{LIVE}&{BY_ITSELF}"
         return shown
 
-    @admin.display(description="Taken by workers")
+    @admin.display(description=gettext_lazy("Taken by workers"))
     def taken(self, message: Message) -> str:
-        times = f"{message.claims} time{'' if message.claims == 1 else 's'}"
+        times = ngettext("{number} time", "{number} times", message.claims).format(number=message.claims)
         if not message.lost_leases:
             return times
-        return (
-            f"{times}; {message.lost_leases} of them lost: the worker died or could not record the outcome, so a"
+        return _(
+            "{times}; {lost_leases} of them lost: the worker died or could not record the outcome, so a"
             " provider may have sent it without an attempt below"
-        )
+        ).format(times=times, lost_leases=message.lost_leases)
 
     def has_index_for(self, used: dict[str, Any]) -> bool:
         return used.get("status") in (*figures.LOST, "lost", "waiting")
@@ -260,35 +263,37 @@ class MessageAdmin(NewestFirstAdmin):
             return rows.filter(session_id=term.upper())
         return rows.filter(recipient_id__in=self.recipients(request, term))
 
-    @admin.display(description="Message", ordering="id")
+    @admin.display(description=gettext_lazy("Message"), ordering="id")
     def short_id(self, message: Message) -> str:
         return display.monospace(message.pk)
 
-    @admin.display(description="Status", ordering="status")
+    @admin.display(description=gettext_lazy("Status"), ordering="status")
     def shown_status(self, message: Message) -> str:
         return display.status(message.status)
 
-    @admin.display(description="Kind")
+    @admin.display(description=gettext_lazy("Kind"))
     def kind(self, message: Message) -> str:
-        return f"{'Session' if message.session_id else 'Manual send'}{', test login' if message.is_test else ''}"
+        if message.is_test:
+            return _("Session, test login")
+        return _("Session") if message.session_id else _("Manual send")
 
-    @admin.display(description="Provider", ordering="provider__name")
+    @admin.display(description=gettext_lazy("Provider"), ordering="provider__name")
     def shown_provider(self, message: Message) -> str:
         """Name the provider without a link: a system provider's page is not for members."""
         return format_html('<span class="ww-nowrap">{}</span>', message.provider.name) if message.provider else "–"
 
-    @admin.display(description="Pinned provider")
+    @admin.display(description=gettext_lazy("Pinned provider"))
     def pinned(self, message: Message) -> str:
         return message.pinned_provider.name if message.pinned_provider else "–"
 
-    @admin.display(description="Error")
+    @admin.display(description=gettext_lazy("Error"))
     def shown_error(self, message: Message) -> str:
         return display.shortened(display.cause(message.error), 40)
 
-    @admin.display(description="Session")
+    @admin.display(description=gettext_lazy("Session"))
     def session_link(self, message: Message) -> str:
         return display.page_link(display.monospace(message.session_id), message.session) if message.session else "–"
 
-    @admin.display(description="Accepted by a provider after")
+    @admin.display(description=gettext_lazy("Accepted by a provider after"))
     def took(self, message: Message) -> str:
         return display.lasted(message.created_at, message.sent_at)

@@ -10,13 +10,17 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from verification.addresses import mask
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import AuditEntry, Membership, Recipient, Right, Subscription
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, flag_of, time_of
@@ -25,6 +29,7 @@ from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmi
 from verification.panel.pages.audit import LOOKS
 from verification.services.protection import limits_used
 from verification.services.upkeep import forgetting
+from verification.written_numbers import grouped
 
 LOOKS_SHOWN = 5  # the latest looks at an address that its recipient's page names
 
@@ -34,11 +39,11 @@ class SubscriptionInline(ScopedInline):
     viewers = Right.SEE_TRAFFIC
     project_path = "recipient__project"
     fields = readonly_fields = ("provider_name", "active", "bound_when")
-    verbose_name_plural = "started bots"
-    active = flag_of("is_active", "Reachable")
-    bound_when = time_of("bound_at", "Started")
+    verbose_name_plural = gettext_lazy("started bots")
+    active = flag_of("is_active", gettext_lazy("Reachable"))
+    bound_when = time_of("bound_at", gettext_lazy("Started"))
 
-    @admin.display(description="Provider")
+    @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, subscription: Subscription) -> str:
         return subscription.provider.name
 
@@ -47,21 +52,24 @@ class SubscriptionInline(ScopedInline):
 class RecipientAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
-    empty_text = "They appear once somebody asks for a code."
+    empty_text = gettext_lazy("They appear once somebody asks for a code.")
     list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
     list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
     list_select_related = ("project",)
     before_template = "admin/verification/recipient/intro.html"
     search_fields = ("address",)
-    search_help_text = "Whole phone number or e-mail address"
+    search_help_text = gettext_lazy("Whole phone number or e-mail address")
     actions_detail = ("show_address", "export", "forget")
     ordering = ("-id",)
     inlines = (SubscriptionInline,)
     fieldsets = (
         (None, {"fields": ("masked", "project", "language")}),
-        ("Reached", {"fields": ("shown_verified", "verified_when", "shown_reached", "created_when", "traffic")}),
-        ("Limits now", {"fields": ("sends", "wrong_codes", "pause")}),
-        ("The whole address", {"fields": ("seen_by",)}),
+        (
+            gettext_lazy("Reached"),
+            {"fields": ("shown_verified", "verified_when", "shown_reached", "created_when", "traffic")},
+        ),
+        (gettext_lazy("Limits now"), {"fields": ("sends", "wrong_codes", "pause")}),
+        (gettext_lazy("The whole address"), {"fields": ("seen_by",)}),
     )
     readonly_fields = (
         "masked",
@@ -75,12 +83,12 @@ class RecipientAdmin(NewestFirstAdmin):
         "pause",
         "seen_by",
     )
-    created_when = time_of("created_at", "First seen")
-    verified_when = time_of("verified_at", "Last verified")
-    shown_verified = channel_of("verified_channel", "Last verified over")
-    shown_reached = channel_of("reached_channel", "Last reached over")
+    created_when = time_of("created_at", gettext_lazy("First seen"))
+    verified_when = time_of("verified_at", gettext_lazy("Last verified"))
+    shown_verified = channel_of("verified_channel", gettext_lazy("Last verified over"))
+    shown_reached = channel_of("reached_channel", gettext_lazy("Last reached over"))
 
-    @action(description="Export", icon="download", permissions=["address"])
+    @action(description=gettext_lazy("Export"), icon="download", permissions=["address"])
     def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send all that is stored about the recipient, as a file.
 
@@ -90,41 +98,49 @@ class RecipientAdmin(NewestFirstAdmin):
         if request.method != "POST":
             return self.ask(
                 request,
-                "Export",
+                _("Export"),
                 row=recipient,
-                intro=f"You get a JSON file with everything stored about {mask(recipient.address)}: the whole address,"
-                " sessions, messages with their attempts, started bots. No codes.",
-                submit="Export",
+                intro=_(
+                    "You get a JSON file with everything stored about {recipient}: the whole address, sessions,"
+                    " messages with their attempts, started bots. No codes."
+                ).format(recipient=mask(recipient.address)),
+                submit=_("Export"),
             )
         try:
             data = forgetting.export(project=recipient.project, to=recipient.address)
         except Misuse as error:
             return self.refuse(request, recipient, error)
-        self.log_change(request, recipient, "Exported")
+        self.log_change(request, recipient, gettext_noop("Exported"))
         response = JsonResponse(data, json_dumps_params={"indent": 2})
         response["Content-Disposition"] = f'attachment; filename="recipient-{recipient.pk}.json"'
         response["Cache-Control"] = "no-store"
         return response
 
-    @action(description="Forget", icon="person_off", permissions=["act"], variant=ActionVariant.DANGER)
+    @action(description=gettext_lazy("Forget"), icon="person_off", permissions=["act"], variant=ActionVariant.DANGER)
     def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
         recipient: Recipient = self.find(request, object_id)
         if request.method != "POST":
             return self.ask(
                 request,
-                "Forget",
+                _("Forget"),
                 row=recipient,
-                intro=f"Everything stored about {mask(recipient.address)} goes: sessions, messages, started bots. What"
-                " counts in today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be"
-                " undone.",
-                submit="Forget",
+                intro=_(
+                    "Everything stored about {recipient} goes: sessions, messages, started bots. What counts in"
+                    " today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be"
+                    " undone."
+                ).format(recipient=mask(recipient.address)),
+                submit=_("Forget"),
                 is_dangerous=True,
             )
         try:
             forgetting.forget(project=recipient.project, to=recipient.address)
         except Misuse as error:
             return self.refuse(request, recipient, error)
-        self.message_user(request, f"The recipient {mask(recipient.address)} is forgotten.", messages.SUCCESS)
+        self.message_user(
+            request,
+            _("The recipient {recipient} is forgotten.").format(recipient=mask(recipient.address)),
+            messages.SUCCESS,
+        )
         return HttpResponseRedirect(reverse("admin:verification_recipient_changelist"))
 
     def find_shown(self, request: HttpRequest, object_id: str) -> Recipient:
@@ -144,57 +160,62 @@ class RecipientAdmin(NewestFirstAdmin):
         """Return whether the user may see whole addresses: a superuser, or a member whose membership says so."""
         return may_see_addresses(request.user, self.get_object(request, str(object_id)) if object_id else None)
 
-    @action(description="Show the address", icon="visibility", permissions=["address"], url_path="address")
+    @action(
+        description=gettext_lazy("Show the address"), icon="visibility", permissions=["address"], url_path="address"
+    )
     def show_address(self, request: HttpRequest, object_id: str) -> HttpResponse:
         recipient = self.find_shown(request, object_id)
         if request.method != "POST":
             return self.ask(
                 request,
-                "Show the address",
+                _("Show the address"),
                 row=recipient,
-                intro=f"{mask(recipient.address)}: the whole address is shown once. The audit log notes that you"
-                " looked.",
-                submit="Show it",
+                intro=_("{recipient}: the whole address is shown once. The audit log notes that you looked.").format(
+                    recipient=mask(recipient.address)
+                ),
+                submit=_("Show it"),
             )
-        self.log_change(request, recipient, "Looked at the address")
+        self.log_change(request, recipient, gettext_noop("Looked at the address"))
         return self.show_secrets(
             request,
             recipient,
-            title="Address",
-            warning="It is on record that you looked. Use it for what you looked it up for.",
-            secrets=[(f"Recipient of {recipient.project}", recipient.address, "")],
+            title=_("Address"),
+            warning=_("It is on record that you looked. Use it for what you looked it up for."),
+            secrets=[(_("Recipient of {project}").format(project=recipient.project), recipient.address, "")],
         )
 
-    @admin.display(description="Recipient")
+    @admin.display(description=gettext_lazy("Recipient"))
     def masked(self, row: Recipient) -> str:
         return display.monospace(mask(row.address))
 
-    @admin.display(description="Verified", ordering="verified_at")
+    @admin.display(description=gettext_lazy("Verified"), ordering="verified_at")
     def verified(self, recipient: Recipient) -> str:
         return display.how_long_ago(recipient.verified_at)
 
-    @admin.display(description="Codes sent")
+    @admin.display(description=gettext_lazy("Codes sent"))
     def sends(self, recipient: Recipient) -> str:
         return _limits_on(recipient, "codes sent")
 
-    @admin.display(description="Wrong codes")
+    @admin.display(description=gettext_lazy("Wrong codes"))
     def wrong_codes(self, recipient: Recipient) -> str:
         return _limits_on(recipient, "wrong codes")
 
-    @admin.display(description="60 seconds between two")
+    @admin.display(description=gettext_lazy("60 seconds between two"))
     def pause(self, recipient: Recipient) -> str:
         blocked = limits_used.blocked_channels(recipient)
-        return ", ".join(f"{channel}: the next at {_clock(end)}" for channel, end in blocked) or "None running"
+        return ", ".join(
+            _("{channel}: the next at {time}").format(channel=channel, time=_clock(end)) for channel, end in blocked
+        ) or _("None running")
 
-    @admin.display(description="Shown to")
+    @admin.display(description=gettext_lazy("Shown to"))
     def seen_by(self, recipient: Recipient) -> str:
         """Name the last who saw the address, in the panel or in a file. The audit log has all of them."""
         about = {"object_type": recipient._meta.label_lower, "object_id": str(recipient.pk), "action__in": LOOKS}
         lines = AuditEntry.objects.filter(**about).order_by("-id")[:LOOKS_SHOWN]
-        rows = ((line.who, display.exactly(line.at), line.action.lower()) for line in lines)
-        return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or "Nobody"
+        rows = ((line.who, display.exactly(line.at), _(line.action).lower()) for line in lines)
+        return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or _("Nobody")
 
-    @admin.display(description="Messages, last 24 hours")
+    @admin.display(description=gettext_lazy("Messages, last 24 hours"))
     def traffic(self, recipient: Recipient) -> int:
         return recipient.messages.filter(created_at__gte=timezone.now() - timedelta(days=1)).count()
 
@@ -204,16 +225,22 @@ def _limits_on(recipient: Recipient, what: str) -> str:
     lines = []
     for each in limits_used.standings(recipient):
         if each.what == what:
-            used = f"{each.used:,} of {each.limit:,} in {each.window}"
-            text = display.label(f"{used}, free at {_clock(each.free_at)}", "danger") if each.free_at else used
+            used = _("{used} of {limit} in {window}").format(
+                used=grouped(each.used), limit=grouped(each.limit), window=each.window
+            )
+            text = (
+                display.label(_("{used}, free at {time}").format(used=used, time=_clock(each.free_at)), "danger")
+                if each.free_at
+                else used
+            )
             lines.append((text,))
-    return format_html_join(SafeString("<br>"), "{}", lines) or "No limit"
+    return format_html_join(SafeString("<br>"), "{}", lines) or _("No limit")
 
 
 def _clock(moment: datetime) -> str:
     """Return the time of day, with the date where it is not today."""
     local = timezone.localtime(moment)
-    return f"{local:%H:%M:%S} UTC" if local.date() == timezone.localdate() else f"{local:%d %B, %H:%M:%S} UTC"
+    return f"{date_format(local, 'H:i:s' if local.date() == timezone.localdate() else 'd F, H:i:s')} UTC"
 
 
 def may_see_addresses(user: Any, recipient: Recipient | None) -> bool:

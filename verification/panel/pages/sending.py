@@ -9,11 +9,14 @@ from django.contrib import messages
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from verification.addresses import AddressInvalid, mask, parse_address
 from verification.errors import FieldsInvalid, Refusal
+from verification.lazy_words import gettext_lazy
 from verification.models import Channel, ChannelType, Project, Provider, Right
 from verification.panel.door import once
 from verification.panel.frame.display import page_address
@@ -25,15 +28,15 @@ from verification.services.records import audit
 
 ADDRESS_MAX_LENGTH = 254  # characters of the longest e-mail address (RFC 5321)
 LIVE = "live"  # in the address of a message's page that follows the message
-ON_ITS_WAY = "The message is on its way. Its page tells what becomes of it."
+ON_ITS_WAY = gettext_lazy("The message is on its way. Its page tells what becomes of it.")
 
 
 class RecipientForm(forms.Form):
     to = forms.CharField(
-        label="To",
+        label=gettext_lazy("To"),
         max_length=ADDRESS_MAX_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="Your own number with its country code, or your e-mail address.",
+        help_text=gettext_lazy("Your own number with its country code, or your e-mail address."),
     )
 
 
@@ -41,22 +44,22 @@ class ProjectForm(RecipientForm):
     """The form for a system provider, which serves every project: it asks for which one the test goes out."""
 
     project = forms.ModelChoiceField(
-        label="For the project",
+        label=gettext_lazy("For the project"),
         queryset=Project.objects.none(),
         widget=UnfoldAdminSelectWidget,
-        help_text="The message counts in its limits and budgets.",
+        help_text=gettext_lazy("The message counts in its limits and budgets."),
     )
     field_order = ("project", "to")
 
 
-@action(description="Send a test", icon="send", permissions=["change"], url_path="send-test")
+@action(description=gettext_lazy("Send a test"), icon="send", permissions=["change"], url_path="send-test")
 def send_over_provider(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Send over one provider and no other, so that its answer is all that the story tells."""
     provider: Provider = page.find(request, object_id)
     return _test(page, request, provider, provider.project, provider.channel, provider=provider)
 
 
-@action(description="Send a test", icon="send", permissions=["change"], url_path="send-test")
+@action(description=gettext_lazy("Send a test"), icon="send", permissions=["change"], url_path="send-test")
 def send_over_channel(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Send over a channel as its codes go: to its providers in their order."""
     channel: Channel = page.find(request, object_id)
@@ -89,7 +92,7 @@ def send(
     """
     config = load_project(project.pk)
     if config is None:
-        form.add_error("to", "The project is disabled, so nothing of it is sent. Enable it first.")
+        form.add_error("to", _("The project is disabled, so nothing of it is sent. Enable it first."))
         return None
     try:
         address = parse_address(form.cleaned_data["to"], test_addresses=config.test_logins)
@@ -106,11 +109,12 @@ def send(
         form.add_error("to", str(error))
         return None
     except FieldsInvalid:  # the provider is the one field that is no text of the user's
-        form.add_error("to", "The provider is disabled, or serves this project's channel no more. Enable it first.")
+        form.add_error("to", _("The provider is disabled, or serves this project's channel no more. Enable it first."))
         return None
     except Refusal as error:
-        again = f" Try again in {error.retry_after} s." if error.retry_after else ""
-        form.add_error("to", f"{error.detail}{again}")
+        form.add_error("to", error.detail)
+        if error.retry_after:
+            form.add_error("to", _("Try again in {retry_after} s.").format(retry_after=error.retry_after))
         return None
     to = mask(address.text)
     audit.record(f"{done}, {to}", row=row, project=project, label=to)
@@ -133,17 +137,23 @@ def _test(
             page.message_user(request, why, messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
         owner = project or form.cleaned_data["project"]
-        done = "Sent a test to themselves"
+        done = gettext_noop("Sent a test to themselves")
         if number := send(form, owner, channel, row=row, done=done, provider=provider):
             page.message_user(request, ON_ITS_WAY)
             return HttpResponseRedirect(followed(number))
-    over = f"{provider} and no other provider" if provider else f"{row}, to its providers in their order"
+    over = (
+        _("{provider} and no other provider").format(provider=provider)
+        if provider
+        else _("{row}, to its providers in their order").format(row=row)
+    )
     return page.ask(
         request,
-        "Send a test",
-        intro=f"A real message with a code that opens nothing, over {over}. It costs what a message costs and counts"
-        " in the limits of its recipient. The page after this one shows its way step by step.",
-        submit="Send",
+        _("Send a test"),
+        intro=_(
+            "A real message with a code that opens nothing, over {over}. It costs what a message costs and"
+            " counts in the limits of its recipient. The page after this one shows its way step by step."
+        ).format(over=over),
+        submit=_("Send"),
         row=row,
         form=form,
         back=page_address(row),

@@ -11,7 +11,9 @@ from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import Message, Right, Session
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of
@@ -54,23 +56,23 @@ class SessionMessageInline(ScopedInline):
     viewers = Right.SEE_TRAFFIC
     fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "shown_error", "created_when")
     verbose_name_plural = "messages"
-    shown_channel = channel_of("channel", "Channel")
+    shown_channel = channel_of("channel", gettext_lazy("Channel"))
     shown_error = cause_of("error")
-    created_when = time_of("created_at", "Created")
+    created_when = time_of("created_at", gettext_lazy("Created"))
     ordering = ("created_at",)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).select_related("provider")
 
-    @admin.display(description="Message")
+    @admin.display(description=gettext_lazy("Message"))
     def link(self, message: Message) -> str:
         return display.page_link(display.monospace(message.pk), message)
 
-    @admin.display(description="Status")
+    @admin.display(description=gettext_lazy("Status"))
     def shown_status(self, message: Message) -> str:
         return display.status(message.status)
 
-    @admin.display(description="Provider")
+    @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, message: Message) -> str:
         return message.provider.name if message.provider else "–"
 
@@ -78,7 +80,7 @@ class SessionMessageInline(ScopedInline):
 @admin.register(Session)
 class SessionAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
-    empty_text = "They appear once your app asks for a code."
+    empty_text = gettext_lazy("They appear once your app asks for a code.")
     has_history = False
     change_form_outer_before_template = "admin/verification/story.html"
     list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
@@ -95,7 +97,7 @@ class SessionAdmin(NewestFirstAdmin):
     )
     list_select_related = ("project", "recipient")
     search_fields = ("id",)
-    search_help_text = "Whole address or session id"
+    search_help_text = gettext_lazy("Whole address or session id")
     inlines = (SessionMessageInline,)
     fieldsets = (
         (
@@ -113,12 +115,12 @@ class SessionAdmin(NewestFirstAdmin):
                 )
             },
         ),
-        ("Code", {"fields": ("alphabet", "challenged", "test")}),
-        ("Times", {"fields": ("created_when", "expires_when", "verified_when")}),
+        (gettext_lazy("Code"), {"fields": ("alphabet", "challenged", "test")}),
+        (gettext_lazy("Times"), {"fields": ("created_when", "expires_when", "verified_when")}),
     )
-    number = text_of("pk", "Session")
-    challenged = flag_of("is_challenged", "Challenge passed")
-    test = flag_of("is_test", "Test login")
+    number = text_of("pk", gettext_lazy("Session"))
+    challenged = flag_of("is_challenged", gettext_lazy("Challenge passed"))
+    test = flag_of("is_test", gettext_lazy("Test login"))
     readonly_fields = (
         "number",
         "recipient_link",
@@ -133,10 +135,10 @@ class SessionAdmin(NewestFirstAdmin):
         "expires_when",
         "verified_when",
     )
-    created_when = time_of("created_at", "Created")
-    expires_when = time_of("expires_at", "Expires")
-    verified_when = time_of("verified_at", "Verified")
-    shown_channel = channel_of("channel", "Last sent over")
+    created_when = time_of("created_at", gettext_lazy("Created"))
+    expires_when = time_of("expires_at", gettext_lazy("Expires"))
+    verified_when = time_of("verified_at", gettext_lazy("Verified"))
+    shown_channel = channel_of("channel", gettext_lazy("Last sent over"))
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (("find/", "verification_find", find_view),)
@@ -164,39 +166,41 @@ class SessionAdmin(NewestFirstAdmin):
             return rows.filter(pk=term.upper())
         return rows.filter(recipient_id__in=self.recipients(request, term))
 
-    @admin.display(description="Session", ordering="id")
+    @admin.display(description=gettext_lazy("Session"), ordering="id")
     def short_id(self, session: Session) -> str:
         return display.monospace(session.pk)
 
-    @admin.display(description="State")
+    @admin.display(description=gettext_lazy("State"))
     def state(self, session: Session) -> str:
         if session.verified_at:
-            return display.label("Verified", "success")
+            return display.label(_("Verified"), "success")
         if session.attempts >= session.attempts_max:
-            return display.label("Locked", "danger")
+            return display.label(_("Locked"), "danger")
         if session.expires_at <= timezone.now():
-            return display.label("Expired", "warning")
-        return display.label("Open", "info") if session.is_open else display.label("Replaced")
+            return display.label(_("Expired"), "warning")
+        return display.label(_("Open"), "info") if session.is_open else display.label(_("Replaced"))
 
-    @admin.display(description="Why not sent")
+    @admin.display(description=gettext_lazy("Why not sent"))
     def reason(self, session: Session) -> str:
         return why_not_sent(session) or "–"
 
-    @admin.display(description="Why not sent")
+    @admin.display(description=gettext_lazy("Why not sent"))
     def short_reason(self, session: Session) -> str:
         """Say in few words why no code went out; the session's page has the sentences."""
         if session.channel or session.verified_at:
             return "–"
         refusal = refusal_of(session)
-        without_refusal = "Bot not started" if session.awaited_channel else "Not asked to send"
+        without_refusal = _("Bot not started") if session.awaited_channel else _("Not asked to send")
         short = refusal.title if refusal else without_refusal
         return format_html('<span title="{}">{}</span>', why_not_sent(session), short)
 
-    @admin.display(description="Wrong codes")
+    @admin.display(description=gettext_lazy("Wrong codes"))
     def tries(self, session: Session) -> str:
-        return f"{max(0, session.attempts - bool(session.verified_at))} of {session.attempts_max}"
+        return _("{max} of {attempts_max}").format(
+            max=max(0, session.attempts - bool(session.verified_at)), attempts_max=session.attempts_max
+        )
 
-    @admin.display(description="Kind")
+    @admin.display(description=gettext_lazy("Kind"))
     def alphabet(self, session: Session) -> str:
         kinds = [word for word, is_on in (("digits", session.code_digits), ("letters", session.code_letters)) if is_on]
         return f"{session.code_length} {' and '.join(kinds)}"

@@ -9,18 +9,20 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
+from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models import Right, TestLogin
 from verification.panel.frame.display import label, monospace, when
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter
 from verification.services.projects.test_logins import CODE_FORM, add_test_login, clean_test_code, code_of
 
-CODE_HELP = f"{CODE_FORM} Whoever knows it can log in as this recipient."
+CODE_HELP = format_lazy(gettext_lazy("{code_form} Whoever knows it can log in as this recipient."), code_form=CODE_FORM)
 
 
 class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -31,10 +33,10 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
     )
 
     class Meta:
-        labels = {"to": "Recipient", "expires_at": "Expires"}
+        labels = {"to": gettext_lazy("Recipient"), "expires_at": gettext_lazy("Expires")}
         help_texts = {
-            "to": "A phone number such as +4915112345678 (it need not exist) or an e-mail address.",
-            "expires_at": "In UTC. Empty means never.",
+            "to": gettext_lazy("A phone number such as +4915112345678 (it need not exist) or an e-mail address."),
+            "expires_at": gettext_lazy("In UTC. Empty means never."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -43,7 +45,7 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
             with contextlib.suppress(DecryptionFailed):  # then there is none to keep
                 code_of(self.instance)
                 self.fields["code"].required = False
-                self.fields["code"].help_text = "Empty keeps the code as it is. " + CODE_HELP
+                self.fields["code"].help_text = _("Empty keeps the code as it is. ") + CODE_HELP
 
     def clean_to(self) -> str:
         try:
@@ -76,22 +78,22 @@ class TestLoginAdmin(ScopedAdmin):
         given = form.cleaned_data
         obj.pk = add_test_login(project=obj.project, to=obj.to, code=given["code"], expires_at=obj.expires_at).pk
 
-    @admin.display(description="Recipient", ordering="to")
+    @admin.display(description=gettext_lazy("Recipient"), ordering="to")
     def recipient(self, login: TestLogin) -> str:
         return monospace(login.to)
 
-    @admin.display(description="Code")
+    @admin.display(description=gettext_lazy("Code"))
     def hidden_code(self, login: TestLogin) -> str:
         return "••••••"
 
-    @admin.display(description="Expires", ordering="expires_at")
+    @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
     def expires(self, login: TestLogin) -> str:
-        return when(login.expires_at) if login.expires_at else "Never"
+        return when(login.expires_at) if login.expires_at else _("Never")
 
-    @admin.display(description="State")
+    @admin.display(description=gettext_lazy("State"))
     def state(self, login: TestLogin) -> str:
         if not login.project.test_logins_enabled:
-            return label("Switched off in the project")
+            return label(_("Switched off in the project"))
         if login.expires_at and login.expires_at <= timezone.now():
-            return label("Expired", "warning")
-        return label("Works", "success")
+            return label(_("Expired"), "warning")
+        return label(_("Works"), "success")

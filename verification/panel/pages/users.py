@@ -14,8 +14,11 @@ from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
+from verification.lazy_words import gettext_lazy
 from verification.panel.frame.display import how_long_ago, label, time_of
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who
@@ -26,13 +29,15 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
-LABELS = {"is_staff": "May log in", "is_superuser": "Superuser"}
+LABELS = {"is_staff": gettext_lazy("May log in"), "is_superuser": gettext_lazy("Superuser")}
 HELP_TEXTS = {
-    "username": "Letters, digits and @ . + - _ only.",
-    "email": "Alerts of their projects are mailed there.",
-    "is_active": "Off ends their sessions and keeps them out. What they did stays in the audit log under their name.",
-    "is_staff": "To this panel. They see what their role in each project shows, and nothing else.",
-    "is_superuser": "Sees and changes every project, the kill switches, the ceilings and these accounts.",
+    "username": gettext_lazy("Letters, digits and @ . + - _ only."),
+    "email": gettext_lazy("Alerts of their projects are mailed there."),
+    "is_active": gettext_lazy(
+        "Off ends their sessions and keeps them out. What they did stays in the audit log under their name."
+    ),
+    "is_staff": gettext_lazy("To this panel. They see what their role in each project shows, and nothing else."),
+    "is_superuser": gettext_lazy("Sees and changes every project, the kill switches, the ceilings and these accounts."),
 }
 
 
@@ -67,50 +72,54 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     search_fields = ("username", "email")
     fieldsets = (
         (None, {"fields": ("username", "first_name", "last_name", "email")}),
-        ("Access", {"fields": ("is_active", "is_staff", "is_superuser")}),
-        ("Login", {"fields": ("password_state", "factor_state", "browsers", "logged_in", "joined")}),
+        (gettext_lazy("Access"), {"fields": ("is_active", "is_staff", "is_superuser")}),
+        (gettext_lazy("Login"), {"fields": ("password_state", "factor_state", "browsers", "logged_in", "joined")}),
     )
     add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
     readonly_fields = ("password_state", "factor_state", "browsers", "logged_in", "joined")
-    logged_in = time_of("last_login", "Last login")
-    joined = time_of("date_joined", "Added")
+    logged_in = time_of("last_login", gettext_lazy("Last login"))
+    joined = time_of("date_joined", gettext_lazy("Added"))
 
-    @admin.display(description="Role", ordering="is_superuser")
+    @admin.display(description=gettext_lazy("Role"), ordering="is_superuser")
     def role(self, user: User) -> str:
-        return "Superuser" if user.is_superuser else "Member" if user.is_staff else "No access"
+        return _("Superuser") if user.is_superuser else _("Member") if user.is_staff else _("No access")
 
-    @admin.display(description="State", ordering="is_active")
+    @admin.display(description=gettext_lazy("State"), ordering="is_active")
     def state(self, user: User) -> str:
-        return label("Active", "success") if user.is_active else label("Disabled", "warning")
+        return label(_("Active"), "success") if user.is_active else label(_("Disabled"), "warning")
 
-    @admin.display(description="Last login", ordering="last_login")
+    @admin.display(description=gettext_lazy("Last login"), ordering="last_login")
     def seen(self, user: User) -> str:
-        return how_long_ago(user.last_login) if user.last_login else "Never"
+        return how_long_ago(user.last_login) if user.last_login else _("Never")
 
-    @admin.display(description="Password")
+    @admin.display(description=gettext_lazy("Password"))
     def password_state(self, user: User) -> str:
         is_set = user.has_usable_password()
         return format_html(
             '{} <a class="ww-link" href="{}">{}</a>',
-            "Set." if is_set else "Not set.",
+            _("Set.") if is_set else _("Not set."),
             reverse("admin:auth_user_password_change", args=(user.pk,)),
-            "Change it" if is_set else "Set one",
+            _("Change it") if is_set else _("Set one"),
         )
 
-    @admin.display(description="Logged in now")
+    @admin.display(description=gettext_lazy("Logged in now"))
     def browsers(self, user: User) -> str:
         number = logins.of(user).count()
-        where = "Nowhere." if not number else f"In {number} browser{'' if number == 1 else 's'}."
+        where = (
+            _("Nowhere.")
+            if not number
+            else ngettext("In {number} browser.", "In {number} browsers.", number).format(number=number)
+        )
         return format_html(
-            '{} <a class="ww-link" href="{}">See and end</a>', where, reverse("admin:logins_of", args=(user.pk,))
+            _('{} <a class="ww-link" href="{}">See and end</a>'), where, reverse("admin:logins_of", args=(user.pk,))
         )
 
-    @admin.display(description="Second factor")
+    @admin.display(description=gettext_lazy("Second factor"))
     def factor_state(self, user: User) -> str:
         if not second_factor.factors_of(user):
-            return "Not set up"
+            return _("Not set up")
         return format_html(
-            'Set up. <span class="ww-muted">If the phone or key is lost: <span class="ww-code">{}</span></span>',
+            _('Set up. <span class="ww-muted">If the phone or key is lost: <span class="ww-code">{}</span></span>'),
             f"manage.py resetfactor {user.get_username()}",
         )
 

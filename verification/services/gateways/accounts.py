@@ -16,6 +16,7 @@ from django.db.models import Exists, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 
 from providers import registry
 from providers.base import Adapter, Health, SettingKind
@@ -115,20 +116,32 @@ def add_provider(
     Raises :class:`Misuse` with one sentence, :class:`providers.errors.SettingsInvalid` by setting.
     """
     if channel not in ChannelType.values:
-        raise Misuse(f"There is no channel {channel!r}. Channels: {', '.join(ChannelType.values)}.")
+        raise Misuse(
+            _("There is no channel {channel!r}. Channels: {names}.").format(
+                channel=channel, names=", ".join(ChannelType.values)
+            )
+        )
     try:
         adapter = registry.adapter_class(provider_type)
     except registry.AdapterShowsCodes as error:
         raise Misuse(str(error)) from None
     except registry.UnknownAdapter:
         types = ", ".join(registry.all_types())
-        raise Misuse(f"There is no provider type {provider_type!r}. Types: {types}.") from None
+        raise Misuse(
+            _("There is no provider type {provider_type!r}. Types: {types}.").format(
+                provider_type=provider_type, types=types
+            )
+        ) from None
     if channel not in adapter.channels:
-        raise Misuse(f"A provider of type {provider_type} does not serve the channel {channel}.")
+        raise Misuse(
+            _("A provider of type {provider_type} does not serve the channel {channel}.").format(
+                provider_type=provider_type, channel=channel
+            )
+        )
     provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
     most = Provider._meta.get_field("name").max_length or 0
     if not 1 <= len(name.strip()) <= most:
-        raise Misuse(f"A provider's name has 1 to {most} characters.")
+        raise Misuse(_("A provider's name has 1 to {most} characters.").format(most=most))
     store_settings(provider, values)
     with transaction.atomic():
         room.require_room(project, channel, provider_type)
@@ -157,7 +170,11 @@ def require_free_name(provider: Provider) -> None:
     """
     others = Provider.objects.filter(project=provider.project, channel=provider.channel).exclude(pk=provider.pk)
     if others.filter(name__iexact=provider.name.strip()).exists():
-        raise Misuse(f"A provider named {provider.name.strip()!r} serves this channel already. Take another name.")
+        raise Misuse(
+            _("A provider named {provider!r} serves this channel already. Take another name.").format(
+                provider=provider.name.strip()
+            )
+        )
 
 
 def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
@@ -175,7 +192,7 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     plain, secret = registry.split_secrets(provider.type, cleaned)
     kept = [name for name, value in stored.items() if value and name not in given]
     if kept and _servers(provider.type, plain) != _servers(provider.type, provider.settings):
-        raise SettingsInvalid(dict.fromkeys(kept, "enter it again, as it would go to another server"))
+        raise SettingsInvalid(dict.fromkeys(kept, _("enter it again, as it would go to another server")))
     provider.settings = plain
     if secret != stored or not provider.secrets:  # each encryption is another text, and the audit log notes a change
         binding = bindings.provider_secrets(provider.uuid)
@@ -244,7 +261,7 @@ def check_provider(provider: Provider) -> Health:
         with outside(provider.project_id):
             health = adapter.check()
     except Busy as busy:
-        return Health(False, f"It was not asked. {busy.detail}")
+        return Health(False, _("It was not asked. {detail}").format(detail=busy.detail))
     except ProviderError as error:
         return Health(False, error.sentence)
     except SettingsInvalid as error:
@@ -252,9 +269,9 @@ def check_provider(provider: Provider) -> Health:
     except registry.AdapterShowsCodes as error:
         return Health(False, str(error))
     except registry.UnknownAdapter:
-        return Health(False, f"This installation has no adapter {provider.type!r}.")
+        return Health(False, _("This installation has no adapter {type!r}.").format(type=provider.type))
     except DecryptionFailed:
-        return Health(False, "Its secrets cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+        return Health(False, _("Its secrets cannot be decrypted; is a key of ENCRYPTION_KEYS missing?"))
     if health.is_ok:
         Provider.objects.filter(pk=provider.pk).update(checked_at=sql.now())
     return health

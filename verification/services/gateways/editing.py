@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from providers import registry
 from providers.base import SettingKind
@@ -14,6 +15,7 @@ from verification.models import DeliveryAttempt, Message, Provider
 from verification.models.changes import change_row, fields_of, save_changes
 from verification.services.gateways import room
 from verification.services.gateways.accounts import is_known, require_free_name, store_settings
+from verification.written_numbers import grouped
 
 # Attempts of a provider that one transaction unlinks: some seconds of the database's work, for which receipts wait.
 MOST_ATTEMPTS = 50_000
@@ -58,10 +60,10 @@ def why_kept(row: Provider) -> str:
     """Return why one transaction cannot delete a provider, and what can; empty where it can."""
     if DeliveryAttempt.objects.filter(provider=row).order_by()[: MOST_ATTEMPTS + 1].count() <= MOST_ATTEMPTS:
         return ""
-    return (
-        f"{row.name} carried more than {MOST_ATTEMPTS:,} messages that are still kept. Disable it for now."
-        f" The operator removes it with manage.py provider remove {row.pk} --yes, which lets them go in batches."
-    )
+    return _(
+        "{row} carried more than {most_attempts} messages that are still kept. Disable it for now. The"
+        " operator removes it with manage.py provider remove {row2} --yes, which lets them go in batches."
+    ).format(row=row.name, most_attempts=grouped(MOST_ATTEMPTS), row2=row.pk)
 
 
 def release(row: Provider) -> None:
@@ -101,7 +103,11 @@ def _differ(row: Provider, settings: Mapping[str, Any]) -> bool:
     Raises :class:`Misuse` for a type that is not run here.
     """
     if not is_known(row.type):
-        raise Misuse(f"This installation has no provider type {row.type!r}, so its settings cannot be changed.")
+        raise Misuse(
+            _("This installation has no provider type {type!r}, so its settings cannot be changed.").format(
+                type=row.type
+            )
+        )
     plain = {
         setting.name: row.settings.get(setting.name, setting.default)
         for setting in registry.adapter_class(row.type).declared

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from verification.currencies import clean_currency
 from verification.errors import Misuse
@@ -19,6 +20,7 @@ from verification.models import Price, PricePer, Provider
 from verification.models.fields import clean_country, clean_prefix
 from verification.models.prices import ALWAYS
 from verification.services.gateways.prices import EVERYWHERE
+from verification.written_numbers import grouped
 
 # The bounds of one list. A form of the panel holds 256 KB, and carries the text on encrypted while it asks for the
 # password.
@@ -82,19 +84,27 @@ def read(text: str) -> list[Line]:
     """Read a table with a heading, its columns parted by commas, semicolons or tabs. Raises :class:`ListRefused`."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")  # a form sends both characters for each end of a line
     if len(text) > MAX_CHARACTERS:
-        raise ListRefused(f"The list has {len(text):,} characters; {MAX_CHARACTERS:,} are the most.")
+        raise ListRefused(
+            _("The list has {number} characters; {max_characters} are the most.").format(
+                number=grouped(len(text)), max_characters=grouped(MAX_CHARACTERS)
+            )
+        )
     heading = text.lstrip().partition("\n")[0]
     delimiter = next((mark for mark in "\t;" if mark in heading), ",")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         table = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(cell.strip() for cell in row)]
     except csv.Error:
-        raise ListRefused(f"Line {rows.line_num}: it cannot be read as a table.") from None
+        raise ListRefused(_("Line {line_num}: it cannot be read as a table.").format(line_num=rows.line_num)) from None
     if not table:
-        raise ListRefused("The list is empty. Its first line names the columns: to,price,currency,per")
+        raise ListRefused(_("The list is empty. Its first line names the columns: to,price,currency,per"))
     columns = _columns(*table[0])
     if len(table) - 1 > MAX_LINES:
-        raise ListRefused(f"The list has {len(table) - 1:,} prices; {MAX_LINES:,} are the most.")
+        raise ListRefused(
+            _("The list has {number} prices; {max_lines} are the most.").format(
+                number=grouped(len(table) - 1), max_lines=grouped(MAX_LINES)
+            )
+        )
     return sorted(_lines(columns, table[1:]))
 
 
@@ -115,10 +125,10 @@ def entry_of(line: Line) -> tuple[str, str]:
 
 def read_entry(key: str, value: str) -> Line:
     """Read what :func:`entry_of` writes. Raises :class:`Misuse`."""
-    place, _, since = key.partition(f" {SINCE} ")
+    place, _unused, since = key.partition(f" {SINCE} ")
     parts = value.split()
     if len(parts) != len(NEEDED) - 1:
-        raise Misuse("write a price, a currency and 'message' or 'segment', such as 0.0401 EUR segment.")
+        raise Misuse(_("write a price, a currency and 'message' or 'segment', such as 0.0401 EUR segment."))
     return _line(dict(zip((*NEEDED, SINCE), (place.strip(), *parts, since.strip()), strict=True)))
 
 
@@ -148,7 +158,7 @@ def replace(provider: Provider, lines: Iterable[Line], *, number: int) -> None:
     """
     with transaction.atomic():
         if not Provider.objects.filter(pk=provider.pk, price_list=number).update(price_list=number + 1):
-            raise Misuse("Somebody else has replaced the prices meanwhile. Look at the difference again.")
+            raise Misuse(_("Somebody else has replaced the prices meanwhile. Look at the difference again."))
         Price.objects.filter(provider=provider).delete()
         Price.objects.bulk_create(Price(provider=provider, **line._asdict()) for line in lines)
 
@@ -161,11 +171,15 @@ def _columns(number: int, heading: list[str]) -> list[str]:
     if not (missing or unknown or twice):
         return columns
     why = (
-        f"the column {missing[0]!r} is missing" if missing
-        else f"there is no column {unknown[0][:QUOTED]!r}" if unknown
-        else f"the column {twice[0]!r} stands there twice"
+        _("the column {missing!r} is missing").format(missing=missing[0]) if missing
+        else _("there is no column {unknown!r}").format(unknown=unknown[0][:QUOTED]) if unknown
+        else _("the column {twice!r} stands there twice").format(twice=twice[0])
     )  # fmt: skip
-    raise ListRefused(f"Line {number}: {why}. The first line names the columns: to,price,currency,per,from")
+    raise ListRefused(
+        _("Line {number}: {why}. The first line names the columns: to,price,currency,per,from").format(
+            number=number, why=why
+        )
+    )
 
 
 def _lines(columns: list[str], table: list[tuple[int, list[str]]]) -> list[Line]:
@@ -174,16 +188,22 @@ def _lines(columns: list[str], table: list[tuple[int, list[str]]]) -> list[Line]
     for number, cells in table:
         try:
             if len(cells) > len(columns):
-                raise Misuse(f"it has {len(cells)} columns, and the first line names {len(columns)}.")
+                raise Misuse(
+                    _("it has {number} columns, and the first line names {number2}.").format(
+                        number=len(cells), number2=len(columns)
+                    )
+                )
             line = _line(dict(zip(columns, [*cells, *[""] * (len(columns) - len(cells))], strict=True)))
-            first, _ = found.setdefault((line.place, line.valid_from), (number, line))
+            first, _unused = found.setdefault((line.place, line.valid_from), (number, line))
             if first != number:
-                since = f" from {line.since}" if line.since else ""
-                raise Misuse(f"{line.to}{since} has a price in line {first} already.")
+                since = _(" from {since}").format(since=line.since) if line.since else ""
+                raise Misuse(
+                    _("{to}{since} has a price in line {first} already.").format(to=line.to, since=since, first=first)
+                )
         except Misuse as error:
-            faults.append(f"Line {number}: {error}")
+            faults.append(_("Line {number}: {error}").format(number=number, error=error))
     if len(faults) > MAX_FAULTS:
-        faults[MAX_FAULTS:] = [f"And {len(faults) - MAX_FAULTS:,} more lines are wrong."]
+        faults[MAX_FAULTS:] = [_("And {number} more lines are wrong.").format(number=grouped(len(faults) - MAX_FAULTS))]
     if faults:
         raise ListRefused(*faults)
     return [line for _, line in found.values()]
@@ -193,10 +213,12 @@ def _line(cells: dict[str, str]) -> Line:
     """Raises :class:`Misuse`."""
     amount = cells["price"]
     if not _AMOUNT.fullmatch(amount):
-        raise Misuse(f"{amount[:QUOTED]!r} is not a price. Write a number with a point, such as 0.0401.")
+        raise Misuse(
+            _("{amount!r} is not a price. Write a number with a point, such as 0.0401.").format(amount=amount[:QUOTED])
+        )
     currency, per = clean_currency(cells["currency"][:QUOTED]), cells["per"].lower()
     if per not in PricePer.values:
-        raise Misuse(f"{cells['per'][:QUOTED]!r} is neither 'message' nor 'segment'.")
+        raise Misuse(_("{cell!r} is neither 'message' nor 'segment'.").format(cell=cells["per"][:QUOTED]))
     return Line(
         _place(cells["to"]),
         _day(cells.get("from", "")),
@@ -212,7 +234,11 @@ def _place(text: str) -> str:
     if text[:1].isalpha():
         return clean_country(text[:QUOTED])
     if not text:
-        raise Misuse(f"it names no place. Write a prefix such as +49, a country such as DE, or {DEFAULT}.")
+        raise Misuse(
+            _("it names no place. Write a prefix such as +49, a country such as DE, or {default}.").format(
+                default=DEFAULT
+            )
+        )
     return clean_prefix(text[:QUOTED])
 
 
@@ -224,5 +250,5 @@ def _day(text: str) -> date:
     except ValueError:
         day = None
     if day is None or day.year not in YEARS:
-        raise Misuse(f"{text[:QUOTED]!r} is not a day. Write it as 2026-01-31.")
+        raise Misuse(_("{text!r} is not a day. Write it as 2026-01-31.").format(text=text[:QUOTED]))
     return day

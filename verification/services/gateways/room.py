@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from providers import registry
 from verification.errors import Misuse
 from verification.models import Project, Provider, bounds
@@ -18,11 +20,15 @@ def require_room(project: Project | None, channel: str, provider_type: str) -> N
         return
     own = Provider.objects.filter(project=project)
     most = bounds.MAX_PROVIDERS
-    refusal = f"A channel has at most {most} providers of a project. Delete one that is not used any more."
+    refusal = _("A channel has at most {most} providers of a project. Delete one that is not used any more.").format(
+        most=most
+    )
     bounds.require_room(project, own.filter(channel=channel), most, refusal)
     if provider_type in registry.connected_types():
         most = bounds.MAX_CONNECTED
-        refusal = f"A project has at most {most} providers with connections of their own. Delete one of them first."
+        refusal = _(
+            "A project has at most {most} providers with connections of their own. Delete one of them first."
+        ).format(most=most)
         bounds.require_room(project, own.filter(type__in=registry.connected_types()), most, refusal)
 
 
@@ -34,9 +40,9 @@ def why_unfit(project: Project | None, provider_type: str) -> str:
     adapter = registry.adapter_class(provider_type)
     is_sandbox = project is not None and project.is_sandbox
     if is_sandbox and not adapter.is_local:
-        return "This is a test project, which sends nothing. Make a live project for this provider."
+        return _("This is a test project, which sends nothing. Make a live project for this provider.")
     if adapter.is_simulation and not is_sandbox:
-        return "Only test projects have the sandbox. Make one: manage.py createproject NAME --sandbox."
+        return _("Only test projects have the sandbox. Make one: manage.py createproject NAME --sandbox.")
     return ""
 
 
@@ -55,8 +61,10 @@ def require_connections(provider: Provider) -> None:
     together = wanted + sum(held.values())
     if wanted > before and together > bounds.MAX_CONNECTIONS:
         raise Misuse(
-            f"A project's providers hold at most {bounds.MAX_CONNECTIONS} connections together; with these settings "
-            f"they would hold {together}. Take fewer, or delete a provider."
+            _(
+                "A project's providers hold at most {max_connections} connections together; with these settings"
+                " they would hold {together}. Take fewer, or delete a provider."
+            ).format(max_connections=bounds.MAX_CONNECTIONS, together=together)
         )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from providers import registry
 from providers.base import OutgoingMessage
 from providers.door.http import HttpAnswer, Timeouts, classify_status
@@ -38,9 +40,9 @@ def judge(kind: str, secret: str, chat: str) -> dict[str, str]:
     if kind == AlertServiceKind.TELEGRAM:
         found = {}
         if secret and not _TOKEN.fullmatch(secret):
-            found["secret"] = "This is no token of a bot. BotFather tells it, as 123456789:ABC…."  # noqa: S105  (a sentence)
+            found["secret"] = _("This is no token of a bot. BotFather tells it, as 123456789:ABC….")  # noqa: S105  (a sentence)
         if not _CHAT.fullmatch(chat):
-            found["chat"] = "Enter the chat's number, such as -1001234567890, or a channel's @name."
+            found["chat"] = _("Enter the chat's number, such as -1001234567890, or a channel's @name.")
         return found
     if not secret:
         return {}
@@ -57,7 +59,9 @@ def seal(service: AlertService, secret: str) -> bytes:
 
 def require_place(project: Project) -> None:
     """Raises :class:`Misuse` where the project has as many as it may. Call it in the transaction of the insert."""
-    refusal = f"A project has at most {MAX_ALERT_SERVICES} alert services. Delete one first."
+    refusal = _("A project has at most {max_alert_services} alert services. Delete one first.").format(
+        max_alert_services=MAX_ALERT_SERVICES
+    )
     require_room(project, AlertService.objects.filter(project=project), MAX_ALERT_SERVICES, refusal)
 
 
@@ -84,7 +88,7 @@ def _try(service: AlertService, title: str, text: str) -> str:
     try:
         secret = decrypt(bytes(service.secret), binding=bindings.alert_service(service.uuid))
     except DecryptionFailed:
-        return "its address cannot be decrypted; is a key of ENCRYPTION_KEYS missing?"
+        return _("its address cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     whole = f"{title}\n\n{text}"[:TEXT_MAX_LENGTH]
     try:
         with outside(service.project_id):
@@ -98,7 +102,7 @@ def _try(service: AlertService, title: str, text: str) -> str:
     except ProviderError as error:
         return str(error)
     except (SettingsInvalid, registry.UnknownAdapter):
-        return "it cannot be told with this address"
+        return _("it cannot be told with this address")
     return "" if 200 <= answer.status < 300 else str(classify_status(answer))
 
 
@@ -118,11 +122,11 @@ def _apprise(service: AlertService, url: str, title: str, text: str) -> None:
 def _judge_address(kind: str, address: str) -> None:
     if kind == AlertServiceKind.SLACK:
         if not address.startswith("https://"):
-            raise Misuse("Enter the webhook's address, which begins with https://.")
+            raise Misuse(_("Enter the webhook's address, which begins with https://."))
         judge_called_url(address)
         return
     if re.search(r"\{(to|to_digits|code)\}", address):
-        raise Misuse("An alert has no recipient and no code: write the room or address itself.")
+        raise Misuse(_("An alert has no recipient and no code: write the room or address itself."))
     try:
         # The adapter sends codes and asks for a recipient's place. As a parameter that no service reads it is harmless.
         mark = "&" if "?" in address else "?"

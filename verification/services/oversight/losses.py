@@ -9,9 +9,11 @@ from statistics import median
 
 from django.db.models import Sum
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.models import HourlyFigures
 from verification.services.oversight.ranges import DAY, HOUR
+from verification.written_numbers import grouped
 
 DAYS_BEFORE = 7  # the days whose same hours say what is usual: each weekday once
 FEWEST_DAYS = 3  # of them with traffic: fewer say nothing of what is usual
@@ -32,12 +34,13 @@ class Loss:
     @property
     def sentence(self) -> str:
         if not self.missed:
-            return f"No fewer users were verified than usual: {self.verified:,} in these hours, {self.usual:,} usually."
+            return _("No fewer users were verified than usual: {verified} in these hours, {usual} usually.").format(
+                verified=grouped(self.verified), usual=grouped(self.usual)
+            )
         users = "user" if self.missed == 1 else "users"
-        return (
-            f"About {self.missed:,} {users} fewer were verified than usual: {self.verified:,} in these hours,"
-            f" {self.usual:,} usually."
-        )
+        return _(
+            "About {missed} {users} fewer were verified than usual: {verified} in these hours, {usual} usually."
+        ).format(missed=grouped(self.missed), users=users, verified=grouped(self.verified), usual=grouped(self.usual))
 
 
 def loss(projects: Sequence[int], since: datetime, until: datetime | None) -> Loss | None:

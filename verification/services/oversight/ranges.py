@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
+from django.utils.translation import gettext as _
+
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 MAX_DAYS = 366  # the longest range: with the range before it, what the daily figures are kept for
@@ -14,12 +17,12 @@ HOURS_KEPT = timedelta(days=100)  # longer than the 90 days that charts show by 
 DAYS_KEPT = timedelta(days=761)  # 25 months: a month can be compared with that of the last year, and the year before
 USUAL = "7d"
 WORDS = {  # by their word in the address: the label, and the range as hours or days
-    "today": ("Today", 0, 1),
-    "24h": ("24 hours", 24, 0),
-    "7d": ("7 days", 0, 7),
-    "30d": ("30 days", 0, 30),
-    "90d": ("90 days", 0, 90),
-    "12m": ("12 months", 0, 365),
+    "today": (gettext_lazy("Today"), 0, 1),
+    "24h": (gettext_lazy("24 hours"), 24, 0),
+    "7d": (gettext_lazy("7 days"), 0, 7),
+    "30d": (gettext_lazy("30 days"), 0, 30),
+    "90d": (gettext_lazy("90 days"), 0, 90),
+    "12m": (gettext_lazy("12 months"), 0, 365),
 }
 
 
@@ -62,7 +65,7 @@ def named(word: str, now: datetime) -> Range | None:
     """Return the range of a word of :data:`WORDS`; None for another word."""
     if word not in WORDS:
         return None
-    _, hours, days = WORDS[word]
+    _unused, hours, days = WORDS[word]
     return last_days(now, days) if days else last_hours(now, hours)
 
 
@@ -85,7 +88,9 @@ def read_day(text: str, *, now: datetime, default: date | None = None) -> date:
     try:
         day = date.fromisoformat(text)
     except ValueError:
-        raise Misuse(f"{text[:20] or 'An empty text'} is no day; write it as {now:%Y-%m-%d}.") from None
+        raise Misuse(
+            _("{value} is no day; write it as {now:%Y-%m-%d}.").format(value=text[:20] or "An empty text", now=now)
+        ) from None
     return day
 
 
@@ -93,14 +98,24 @@ def between(first: date, last: date, *, now: datetime) -> Range:
     """Return the range of whole days (UTC), both included. Raises ``Misuse``, which says what is wrong."""
     today = now.astimezone(UTC).date()
     if first > last:
-        raise Misuse(f"The range begins on {first} and ends before, on {last}. Swap the days.")
+        raise Misuse(
+            _("The range begins on {first} and ends before, on {last}. Swap the days.").format(first=first, last=last)
+        )
     if first > today:
-        raise Misuse(f"The range begins on {first}, which is still to come. Today is {today} (UTC).")
+        raise Misuse(
+            _("The range begins on {first}, which is still to come. Today is {today} (UTC).").format(
+                first=first, today=today
+            )
+        )
     if (last - first).days >= MAX_DAYS:
-        raise Misuse(f"A range has at most {MAX_DAYS} days. Choose a later first day.")
+        raise Misuse(_("A range has at most {max_days} days. Choose a later first day.").format(max_days=MAX_DAYS))
     kept_since = (now - DAYS_KEPT).astimezone(UTC).date()
     if first < kept_since:
-        raise Misuse(f"Figures are kept for 25 months, here since {kept_since}. Choose a later first day.")
+        raise Misuse(
+            _("Figures are kept for 25 months, here since {kept_since}. Choose a later first day.").format(
+                kept_since=kept_since
+            )
+        )
     return Range(_start(first), _start(min(last, today)) + DAY, _start((now - HOURS_KEPT).date() + DAY))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import Aggregate, BigIntegerField, QuerySet, Sum
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.models import DailyFigures, DailyUsers, HourlyFigures, HourlyRefusals, Provider
 from verification.services.oversight.ranges import Range
@@ -64,7 +65,7 @@ class SumHistograms(Aggregate):
     output_field = ArrayField(BigIntegerField())
 
     def as_sql(self, compiler: Any, connection: Any, **extra: Any) -> tuple[str, Any]:  # type: ignore[override]
-        column, _ = compiler.compile(self.get_source_expressions()[0])
+        column, _unused = compiler.compile(self.get_source_expressions()[0])
         sums = ", ".join(f"sum({column}[{step}])" for step in range(1, STEPS + 1))
         return f"CASE WHEN count({column}) > 0 THEN ARRAY[{sums}] END", []
 
@@ -166,7 +167,7 @@ def names(dimension: str, found: Iterable[tuple[Any]]) -> dict[Any, str]:
         return {}
     keys = [key for (key,) in found]
     known = dict(Provider.objects.filter(pk__in=keys).values_list("pk", "name"))
-    return {key: known.get(key, f"Deleted provider {key}") if key else "None" for key in keys}
+    return {key: known.get(key, _("Deleted provider {key}").format(key=key)) if key else _("None") for key in keys}
 
 
 def as_dict(told: Told) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from verification.lazy_words import gettext_lazy
 from verification.models import Alert, ChannelType, Project
 from verification.services.oversight import costs, other_prices, report
 from verification.services.oversight.money import Money, money_of
@@ -17,7 +20,7 @@ from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told, Where
 
 EVENTS_TOLD = 50  # the latest of a range: more marks on a chart hide each other
-NOT_SENT, NO_COUNTRY = "Not sent", "No country"  # the names of empty keys
+NOT_SENT, NO_COUNTRY = gettext_lazy("Not sent"), gettext_lazy("No country")  # the names of empty keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,4 +188,4 @@ def _names(dimension: str, keys: list[Any]) -> dict[Any, str]:
         return dict(Project.objects.filter(pk__in=keys).values_list("pk", "name"))
     if dimension == "channel":
         return {key: str(ChannelType(key).label) if key in ChannelType.values else NOT_SENT for key in keys}
-    return {key: key or (NO_COUNTRY if dimension == "country" else "None") for key in keys}
+    return {key: key or (NO_COUNTRY if dimension == "country" else _("None")) for key in keys}

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification import sql
 from verification.errors import Misuse
@@ -41,7 +42,7 @@ UNDER_WAY = timedelta(minutes=1)  # Time for requests and sends that began befor
 def mark(project: Project, *, typed_name: str) -> None:
     """Stop the project and leave it to the workers to remove. Raises :class:`Misuse` where the name is another."""
     if typed_name.strip() != project.name:
-        raise Misuse(f"That is not its name. To delete the project, write {project.name}")
+        raise Misuse(_("That is not its name. To delete the project, write {project}").format(project=project.name))
     Project.objects.filter(pk=project.pk, deleted_at=None).update(is_enabled=False, deleted_at=timezone.now())
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.crypto import stored_digest
 from verification.errors import Misuse, Refusal
@@ -51,12 +52,14 @@ class IssuedKey:
 def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
     """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`Misuse`."""
     if expires_in is not None and expires_in <= 0:
-        raise Misuse("A key must live for at least a second.")
+        raise Misuse(_("A key must live for at least a second."))
     bounds.require_room(
         project,
         ApiKey.objects.live().filter(project=project),
         bounds.MAX_LIVE_KEYS,
-        f"A project has at most {bounds.MAX_LIVE_KEYS} live keys. Revoke one that is not used any more.",
+        _("A project has at most {max_live_keys} live keys. Revoke one that is not used any more.").format(
+            max_live_keys=bounds.MAX_LIVE_KEYS
+        ),
     )
     random = "".join(secrets.choice(BASE62) for _ in range(RANDOM_CHARACTERS))
     text = PREFIXES[kind] + random + _checksum(random)
@@ -85,7 +88,7 @@ def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
     now = timezone.now()
     if old.revoked_at or (old.expires_at and old.expires_at <= now):
-        raise Misuse("This key is over. Issue a new one instead.")
+        raise Misuse(_("This key is over. Issue a new one instead."))
     new = issue_key(project=old.project, kind=KeyKind(old.kind), expires_in=expires_in, created_by=created_by)
     end = now + overlap
     if old.expires_at is None or old.expires_at > end:
@@ -112,7 +115,7 @@ def authenticate(text: str, *, client_address: str = "", is_held_off: bool = Fal
         raise _refusal()
     networks = caller.project.secret_key_networks
     if caller.kind == KeyKind.SECRET and networks and not contain(networks, client_address):
-        _note_stranger(caller, client_address or "an unknown address")
+        _note_stranger(caller, client_address or _("an unknown address"))
         raise _refusal()
     return caller
 
@@ -167,7 +170,7 @@ def _refusal() -> Refusal:
 def _checksum(random: str) -> str:
     number = zlib.crc32(random.encode())
     digits = ""
-    for _ in range(CHECKSUM_CHARACTERS):
+    for _unused in range(CHECKSUM_CHARACTERS):
         number, digit = divmod(number, 62)
         digits = BASE62[digit] + digits
     return digits

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from verification.errors import Misuse
 from verification.models import (
@@ -42,7 +43,7 @@ class Stopped:
 
 def stop(name: str, *, reason: str = "") -> None:
     """Stop what the name stands for, in the writing of :data:`EXAMPLES`. Raises :class:`Misuse`."""
-    kind, _, which = name.partition(":")
+    kind, _unused, which = name.partition(":")
     match kind:
         case "country":
             add_entry(
@@ -67,7 +68,7 @@ def stop(name: str, *, reason: str = "") -> None:
 
 def resume(name: str) -> None:
     """Let it flow again. Raises :class:`Misuse`, also for what is not stopped."""
-    kind, _, which = name.partition(":")
+    kind, _unused, which = name.partition(":")
     match kind:
         case "country":
             changed = _blocked_countries().filter(value=clean_country(which)).delete()[0]
@@ -78,7 +79,7 @@ def resume(name: str) -> None:
         case _:
             changed = KillSwitch.objects.filter(subject=_switch(name)).delete()[0]
     if not changed:
-        raise Misuse(f"{name} is not stopped.")
+        raise Misuse(_("{name} is not stopped.").format(name=name))
 
 
 def stopped() -> list[Stopped]:
@@ -87,11 +88,11 @@ def stopped() -> list[Stopped]:
     return [
         *(Stopped(name, str(thrown[name]), thrown[name].reason) for name in SWITCHES if name in thrown),
         *(
-            Stopped(f"country:{entry.value}", f"Country {entry.value}", entry.note)
+            Stopped(f"country:{entry.value}", _("Country {entry}").format(entry=entry.value), entry.note)
             for entry in _blocked_countries().order_by("value")
         ),
         *(
-            Stopped(f"project:{project.pk}", f"Project {project.name}")
+            Stopped(f"project:{project.pk}", _("Project {project}").format(project=project.name))
             for project in Project.objects.filter(is_enabled=False, deleted_at=None)
         ),
         *(
@@ -102,13 +103,15 @@ def stopped() -> list[Stopped]:
 
 
 def _title(provider: Provider) -> str:
-    owner = "" if provider.project is None else f" of {provider.project}"
-    return f"Provider {provider.name}{owner}, {provider.channel}"
+    owner = "" if provider.project is None else _(" of {project}").format(project=provider.project)
+    return _("Provider {provider}{owner}, {channel}").format(
+        provider=provider.name, owner=owner, channel=provider.channel
+    )
 
 
 def _switch(name: str) -> str:
     if name not in SWITCHES:
-        raise Misuse(f"There is no switch {name!r}. Switches: {', '.join(EXAMPLES)}.")
+        raise Misuse(_("There is no switch {name!r}. Switches: {names}.").format(name=name, names=", ".join(EXAMPLES)))
     return name
 
 
@@ -122,7 +125,7 @@ def _provider(text: str) -> Provider:
     provider_id = whole_number(text)
     found = None if provider_id is None else Provider.objects.filter(pk=provider_id).first()
     if found is None:
-        raise Misuse(f"There is no provider {text!r}; give its id.")
+        raise Misuse(_("There is no provider {text!r}; give its id.").format(text=text))
     return found
 
 

@@ -10,12 +10,14 @@ from datetime import datetime
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
 from verification.errors import Misuse
 from verification.models import ListEntry, ListKind, ListSubject, Project, bounds
 from verification.models.fields import clean_country, clean_prefix
 from verification.networks import clean_network, read_address
+from verification.written_numbers import grouped
 
 MAX_ENTRIES = 1_000  # live ones of a project: every process reads them all every second
 SAFE_SUBJECTS = (ListSubject.RECIPIENT, ListSubject.PREFIX, ListSubject.DOMAIN)  # never all of a country or network
@@ -98,10 +100,16 @@ class _Matcher:
 def clean_value(kind: str, subject: str, text: str) -> str:
     """The one writing in which a value is matched. Raises :class:`Misuse`."""
     if kind not in ListKind.values:
-        raise Misuse(f"There is no list {kind!r}. Lists: {', '.join(ListKind.values)}.")
+        raise Misuse(
+            _("There is no list {kind!r}. Lists: {names}.").format(kind=kind, names=", ".join(ListKind.values))
+        )
     subjects = ListSubject.values if kind == ListKind.BLOCK else SAFE_SUBJECTS
     if subject not in subjects:
-        raise Misuse(f"A {kind} list has no entries of the kind {subject!r}, but of {', '.join(subjects)}.")
+        raise Misuse(
+            _("A {kind} list has no entries of the kind {subject!r}, but of {names}.").format(
+                kind=kind, subject=subject, names=", ".join(subjects)
+            )
+        )
     return _CLEANERS[subject](text.strip())
 
 
@@ -120,7 +128,7 @@ def add_entry(
     """
     value = clean_value(kind, subject, value)
     if expires_at is not None and expires_at <= timezone.now():
-        raise Misuse("The entry would have expired already.")
+        raise Misuse(_("The entry would have expired already."))
     entry = ListEntry(project=project, kind=kind, subject=subject, value=value, note=note, expires_at=expires_at)
     with transaction.atomic():
         if project is not None:
@@ -134,7 +142,7 @@ def add_entry(
             entry.full_clean(validate_constraints=False)
         except ValidationError as error:
             raise Misuse("; ".join(error.messages)) from None
-        found, _ = ListEntry.objects.update_or_create(
+        found, _unused = ListEntry.objects.update_or_create(
             project=project,
             kind=kind,
             subject=subject,
@@ -171,7 +179,9 @@ def search_values(term: str) -> set[str]:
 
 
 def _full() -> Misuse:
-    return Misuse(f"The lists of a project hold at most {MAX_ENTRIES:,} entries.")
+    return Misuse(
+        _("The lists of a project hold at most {max_entries} entries.").format(max_entries=grouped(MAX_ENTRIES))
+    )
 
 
 def _clean_recipient(text: str) -> str:
@@ -185,7 +195,7 @@ def _clean_domain(text: str) -> str:
     try:
         return parse_test_address(f"anybody@{text.removeprefix('@')}").text.rpartition("@")[2]
     except AddressInvalid:
-        raise Misuse(f"{text!r} is not a mail domain. Write it as example.com.") from None
+        raise Misuse(_("{text!r} is not a mail domain. Write it as example.com.").format(text=text)) from None
 
 
 _CLEANERS: dict[str, Callable[[str], str]] = {

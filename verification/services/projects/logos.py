@@ -6,7 +6,10 @@ import struct
 import zlib
 from collections.abc import Iterator
 
+from django.utils.translation import gettext as _
+
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 
 MAX_BYTES = 100 * 1024  # Bytes of the file: a logo of 512 pixels square has fewer.
 MAX_SIDE = 1_024  # Pixels: four times what the page shows, for sharp screens.
@@ -17,15 +20,19 @@ PALETTE = 3  # the type of colour whose pixels are numbers of a palette
 MAX_FILTER = 4  # the highest number of a row's filter
 KEPT = (b"PLTE", b"tRNS")  # chunks beside the pixels without which they look different
 
-_NO_PNG = "The file is no PNG that browsers can read. Save the logo as a PNG."
+_NO_PNG = gettext_lazy("The file is no PNG that browsers can read. Save the logo as a PNG.")
 
 
 def clean_logo(data: bytes) -> bytes:
     """Return the picture as a PNG that holds its pixels and nothing else. Raises :class:`Misuse`."""
     if len(data) > MAX_BYTES:
-        raise Misuse(f"The logo has more than {MAX_BYTES // 1024} kB. Save it smaller: 512 pixels square are enough.")
+        raise Misuse(
+            _("The logo has more than {number} kB. Save it smaller: 512 pixels square are enough.").format(
+                number=MAX_BYTES // 1024
+            )
+        )
     if not data.startswith(SIGNATURE):
-        raise Misuse("The logo must be a PNG. Other kinds of picture, SVG among them, may hold more than a picture.")
+        raise Misuse(_("The logo must be a PNG. Other kinds of picture, SVG among them, may hold more than a picture."))
     chunks = list(_chunks(data))
     if not chunks or chunks[0][0] != b"IHDR" or len(chunks[0][1]) != 13 or chunks[-1][0] != b"IEND":
         raise Misuse(_NO_PNG)
@@ -57,9 +64,13 @@ def _rows(header: bytes, packed: bytes) -> bytes:
     """Return the rows of pixels, each behind the number of its filter. Their length follows from the header."""
     width, height, depth, colour, packing, filtering, interlacing = struct.unpack(">IIBBBBB", header)
     if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
-        raise Misuse(f"The logo has {width} × {height} pixels. At most {MAX_SIDE} × {MAX_SIDE} are taken.")
+        raise Misuse(
+            _("The logo has {width} × {height} pixels. At most {max_side} × {max_side} are taken.").format(
+                width=width, height=height, max_side=MAX_SIDE
+            )
+        )
     if interlacing:
-        raise Misuse("The logo is an interlaced PNG. Save it without interlacing.")
+        raise Misuse(_("The logo is an interlaced PNG. Save it without interlacing."))
     if depth not in DEPTHS.get(colour, ()) or packing or filtering:
         raise Misuse(_NO_PNG)
     row = 1 + (width * SAMPLES[colour] * depth + 7) // 8

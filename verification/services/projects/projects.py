@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from verification.errors import Misuse
 from verification.models import KeyKind, Membership, Project
@@ -89,9 +90,11 @@ def find_project(id_or_name: str) -> Project:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise Misuse(f"There is no project {id_or_name!r}.")
+        raise Misuse(_("There is no project {id_or_name!r}.").format(id_or_name=id_or_name))
     ids = ", ".join(str(project.pk) for project in found)
-    raise Misuse(f"{id_or_name!r} names more than one project. Give an id: {ids}.")
+    raise Misuse(
+        _("{id_or_name!r} names more than one project. Give an id: {ids}.").format(id_or_name=id_or_name, ids=ids)
+    )
 
 
 def require_free_name(name: str, *, among: QuerySet[Project], but: Project | None = None) -> None:
@@ -101,4 +104,4 @@ def require_free_name(name: str, *, among: QuerySet[Project], but: Project | Non
     """
     same = among.filter(name=name, deleted_at=None)
     if (same.exclude(pk=but.pk) if but else same).exists():
-        raise Misuse(f"A project named {name!r} already exists. Take another name.")
+        raise Misuse(_("A project named {name!r} already exists. Take another name.").format(name=name))

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models
+from django.utils.translation import gettext as _
 
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.door.outbound import judge_url
@@ -19,6 +20,7 @@ from providers.registry import BOOLEANS, UnknownAdapter, adapter_class
 from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
@@ -28,7 +30,7 @@ from verification.whole_numbers import whole_number
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
 _RULES = {  # by the name of the database's constraint
-    "project_code_alphabet": "code_digits, code_letters: a code has digits, letters or both.",
+    "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code has digits, letters or both."),
 }
 
 
@@ -39,7 +41,9 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
     """
     for name, text in values.items():
         if name not in SETTABLE:
-            raise Misuse(f"There is no setting {name!r}. Settings: {', '.join(SETTABLE)}.")
+            raise Misuse(
+                _("There is no setting {name!r}. Settings: {names}.").format(name=name, names=", ".join(SETTABLE))
+            )
         is_secret = name in SECRETS
         field = Project._meta.get_field(name)
         value = seal_challenge_secret(project, text) if is_secret else read_text(field, text.strip())
@@ -100,12 +104,16 @@ def judge_kind(project: Project) -> None:
     if Project.objects.filter(pk=project.pk, is_sandbox=project.is_sandbox).exists():
         return
     if any(model.objects.filter(project=project.pk).exists() for model in (Session, Message)):
-        raise Misuse("The project has sessions or messages already, so it stays what it is. Make another project.")
+        raise Misuse(_("The project has sessions or messages already, so it stays what it is. Make another project."))
     rows = Provider.objects.filter(project=project.pk)
     wrong = {row.name for row in rows if not _fits(row.type, is_sandbox=project.is_sandbox)}
     if wrong:
-        rule = "A test project has no vendor's providers" if project.is_sandbox else "The sandbox is for test projects"
-        raise Misuse(f"{rule}: delete {', '.join(sorted(wrong))} first.")
+        rule = (
+            _("A test project has no vendor's providers")
+            if project.is_sandbox
+            else _("The sandbox is for test projects")
+        )
+        raise Misuse(_("{rule}: delete {names} first.").format(rule=rule, names=", ".join(sorted(wrong))))
 
 
 def _fits(provider_type: str, *, is_sandbox: bool) -> bool:
@@ -135,15 +143,15 @@ def judge_challenge(project: Project) -> None:
         return
     label = ChallengeProvider(project.challenge_provider).label
     if not project.challenge_site_key or not project.challenge_secret:
-        raise Misuse(f"Challenges of {label} need a site key and a secret.")
+        raise Misuse(_("Challenges of {label} need a site key and a secret.").format(label=label))
     try:
         secret = challenge_secret_of(project)
     except DecryptionFailed:
         raise Misuse(
-            "The challenge's secret cannot be read with the present encryption keys. Enter it again."
+            _("The challenge's secret cannot be read with the present encryption keys. Enter it again.")
         ) from None
     if not settings.IS_EMBEDDED and is_dummy_secret(project.challenge_provider, secret):
-        raise Misuse(f"This secret of {label} is for tests and lets everybody pass.")
+        raise Misuse(_("This secret of {label} is for tests and lets everybody pass.").format(label=label))
 
 
 def challenge_secret_of(project: Project) -> str:
@@ -161,20 +169,20 @@ def read_text(field: Any, text: str) -> Any:
     if field.choices:
         choices = [str(value) for value, _ in field.flatchoices]
         if text not in choices and not (field.blank and text == ""):
-            raise Misuse(f"{name}: write one of {', '.join(choices)}.")
+            raise Misuse(_("{name}: write one of {names}.").format(name=name, names=", ".join(choices)))
     if isinstance(field, models.BooleanField):
         if text.lower() not in BOOLEANS:
-            raise Misuse(f"{name}: write true or false.")
+            raise Misuse(_("{name}: write true or false.").format(name=name))
         return BOOLEANS[text.lower()]
     if isinstance(field, ArrayField):
         return [item.strip() for item in text.split(",") if item.strip()]
     if isinstance(field, models.FloatField):
         if not _DECIMAL.fullmatch(text):
-            raise Misuse(f"{name}: write a number such as 0.5.")
+            raise Misuse(_("{name}: write a number such as 0.5.").format(name=name))
         return float(text)
     if isinstance(field, models.IntegerField):
         number = whole_number(text)
         if number is None:
-            raise Misuse(f"{name}: write a whole number.")
+            raise Misuse(_("{name}: write a whole number.").format(name=name))
         return number
     return text

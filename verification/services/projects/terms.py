@@ -13,6 +13,7 @@ import orjson
 
 from verification import sql
 from verification.codes import WRONG_CODES_DIVISORS
+from verification.lazy_words import gettext_lazy as _
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,14 @@ class Window:
 
 
 SENDS = (
-    Window("sends_per_10_minutes", "10 minutes", 600),
-    Window("sends_per_hour", "an hour", 3_600),
-    Window("sends_per_day", "a day", 86_400),
+    Window("sends_per_10_minutes", _("10 minutes"), 600),
+    Window("sends_per_hour", _("an hour"), 3_600),
+    Window("sends_per_day", _("a day"), 86_400),
 )
 WRONG_CODES = (
     # A stranger's guesses can use up the short window. They must not keep out the owner of a number, who can pass.
-    Window("wrong_codes_per_15_minutes", "15 minutes", 900, is_lifted_by_challenge=True),
-    Window("wrong_codes_per_day", "a day", 86_400),
+    Window("wrong_codes_per_15_minutes", _("15 minutes"), 900, is_lifted_by_challenge=True),
+    Window("wrong_codes_per_day", _("a day"), 86_400),
 )
 DAY_SECONDS = 86_400
 # For how many days a limit counts rows, rounded up. Rows are kept for as long, also of recipients who were erased.

@@ -7,16 +7,18 @@ import uuid
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from verification import bindings
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.codes import LENGTHS_IN_WORDS, code_pattern
 from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
+from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models import Project, TestLogin
 
 MAX_TEST_LOGINS = 50  # rows of a project: app reviewers and automated tests need a few, and every process reads them
-CODE_FORM = f"{LENGTHS_IN_WORDS} letters and digits."
+CODE_FORM = format_lazy(gettext_lazy("{lengths_in_words} letters and digits."), lengths_in_words=LENGTHS_IN_WORDS)
 _TEST_CODE = re.compile(code_pattern("0-9A-Z"))
 
 
@@ -36,9 +38,11 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
         )  # so that two additions do not both take the last place
         others = TestLogin.objects.filter(project=project).exclude(to=address.text)
         if others.count() >= MAX_TEST_LOGINS:
-            raise Misuse(f"A project has at most {MAX_TEST_LOGINS} test logins.")
+            raise Misuse(
+                _("A project has at most {max_test_logins} test logins.").format(max_test_logins=MAX_TEST_LOGINS)
+            )
         sealed = encrypt(code, binding=bindings.test_login(project.public_id, address.text))
-        login, _ = TestLogin.objects.update_or_create(
+        login, _unused = TestLogin.objects.update_or_create(
             project=project,
             to=address.text,
             defaults={"code_encrypted": sealed, "expires_at": expires_at, "revision": uuid.uuid4()},
@@ -56,5 +60,5 @@ def clean_test_code(code: str) -> str:
     as codes are.
     """
     if not code.isascii() or not _TEST_CODE.fullmatch(code.upper()):
-        raise Misuse(f"The code of a test login has {CODE_FORM}")
+        raise Misuse(_("The code of a test login has {code_form}").format(code_form=CODE_FORM))
     return code.upper()

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification import bindings
 from verification.crypto import decrypt, encrypt
@@ -46,7 +47,9 @@ def rotate_webhook_secret(project: Project) -> str:
         project,
         project.webhook_secrets.live(),
         bounds.MAX_WEBHOOK_SECRETS,
-        f"{bounds.MAX_WEBHOOK_SECRETS} secrets sign already. An earlier one ends within a day of its rotation.",
+        _("{max_webhook_secrets} secrets sign already. An earlier one ends within a day of its rotation.").format(
+            max_webhook_secrets=bounds.MAX_WEBHOOK_SECRETS
+        ),
     )
     end = now + WEBHOOK_OVERLAP
     endless = Q(expires_at=None) | Q(expires_at__gt=end)

@@ -16,6 +16,7 @@ from django.db import DatabaseError, InterfaceError
 
 from verification import sql
 from verification.errors import Decision, Refusal
+from verification.lazy_words import gettext_lazy as _
 from verification.memory import Memory
 from verification.models.guard_rules import GUARD_RULES
 
@@ -37,58 +38,69 @@ class Rule:
 
 
 RULES = {
-    "country": Rule("Country not allowed", "The project lists the countries that it sends to, and not this one."),
+    "country": Rule(_("Country not allowed"), _("The project lists the countries that it sends to, and not this one.")),
     "number_type": Rule(
-        "Type of number", "Numbers of this type get no messages: premium rate, pagers, VoIP unless allowed, and so on."
+        _("Type of number"),
+        _("Numbers of this type get no messages: premium rate, pagers, VoIP unless allowed, and so on."),
     ),
-    "block_list": Rule("Block list", "An entry of the project's block list, or of the platform's, matched."),
+    "block_list": Rule(_("Block list"), _("An entry of the project's block list, or of the platform's, matched.")),
     "sandbox": Rule(
-        "Not of the sandbox",
-        "A test project sends to the sandbox's recipients alone. Users need a live project.",
+        _("Not of the sandbox"),
+        _("A test project sends to the sandbox's recipients alone. Users need a live project."),
     ),
-    "kill_switch": Rule("Switched off", "The operator stopped this traffic for the time being."),
-    "daily_budget": Rule("Daily budget", "The channel's budget of the day was used up."),
+    "kill_switch": Rule(_("Switched off"), _("The operator stopped this traffic for the time being.")),
+    "daily_budget": Rule(_("Daily budget"), _("The channel's budget of the day was used up.")),
     "secret_key_network": Rule(
-        "Secret key from elsewhere", "A valid secret key was used from outside the project's networks. Was it stolen?"
+        _("Secret key from elsewhere"),
+        _("A valid secret key was used from outside the project's networks. Was it stolen?"),
     ),
     "platform_recipient_limit": Rule(
-        "Too many SMS to one person", "All projects together have sent this recipient as many SMS as a day allows."
+        _("Too many SMS to one person"),
+        _("All projects together have sent this recipient as many SMS as a day allows."),
     ),
     "too_many_sends": Rule(
-        "Too many codes to one person", "The project's limits of sends to one recipient were used up.", is_limit=True
+        _("Too many codes to one person"),
+        _("The project's limits of sends to one recipient were used up."),
+        is_limit=True,
     ),
-    "session_sends": Rule("Too many sends of one session", "The five sends of a session were used up.", is_limit=True),
+    "session_sends": Rule(
+        _("Too many sends of one session"), _("The five sends of a session were used up."), is_limit=True
+    ),
     "too_many_attempts": Rule(
-        "Too many wrong codes of one person",
-        "So many wrong codes were entered that no further code is sent or compared for now.",
+        _("Too many wrong codes of one person"),
+        _("So many wrong codes were entered that no further code is sent or compared for now."),
         is_limit=True,
     ),
     "session_locked": Rule(
-        "Session locked by wrong codes",
-        "A code was to be compared or sent again in a session that wrong codes had locked.",
+        _("Session locked by wrong codes"),
+        _("A code was to be compared or sent again in a session that wrong codes had locked."),
         is_limit=True,
     ),
     "channel_timeout": Rule(
-        "60 seconds not over", "A code was asked for again within 60 seconds, over the same channel.", is_limit=True
+        _("60 seconds not over"),
+        _("A code was asked for again within 60 seconds, over the same channel."),
+        is_limit=True,
     ),
     "suppressed": Rule(
-        "Suppressed", "The recipient is on the suppression list, after a bounce or an opt-out.", is_limit=True
+        _("Suppressed"), _("The recipient is on the suppression list, after a bounce or an opt-out."), is_limit=True
     ),
     "client_address": Rule(
-        "Too many sessions from one address",
-        "One client address opened more sessions than allowed. If it is your own server's, list it in the project.",
+        _("Too many sessions from one address"),
+        _("One client address opened more sessions than allowed. If it is your own server's, list it in the project."),
         is_limit=True,
     ),
     "requests_per_second": Rule(
-        "Too many requests in a second", "The project's limit of requests in a second was reached.", is_limit=True
+        _("Too many requests in a second"), _("The project's limit of requests in a second was reached."), is_limit=True
     ),
     "hooks_per_second": Rule(
-        "Too many reports in a second",
-        "Its providers called more often in a second than a web process takes from one project. Most of them call again"
-        " later; the operator can raise HOOKS_PER_SECOND.",
+        _("Too many reports in a second"),
+        _(
+            "Its providers called more often in a second than a web process takes from one project. Most of them call"
+            " again later; the operator can raise HOOKS_PER_SECOND."
+        ),
         is_limit=True,
     ),
-    **{rule.value: Rule(str(rule.label), info.meaning) for rule, info in GUARD_RULES.items()},
+    **{rule.value: Rule(rule.label, info.meaning) for rule, info in GUARD_RULES.items()},
 }
 
 # Outcomes of the SQL functions that are known here by another name.

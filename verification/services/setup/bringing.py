@@ -15,6 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 
 from providers.errors import SettingsInvalid
 from verification.crypto import DecryptionFailed
@@ -65,7 +66,7 @@ class Bringing:
             raise self.document.refusal(*faults) from None
         except DecryptionFailed:
             raise self.refuse(
-                path, "its stored secrets cannot be read with the present encryption keys. Give them again."
+                path, _("its stored secrets cannot be read with the present encryption keys. Give them again.")
             ) from None
         except Misuse as error:
             raise self.refuse(path, str(error)) from None
@@ -77,7 +78,7 @@ class Bringing:
         if text:
             return text
         if not is_stored:
-            raise self.refuse(path, f"the secret {name} is not given, and none is stored.")
+            raise self.refuse(path, _("the secret {name} is not given, and none is stored.").format(name=name))
         self.kept.append(name)
         return None
 
@@ -141,7 +142,9 @@ def bring_fallback(bringing: Bringing, wanted: list[dict[str, Any]], path: Path)
     channels = [step["channel"] for step in wanted]
     for position, channel in enumerate(channels):
         if channel in channels[:position]:
-            raise bringing.refuse((*path, position, "channel"), f"{channel} stands here twice.")
+            raise bringing.refuse(
+                (*path, position, "channel"), _("{channel} stands here twice.").format(channel=channel)
+            )
     by_channel = {row.channel: row for row in rows}
     for channel in by_channel.keys() - set(channels):
         by_channel[channel].delete()
@@ -165,7 +168,7 @@ def bring_texts(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> No
             with bringing.judging(at):
                 key = channel, own.canonical_language(clean_language(language))
             if key in given:
-                raise bringing.refuse(at, f"the language {key[1]} stands here twice.")
+                raise bringing.refuse(at, _("the language {key} stands here twice.").format(key=key[1]))
             given[key] = at
     for key in rows.keys() - given.keys():
         with bringing.judging((*path, key[0])):
@@ -204,7 +207,7 @@ def bring_lists(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -> No
                 with bringing.judging(at):
                     key = subject, clean_value(kind, subject, value)
                 if key in given:
-                    raise bringing.refuse(at, f"{key[1]} stands here twice.")
+                    raise bringing.refuse(at, _("{key} stands here twice.").format(key=key[1]))
                 given[key] = at, more or {}
         for key in rows.keys() - given.keys():
             rows[key].delete()
@@ -253,5 +256,5 @@ def _time(text: str) -> Any:
     except ValueError:
         found = None
     if found is None or found.tzinfo is None:
-        raise Misuse("write a time with its zone, such as 2027-01-31T12:00:00Z.")
+        raise Misuse(_("write a time with its zone, such as 2027-01-31T12:00:00Z."))
     return found

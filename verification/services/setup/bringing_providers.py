@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from providers import registry
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
@@ -31,7 +33,7 @@ def bring_providers(bringing: Bringing, wanted: Mapping[str, Any], path: Path) -
             at = (*path, channel, name)
             key = channel, name.strip().lower()
             if key in given:
-                raise bringing.refuse(at, "another provider of the channel has this name.")
+                raise bringing.refuse(at, _("another provider of the channel has this name."))
             given[key] = at
     for key in rows.keys() - given.keys():
         with bringing.judging((*path, key[0], rows[key].name)):
@@ -63,7 +65,8 @@ def _add(bringing: Bringing, values: Mapping[str, Any], path: Path) -> Provider:
 def _change(bringing: Bringing, row: Provider, values: Mapping[str, Any], path: Path) -> Provider:
     if row.type != values["type"]:
         raise bringing.refuse(
-            (*path, "type"), f"the provider is of type {row.type}. Take another name for another type."
+            (*path, "type"),
+            _("the provider is of type {type}. Take another name for another type.").format(type=row.type),
         )
     fields = {**_fields(values), "name": str(path[-1]).strip()}
     change_provider(row, fields, _settings(bringing, row, values, path))
@@ -107,7 +110,7 @@ def _bring_prices(bringing: Bringing, provider: Provider, wanted: Mapping[str, s
         with bringing.judging(at):
             line = price_lists.read_entry(key, value)
         if (line.place, line.valid_from) in given:
-            raise bringing.refuse(at, f"{line.to} stands here twice for one day.")
+            raise bringing.refuse(at, _("{to} stands here twice for one day.").format(to=line.to))
         given[line.place, line.valid_from] = line
     if price_lists.difference(price_lists.lines_of(provider), given.values()).is_empty:
         return
@@ -118,7 +121,7 @@ def _bring_prices(bringing: Bringing, provider: Provider, wanted: Mapping[str, s
 
 def _bring_senders(bringing: Bringing, provider: Provider, wanted: Mapping[str, Any], path: Path) -> None:
     if len(wanted) > MAX_SENDERS:
-        raise bringing.refuse(path, f"a provider has at most {MAX_SENDERS} senders.")
+        raise bringing.refuse(path, _("a provider has at most {max_senders} senders.").format(max_senders=MAX_SENDERS))
     rows = {row.prefix: row for row in provider.sender_rules.all()}
     given: dict[str, Path] = {}
     for text in wanted:
@@ -126,7 +129,7 @@ def _bring_senders(bringing: Bringing, provider: Provider, wanted: Mapping[str, 
         with bringing.judging(at):
             prefix = clean_prefix(text)
         if prefix in given:
-            raise bringing.refuse(at, f"{prefix} stands here twice.")
+            raise bringing.refuse(at, _("{prefix} stands here twice.").format(prefix=prefix))
         given[prefix] = at
     for prefix in rows.keys() - given.keys():
         rows[prefix].delete()
@@ -135,5 +138,5 @@ def _bring_senders(bringing: Bringing, provider: Provider, wanted: Mapping[str, 
         with bringing.judging(at):
             changed = change_row(row, parts.SENDER, wanted[str(at[-1])])
             if not any(getattr(row, name) for name in parts.SENDER):
-                raise Misuse("give a sender or DLT ids, or take the line away.")
+                raise Misuse(_("give a sender or DLT ids, or take the line away."))
         save_changes(row, changed)

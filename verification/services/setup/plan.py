@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
 
 from verification.errors import Misuse
 from verification.models import Project, bounds
@@ -90,7 +91,7 @@ class PlanChanged(Misuse):
     """The file would not change what was shown any more. ``plan`` is what it would change now."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__("The set-up was changed in the meantime. Look at the difference again.")
+        super().__init__(_("The set-up was changed in the meantime. Look at the difference again."))
         self.plan = plan
 
 
@@ -134,7 +135,7 @@ def _bring(document: Document, find_secret: Finder, only: Project | None, *, is_
         raise document.refusal(*found)
     wanted: dict[str, Any] = document.value["projects"]
     if only is not None and len(wanted) != 1:
-        raise document.refusal(Fault(("projects",), "this page takes a file of one project."))
+        raise document.refusal(Fault(("projects",), _("this page takes a file of one project.")))
     if only is None:
         _take_turn()
     rows = {name: only or _find(document, name) for name in wanted}
@@ -193,7 +194,7 @@ def _require_channels(bringing: Bringing, wanted: Mapping[str, Any], path: Path)
         return
     for channel, providers in wanted.get("providers", {}).items():
         if providers and channel not in wanted["channels"]:
-            raise bringing.refuse((*path, "providers", channel), "the file lists the channels, and not this one.")
+            raise bringing.refuse((*path, "providers", channel), _("the file lists the channels, and not this one."))
 
 
 def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Change]:

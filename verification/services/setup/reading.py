@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from django.utils.translation import gettext as _
 
 from verification.errors import Misuse
+from verification.written_numbers import grouped
 
 Path = tuple[str | int, ...]  # the keys and positions that lead to a value
 
@@ -38,7 +40,7 @@ class Fault:
     line: int = 0
 
     def __str__(self) -> str:
-        where = f"line {self.line}: " if self.line else ""
+        where = _("line {line}: ").format(line=self.line) if self.line else ""
         name = dotted(self.path)
         return f"{where}{name}: {self.sentence}" if name else f"{where}{self.sentence}"
 
@@ -79,18 +81,27 @@ def read(content: bytes | str) -> Document:
     """Read a file. Raises :class:`FileRefused`."""
     size = len(content)
     if size > MAX_BYTES:
-        raise FileRefused(Fault((), f"The file has {size:,} bytes; {MAX_BYTES:,} is the most."))
+        raise FileRefused(
+            Fault(
+                (),
+                _("The file has {size} bytes; {max_bytes} is the most.").format(
+                    size=grouped(size), max_bytes=grouped(MAX_BYTES)
+                ),
+            )
+        )
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
         document = Document(None)
         events = iter(yaml.parse(text, Loader=_LOADER))
         document.value = _document(events, document)
     except UnicodeError:
-        raise FileRefused(Fault((), "The file is not text in UTF-8.")) from None
+        raise FileRefused(Fault((), _("The file is not text in UTF-8."))) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "a character that no YAML holds"
-        raise FileRefused(Fault((), f"This is not YAML: {problem}.", mark.line + 1 if mark else 0)) from None
+        problem = getattr(error, "problem", None) or _("a character that no YAML holds")
+        raise FileRefused(
+            Fault((), _("This is not YAML: {problem}.").format(problem=problem), mark.line + 1 if mark else 0)
+        ) from None
     return document
 
 
@@ -100,24 +111,24 @@ def _document(events: Iterator[Any], document: Document) -> Any:
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
             if is_read:
-                raise _refusal(event, (), "A file is one document; this begins a second one.")
+                raise _refusal(event, (), _("A file is one document; this begins a second one."))
             value, is_read = _value(next(events), events, (), document), True
     if not is_read:
-        raise FileRefused(Fault((), "The file is empty."))
+        raise FileRefused(Fault((), _("The file is empty.")))
     return value
 
 
 def _value(event: Any, events: Iterator[Any], path: Path, document: Document) -> Any:
     document.lines.setdefault(path, _line(event))
     if isinstance(event, yaml.AliasEvent) or event.anchor:
-        raise _refusal(event, path, "anchors and aliases are not taken; write the value out.")
+        raise _refusal(event, path, _("anchors and aliases are not taken; write the value out."))
     if event.tag:
-        raise _refusal(event, path, "tags are not taken; a secret is written {secret: NAME}.")
+        raise _refusal(event, path, _("tags are not taken; a secret is written {secret: NAME}."))
     if isinstance(event, yaml.ScalarEvent):
         _refuse_nul(event, path)
         return _plain(event.value) if event.implicit[0] else event.value
     if len(path) >= MAX_DEPTH:
-        raise _refusal(event, path, f"values stand at most {MAX_DEPTH} deep.")
+        raise _refusal(event, path, _("values stand at most {max_depth} deep.").format(max_depth=MAX_DEPTH))
     return (_mapping if isinstance(event, yaml.MappingStartEvent) else _list)(events, path, document)
 
 
@@ -125,10 +136,10 @@ def _mapping(events: Iterator[Any], path: Path, document: Document) -> dict[str,
     found: dict[str, Any] = {}
     while not isinstance(event := next(events), yaml.MappingEndEvent):
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
-            raise _refusal(event, path, "a name is expected here, as plain text.")
+            raise _refusal(event, path, _("a name is expected here, as plain text."))
         _refuse_nul(event, path)
         if event.value in found:
-            raise _refusal(event, (*path, event.value), "this stands here twice.")
+            raise _refusal(event, (*path, event.value), _("this stands here twice."))
         document.lines[*path, event.value] = _line(event)
         found[event.value] = _value(next(events), events, (*path, event.value), document)
     return found
@@ -155,7 +166,7 @@ def _plain(text: str) -> Any:
 def _refuse_nul(event: Any, path: Path) -> None:
     """Refuse what YAML writes as an escape and no text of PostgreSQL holds."""
     if "\0" in event.value:
-        raise _refusal(event, path, "a NUL stands in no text; take it out.")
+        raise _refusal(event, path, _("a NUL stands in no text; take it out."))
 
 
 def _line(event: Any) -> int:

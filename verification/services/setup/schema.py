@@ -10,11 +10,13 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext as _
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from providers.base import Adapter, Setting, SettingKind
 from providers.registry import MAX_TEXT_LENGTH
+from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Project, Provider
 from verification.models.changes import Field
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
@@ -37,12 +39,12 @@ _REFERENCE: Schema = {
     "additionalProperties": False,
 }
 _KINDS = {  # of JSON, in words for people
-    "object": "names with values are expected",
-    "array": "a list is expected",
-    "string": "a text is expected; put numbers in quotes",
-    "integer": "a whole number is expected",
-    "number": "a number is expected",
-    "boolean": "true or false is expected",
+    "object": gettext_lazy("names with values are expected"),
+    "array": gettext_lazy("a list is expected"),
+    "string": gettext_lazy("a text is expected; put numbers in quotes"),
+    "integer": gettext_lazy("a whole number is expected"),
+    "number": gettext_lazy("a number is expected"),
+    "boolean": gettext_lazy("true or false is expected"),
 }
 
 
@@ -216,30 +218,36 @@ def _of_error(error: ValidationError) -> Iterator[Fault]:
                 yield Fault((*path, name), _unknown(name, known))
         case "required":
             for name in set(asked) - error.instance.keys():
-                yield Fault(path, f"{name} is missing.")
+                yield Fault(path, _("{name} is missing.").format(name=name))
         case "type" if parts.SECRET in schema.get("properties", ()):
-            yield Fault(path, "a secret is not written into the file; write {secret: NAME} in its place.")
+            yield Fault(path, _("a secret is not written into the file; write {secret: NAME} in its place."))
         case "type":
             yield Fault(path, f"{_KINDS[asked if isinstance(asked, str) else asked[0]]}.")
         case "const":
-            yield Fault(path, f"{asked} is expected: the version of the format that this installation reads.")
+            yield Fault(
+                path,
+                _("{asked} is expected: the version of the format that this installation reads.").format(asked=asked),
+            )
         case "enum":
-            yield Fault(path, f"write one of {', '.join(str(value) or 'an empty text' for value in asked)}.")
+            yield Fault(
+                path,
+                _("write one of {names}.").format(names=", ".join(str(value) or "an empty text" for value in asked)),
+            )
         case "minimum" | "maximum":
             yield Fault(path, f"{asked:,} is the {'least' if error.validator == 'minimum' else 'most'}.")
         case "maxLength" | "maxItems":
             yield Fault(path, f"{asked:,} {'characters' if error.validator == 'maxLength' else 'entries'} is the most.")
         case "minLength":
-            yield Fault(path, "this must not be empty.")
+            yield Fault(path, _("this must not be empty."))
         case "pattern":
-            yield Fault(path, "write a name of up to 100 letters, digits and _ that begins with a letter.")
+            yield Fault(path, _("write a name of up to 100 letters, digits and _ that begins with a letter."))
         case _:
-            yield Fault(path, "this is not what the schema asks for.")
+            yield Fault(path, _("this is not what the schema asks for."))
 
 
 def _unknown(name: str, known: list[str]) -> str:
     if name in parts.NOT_SETTINGS:
-        return "this is not set by a file: killswitch stops and resumes a project, and its name is the key."
+        return _("this is not set by a file: killswitch stops and resumes a project, and its name is the key.")
     if near := difflib.get_close_matches(name, known, n=1):
-        return f"there is nothing of this name. Is {near[0]} meant?"
+        return _("there is nothing of this name. Is {near} meant?").format(near=near[0])
     return f"there is nothing of this name here{', but ' + ', '.join(known) if len(known) <= LISTED_NAMES else ''}."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from verification.services.setup.plan import Change, Plan
 
 LONGEST = 200  # characters of a value that are shown; an owner's text may be longer than a screen is wide
@@ -19,7 +21,7 @@ def lines_of(plan: Plan) -> list[str]:
             lines += [f"  {line}" for change in project.changes for line in lines_of_change(change)]
     kept = sum(len(project.kept_secrets) for project in plan.projects)
     if kept:
-        lines.append(f"Secrets that were not given and stay as they are stored: {kept}")
+        lines.append(_("Secrets that were not given and stay as they are stored: {kept}").format(kept=kept))
     return lines
 
 

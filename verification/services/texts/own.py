@@ -6,8 +6,11 @@ import re
 import unicodedata
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
+
 from providers.reading import gsm
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Project, bounds
 from verification.services.texts.rendering import (
     ANDROID_MAX_BYTES,
@@ -45,7 +48,7 @@ _LIKE_SLASHES = str.maketrans(
     {"\u2044": "/", "\u2215": "/", "\u29f8": "/", "\u2216": "\\", "\u29f5": "\\", "\u29f9": "\\"}
 )
 _VARIATION_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
-_WRITE = "Put a space after the dot if none is meant, or set the project's site to where it leads."
+_WRITE = gettext_lazy("Put a space after the dot if none is meant, or set the project's site to where it leads.")
 _ENDS_A_SENTENCE = ".,;:!?…)]}>\"'»”’"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
@@ -54,23 +57,33 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
     """List what is wrong with a text, a sentence each. A text without faults can be saved."""
     found = []
     if channel in VENDOR_WORDED:
-        found.append("This messenger fixes the wording itself; a text of your own is never sent there.")
+        found.append(_("This messenger fixes the wording itself; a text of your own is never sent there."))
     if "{code}" not in text:
-        found.append("The placeholder {code} is missing. Write it where the code is to stand.")
+        found.append(_("The placeholder {code} is missing. Write it where the code is to stand."))
     unknown = sorted({name for name in _ANY_PLACEHOLDER.findall(text + subject) if name not in PLACEHOLDERS})
     if unknown:
         named = ", ".join(f"{{{name}}}" for name in unknown)
-        found.append(f"Unknown placeholders: {named}. Use {{code}}, {{project}} and {{minutes}}, or no braces.")
+        found.append(
+            _("Unknown placeholders: {named}. Use {{code}}, {{project}} and {{minutes}}, or no braces.").format(
+                named=named
+            )
+        )
     if any(_is_control(character) for character in text + subject):
-        found.append("There are control characters in it. Type the text anew, as a copy may bring them along.")
+        found.append(_("There are control characters in it. Type the text anew, as a copy may bring them along."))
     if "\n" in subject:
-        found.append("A subject is one line.")
+        found.append(_("A subject is one line."))
     if len(text) > MAX_CHARACTERS:
-        found.append(f"It has {len(text)} characters; {MAX_CHARACTERS} is the most. Shorten it.")
+        found.append(
+            _("It has {number} characters; {max_characters} is the most. Shorten it.").format(
+                number=len(text), max_characters=MAX_CHARACTERS
+            )
+        )
     # No further than a text may be long: the search for links takes the square of its length.
     read = f"{fill(text[:MAX_CHARACTERS], _sample(project))}\n{fill(subject[:MAX_CHARACTERS], _sample(project))}"
     for link in _foreign_links(project, read):
-        found.append(f"{link} reads as a link, and not as one to the project's site. {_WRITE}")
+        found.append(
+            _("{link} reads as a link, and not as one to the project's site. {write}").format(link=link, write=_WRITE)
+        )
     if channel == ChannelType.SMS:
         found += _sms_faults(project, text)
     return found
@@ -88,11 +101,15 @@ def advice(*, project: Project, channel: str, text: str) -> list[str]:
     """List what would make a sound text better, a sentence with its remedy each. A text goes out without it."""
     found = []
     if "{project}" not in text and project.name not in text:
-        found.append("Nothing says who sends it. Write {project}, or the name that your users know.")
+        found.append(_("Nothing says who sends it. Write {project}, or the name that your users know."))
     if channel == ChannelType.VOICE and text.count("{code}") == 1:
-        found.append("The call says the code once. Write {code} a second time, for those who had no pen ready.")
+        found.append(_("The call says the code once. Write {code} a second time, for those who had no pen ready."))
     if channel == ChannelType.SMS and gsm.segments(_typical(project, text)) > 1:
-        found.append(f"Each code costs {gsm.segments(_typical(project, text))} SMS. Shorten the text to pay for one.")
+        found.append(
+            _("Each code costs {segments} SMS. Shorten the text to pay for one.").format(
+                segments=gsm.segments(_typical(project, text))
+            )
+        )
     return found
 
 
@@ -129,14 +146,21 @@ def require_room(project: Project) -> None:
     """Raise :class:`Misuse` where the project has as many texts as it may."""
     most = bounds.MAX_TEXTS
     bounds.require_room(
-        project, project.templates.all(), most, f"A project has at most {most} texts. Delete one first."
+        project,
+        project.templates.all(),
+        most,
+        _("A project has at most {most} texts. Delete one first.").format(most=most),
     )
 
 
 def judge_name(project: Project) -> None:
     """Raise :class:`Misuse` for a project's name that phones would make a link of, as messages carry it."""
     if links := _foreign_links(project, project.name):
-        raise Misuse(f"{links[0]} reads as a link, and not as one to the project's site. {_WRITE}")
+        raise Misuse(
+            _("{link} reads as a link, and not as one to the project's site. {write}").format(
+                link=links[0], write=_WRITE
+            )
+        )
 
 
 def preview(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> Rendered:
@@ -157,11 +181,19 @@ def _sms_faults(project: Project, text: str) -> list[str]:
     segments = gsm.segments(typical)
     if segments > MAX_SEGMENTS:
         size = measure(typical)
-        remedy = size.note or "Shorten it."
-        found.append(f"It travels as {segments} SMS; {MAX_SEGMENTS} is the most. {remedy}")
+        remedy = size.note or _("Shorten it.")
+        found.append(
+            _("It travels as {segments} SMS; {max_segments} is the most. {remedy}").format(
+                segments=segments, max_segments=MAX_SEGMENTS, remedy=remedy
+            )
+        )
     octets = gsm.octets(typical)
     if project.android_hash and octets > ANDROID_MAX_BYTES:
-        found.append(f"With the app's hash it has {octets} bytes; Android reads {ANDROID_MAX_BYTES}. Shorten it.")
+        found.append(
+            _("With the app's hash it has {octets} bytes; Android reads {android_max_bytes}. Shorten it.").format(
+                octets=octets, android_max_bytes=ANDROID_MAX_BYTES
+            )
+        )
     return found
 
 

@@ -9,6 +9,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from providers.reading import gsm
 
 MAX_NAMED = 6  # characters that a note lists: more are the alphabet of a language.
@@ -44,14 +46,16 @@ def measure(text: str) -> Size:
     wide = sorted({each for each in text if not _is_gsm(each)}, key=text.index)
     if not wide:
         doubles = sorted({each for each in text if each in gsm.EXTENSION}, key=text.index)
-        note = f"Counted twice: {' '.join(doubles)}" if doubles else ""
+        note = _("Counted twice: {names}").format(names=" ".join(doubles)) if doubles else ""
         return Size(number, line, note, parts, {})
     remedies = {each: replacement(each) for each in wide}
     if None in remedies.values():
         return Size(
             number,
             line,
-            f"This language's letters need UCS-2: {gsm.UCS2_SINGLE} characters an SMS instead of {gsm.GSM7_SINGLE}.",
+            _("This language's letters need UCS-2: {ucs2_single} characters an SMS instead of {gsm7_single}.").format(
+                ucs2_single=gsm.UCS2_SINGLE, gsm7_single=gsm.GSM7_SINGLE
+            ),
             parts,
             {},
         )
@@ -92,5 +96,5 @@ def _is_gsm(character: str) -> bool:
 
 def _note(remedies: dict[str, str], segments: int) -> str:
     named = " ".join(each for each in list(remedies)[:MAX_NAMED] if each.isprintable() and not each.isspace())
-    told = f"Not in the SMS alphabet: {named or 'an invisible character'}."
-    return f"{told} Without: {segments} SMS."
+    told = _("Not in the SMS alphabet: {value}.").format(value=named or "an invisible character")
+    return _("{told} Without: {segments} SMS.").format(told=told, segments=segments)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Sum
+from django.utils.translation import gettext as _
 
 from verification import sql
 from verification.errors import Misuse
@@ -26,15 +27,22 @@ def start(*, project: Project, channel: str, language: str, text: str, share: in
     """Begin to send ``text`` to a share of the sessions, in percent. Raises :class:`Misuse`."""
     most = MAX_VARIANTS
     bounds.require_room(
-        project, project.text_variants.all(), most, f"A project tries at most {most} texts at once. End one first."
+        project,
+        project.text_variants.all(),
+        most,
+        _("A project tries at most {most} texts at once. End one first.").format(most=most),
     )
     if not MIN_SHARE <= share <= MAX_SHARE:
-        raise Misuse(f"The share is a number of percent from {MIN_SHARE} to {MAX_SHARE}.")
+        raise Misuse(
+            _("The share is a number of percent from {min_share} to {max_share}.").format(
+                min_share=MIN_SHARE, max_share=MAX_SHARE
+            )
+        )
     if find(project, channel, language):
-        raise Misuse("Another text is tried here already. End that trial first.")
+        raise Misuse(_("Another text is tried here already. End that trial first."))
     present = own.present(project, channel, language)
     if (present.subject, present.text) == (subject, text):
-        raise Misuse("This is the present text. Write one that differs from it.")
+        raise Misuse(_("This is the present text. Write one that differs from it."))
     if faults := own.faults(project=project, channel=channel, text=text, subject=subject):
         raise Misuse(" ".join(faults))
     return TextVariant.objects.create(
@@ -56,7 +64,7 @@ def end(variant: TextVariant, *, is_taken: bool) -> None:
     """
     bounds.lock(variant.project)
     if not TextVariant.objects.select_for_update().filter(pk=variant.pk).exists():
-        raise Misuse("This trial is over.")
+        raise Misuse(_("This trial is over."))
     present, tried = arms(variant)
     if is_taken:
         named: dict[str, Any] = {
@@ -103,4 +111,4 @@ def require_untried(project: Project, channel: str, language: str) -> None:
     """
     bounds.lock(project)
     if is_tried(project, channel, language):
-        raise Misuse("Another text is tried against this one. End that trial first.")
+        raise Misuse(_("Another text is tried against this one. End that trial first."))

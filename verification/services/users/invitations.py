@@ -20,10 +20,12 @@ from django.db.models import F
 from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification import sql
 from verification.crypto import stored_digest
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Invitation, Membership, Project, Role
 from verification.models.bounds import MAX_INVITATIONS, lock
 from verification.services.notices import schedule
@@ -35,7 +37,7 @@ log = logging.getLogger(__name__)
 LIFE = timedelta(days=1)
 LEASE = timedelta(seconds=60)  # the time a worker has for one mail: longer than a mail server may take
 TOKEN_BYTES = 32  # 256 random bits, too many to be guessed from an unkeyed digest
-OVER = (
+OVER = gettext_lazy(
     "This invitation has expired, was withdrawn, or was used before. Ask whoever invited you for another: a link is"
     " good for one day and for one use."
 )
@@ -50,9 +52,13 @@ def invite(*, project: Project, email: str, role: str, sees_addresses: bool, by:
     lock(project)
     now, email = timezone.now(), email.strip().lower()
     if Membership.objects.annotate(mail=Lower("user__email")).filter(project=project, mail=email).exists():
-        raise Misuse(f"{email} is a member already. Change the role in the list.")
+        raise Misuse(_("{email} is a member already. Change the role in the list.").format(email=email))
     if Invitation.objects.filter(project=project, created_at__gt=now - LIFE).count() >= MAX_INVITATIONS:
-        raise Misuse(f"A project sends at most {MAX_INVITATIONS} invitations a day. Go on tomorrow.")
+        raise Misuse(
+            _("A project sends at most {max_invitations} invitations a day. Go on tomorrow.").format(
+                max_invitations=MAX_INVITATIONS
+            )
+        )
     Invitation.objects.filter(project=project, email=email, ended_at=None).update(ended_at=now, due_at=None)
     return Invitation.objects.create(
         project=project,
@@ -93,13 +99,13 @@ def find(digest: bytes) -> Invitation | None:
 def accept(invitation: Invitation, user: User) -> Membership:
     """Make the user, whose address the invitation is bound to, a member. Raises :class:`Misuse`."""
     if user.email.lower() != invitation.email.lower():
-        raise Misuse(f"This invitation is for another address than that of {user.get_username()}.")
+        raise Misuse(_("This invitation is for another address than that of {user}.").format(user=user.get_username()))
     lock(invitation.project)
     live = Invitation.objects.filter(pk=invitation.pk, ended_at=None, expires_at__gt=timezone.now())
     if not live.update(ended_at=timezone.now(), due_at=None):
         raise Misuse(OVER)
     if Membership.objects.filter(project=invitation.project, user=user).exists():
-        raise Misuse("You are a member of this project already.")
+        raise Misuse(_("You are a member of this project already."))
     _require_inviter_still_may(invitation)
     audit.record("Accepted an invitation", row=user, project=invitation.project, label=user.username, who=user.username)
     return Membership.objects.create(
@@ -111,12 +117,12 @@ def accept(invitation: Invitation, user: User) -> Membership:
 def accept_as_new(invitation: Invitation, *, username: str, password: str) -> User:
     """Make an account of the invited address, and a member of it. Raises :class:`Misuse`."""
     if User.objects.filter(email__iexact=invitation.email).exists():  # a disabled one is not for members to replace
-        raise Misuse("There is an account with this address. Log in with it, or ask the operator to open it again.")
+        raise Misuse(_("There is an account with this address. Log in with it, or ask the operator to open it again."))
     try:
         with transaction.atomic():
             user = User.objects.create_user(username, email=invitation.email, password=password, is_staff=True)
     except IntegrityError:
-        raise Misuse("This user name is taken. Choose another.") from None
+        raise Misuse(_("This user name is taken. Choose another.")) from None
     accept(invitation, user)
     return user
 

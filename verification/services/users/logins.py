@@ -11,6 +11,7 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification.models import BrowserLogin
 from verification.networks import read_address
@@ -80,16 +81,16 @@ def end_all(user: User, *, but: str = "") -> int:
 
 def browser_of(user_agent: str) -> str:
     """Return the browser and its system in words, such as "Firefox on Windows"."""
-    browser = next((name for mark, name in BROWSERS if re.search(rf"\b{mark}/", user_agent)), "A browser")
+    browser = next((name for mark, name in BROWSERS if re.search(rf"\b{mark}/", user_agent)), _("A browser"))
     system = next((name for mark, name in SYSTEMS if mark in user_agent), "")
-    return f"{browser} on {system}" if system else browser
+    return _("{browser} on {system}").format(browser=browser, system=system) if system else browser
 
 
 def masked_network(address: str | None) -> str:
     """Return the network of an address without the part that names the device: three bytes, or 48 bits of IPv6."""
     read = read_address(address or "")
     if read is None:
-        return "An unknown network"
+        return _("An unknown network")
     if read.version == 4:
         return ".".join(str(read).split(".")[:3]) + ".…"
     return ":".join(read.exploded.split(":")[:3]) + ":…"

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Membership, Project, Right, Role, roles_with
 from verification.models.bounds import lock
 from verification.services.records import audit
 
-LAST_OWNER = "A project keeps an owner. Make somebody else an owner first."
-NOT_YOURS = "Your role in this project does not manage its people."
+LAST_OWNER = gettext_lazy("A project keeps an owner. Make somebody else an owner first.")
+NOT_YOURS = gettext_lazy("Your role in this project does not manage its people.")
 
 
 @transaction.atomic
@@ -23,7 +25,7 @@ def change_role(member: Membership, *, role: str, sees_addresses: bool, by: User
     member = _locked(member)
     require_manager(member.project, by)
     if member.user_id == by.pk and not by.is_superuser:
-        raise Misuse("Nobody changes their own role. Another owner can.")
+        raise Misuse(_("Nobody changes their own role. Another owner can."))
     if sees_addresses and not member.sees_addresses:
         require_may_give_addresses(member.project, by)
     if role != Role.OWNER:
@@ -53,10 +55,14 @@ def leave(member: Membership, *, successor: Membership | None = None) -> None:
             raise Misuse(NOT_YOURS)
         successor = _locked(successor)
         if not (successor.user.is_active and successor.user.is_staff):
-            raise Misuse(f"{successor.user} cannot log in. Hand the project over to somebody who can.")
+            raise Misuse(
+                _("{user} cannot log in. Hand the project over to somebody who can.").format(user=successor.user)
+            )
         successor.role = Role.OWNER
         successor.save(update_fields=("role",))
-        audit.record("Handed over", row=member.project, project=member.project, label=f"to {successor.user}")
+        audit.record(
+            "Handed over", row=member.project, project=member.project, label=_("to {user}").format(user=successor.user)
+        )
     _require_other_owner(member)
     member.delete()
 
@@ -72,7 +78,7 @@ def require_may_give_addresses(project: Project, user: User) -> None:
     """Raises :class:`Misuse` for whoever does not see whole addresses: nobody gives what they do not have."""
     seeing = Membership.objects.filter(project=project, user=user, sees_addresses=True)
     if not (user.is_superuser or seeing.exists()):
-        raise Misuse("You do not see whole addresses, so you cannot let others see them.")
+        raise Misuse(_("You do not see whole addresses, so you cannot let others see them."))
 
 
 def _locked(member: Membership) -> Membership:
@@ -80,7 +86,7 @@ def _locked(member: Membership) -> Membership:
     lock(member.project)
     found = Membership.objects.select_related("project", "user").filter(pk=member.pk).first()
     if found is None:
-        raise Misuse("This person has left the project meanwhile.")
+        raise Misuse(_("This person has left the project meanwhile."))
     return found
 
 

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import CharField, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django_otp.oath import TOTP
 
 from verification import bindings
@@ -126,7 +127,7 @@ def remove_app(user: User) -> None:
     """Switch the app off. Raises :class:`Misuse` where it is the last factor and one is demanded."""
     locked_tries(user)
     if not has_app(user):
-        raise Misuse("There is no app to remove.")
+        raise Misuse(_("There is no app to remove."))
     require_another(user)
     SecondFactor.objects.filter(user=user).delete()
     audit.record("Removed the authenticator app", row=user, label=user.get_username())
@@ -136,7 +137,7 @@ def remove_app(user: User) -> None:
 def require_another(user: User) -> None:
     """Raises :class:`Misuse` where the user's last factor would go and the service demands one."""
     if settings.IS_SECOND_FACTOR_REQUIRED and len(factors_of(user)) < 2:
-        raise Misuse("This is your only second factor, and this service demands one. Set up another first.")
+        raise Misuse(_("This is your only second factor, and this service demands one. Set up another first."))
 
 
 def end_codes_of_none(user: User) -> None:

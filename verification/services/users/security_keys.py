@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from webauthn import (
     base64url_to_bytes,
     generate_authentication_options,
@@ -30,6 +31,7 @@ from webauthn.helpers.structs import (
 
 from verification.crypto import stored_digest
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import SecurityKey
 from verification.services.records import audit
 from verification.services.users import second_factor
@@ -40,7 +42,7 @@ MAX_ANSWER_CHARACTERS = 20_000  # of a browser's answer: the longest attestation
 BROWSER_MILLISECONDS = 300_000  # how long a browser waits for the key: time to fetch it from another room
 # Asked for and not insisted on: the password is known already, and old keys have neither a PIN nor a fingerprint.
 VERIFICATION = UserVerificationRequirement.PREFERRED
-REFUSED = "The key was not accepted. Load the page and try again."
+REFUSED = gettext_lazy("The key was not accepted. Load the page and try again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,13 @@ def add(user: User, *, name: str, answer: str, ceremony: Ceremony) -> tuple[Secu
     """Add the key that answered. Return it, and recovery codes if it is the first factor. Raises :class:`Misuse`."""
     second_factor.locked_tries(user)
     if SecurityKey.objects.filter(user=user).count() >= MAX_KEYS:
-        raise Misuse(f"You have {MAX_KEYS} keys, which is the most. Remove one that you no longer use.")
+        raise Misuse(
+            _("You have {max_keys} keys, which is the most. Remove one that you no longer use.").format(
+                max_keys=MAX_KEYS
+            )
+        )
     if SecurityKey.objects.filter(user=user, name__iexact=name).exists():
-        raise Misuse("You have a key of this name. Choose another name.")
+        raise Misuse(_("You have a key of this name. Choose another name."))
     try:
         verified = verify_registration_response(
             credential=answer[:MAX_ANSWER_CHARACTERS],
@@ -122,7 +128,7 @@ def add(user: User, *, name: str, answer: str, ceremony: Ceremony) -> tuple[Secu
                 signatures=verified.sign_count,
             )
     except IntegrityError:
-        raise Misuse("This key is added already.") from None
+        raise Misuse(_("This key is added already.")) from None
     audit.record(f"Added the security key {name}", row=user, label=user.get_username(), who=user.get_username())
     return key, second_factor.draw_recovery_codes(user) if is_first else []
 
@@ -148,7 +154,7 @@ def remove(user: User, key_id: int) -> str:
     second_factor.locked_tries(user)
     key = SecurityKey.objects.filter(user=user, pk=key_id).first()
     if key is None:
-        raise Misuse("This key was removed before.")
+        raise Misuse(_("This key was removed before."))
     second_factor.require_another(user)
     key.delete()
     audit.record(f"Removed the security key {key.name}", row=user, label=user.get_username())

@@ -12,8 +12,10 @@ from functools import cache
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 from unfold.decorators import action
 
+from verification.lazy_words import gettext_lazy
 from verification.models import ApiKey, KeyKind, Project
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin
@@ -43,14 +45,14 @@ def filled_in(address: str, key: str) -> list[Program]:
     return [Program(each.language, each.text.replace(ADDRESS, address).replace(KEY, key)) for each in programs()]
 
 
-@action(description="Code", icon="code", permissions=["change"], url_path="code")
+@action(description=gettext_lazy("Code"), icon="code", permissions=["change"], url_path="code")
 def show_code(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the programs with the newest live API key's beginning: its whole text is stored nowhere."""
     project: Project = page.find(request, object_id)
     key = ApiKey.objects.live().filter(project=project, kind=KeyKind.API).order_by("-created_at").first()
     context = page.page_context(
         request,
-        "Code",
+        _("Code"),
         object=project,
         key=key,
         programs=filled_in(settings.BASE_URL, str(key) if key else KEY),

@@ -9,9 +9,12 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Project
 from verification.panel.frame.page import ScopedAdmin
 from verification.services.projects import deletion
@@ -19,7 +22,7 @@ from verification.services.projects import deletion
 
 class NameForm(forms.Form):
     name = forms.CharField(
-        label="Its name, to be sure", widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})
+        label=gettext_lazy("Its name, to be sure"), widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})
     )
 
 
@@ -38,21 +41,23 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
             return _tell(page, request, project)
     return page.ask(
         request,
-        "Delete the project",
+        _("Delete the project"),
         row=project,
         form=form,
-        intro="Its keys stop working within a second. Its channels, providers, texts, recipients, sessions and"
-        " messages go, and do not come back. The audit log stays.",
-        submit="Delete the project",
+        intro=_(
+            "Its keys stop working within a second. Its channels, providers, texts, recipients, sessions and"
+            " messages go, and do not come back. The audit log stays."
+        ),
+        submit=_("Delete the project"),
         is_dangerous=True,
     )
 
 
 def _tell(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
-    page.log_change(request, project, "Asked for its deletion")
-    text = (
-        f"{project} is stopped and out of sight. Workers remove its rows within the next minutes; its name is free"
-        " after that."
-    )
+    page.log_change(request, project, gettext_noop("Asked for its deletion"))
+    text = _(
+        "{project} is stopped and out of sight. Workers remove its rows within the next minutes; its name"
+        " is free after that."
+    ).format(project=project)
     page.message_user(request, text, messages.SUCCESS)
     return HttpResponseRedirect(reverse("admin:verification_project_changelist"))

@@ -8,6 +8,7 @@ from django import forms
 from django.forms.models import BaseInlineFormSet
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
+from verification.lazy_words import gettext_lazy as _
 from verification.models import ChannelType, FallbackStep, Right
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.panel.frame.scoping import ScopedInline
@@ -19,8 +20,8 @@ class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         widget=UnfoldAdminSelectWidget,
     )
     wait_seconds = forms.IntegerField(
-        label="Wait, in seconds",
-        help_text="How long a receipt is waited for before the code goes out over the next channel.",
+        label=_("Wait, in seconds"),
+        help_text=_("How long a receipt is waited for before the code goes out over the next channel."),
         min_value=MIN_FALLBACK_WAIT_SECONDS,
         max_value=MAX_FALLBACK_WAIT_SECONDS,
         initial=30,
@@ -45,6 +46,6 @@ class FallbackInline(ScopedInline):
     formset = FallbackFormSet
     fields = ("position", "channel", "wait_seconds")
     verbose_name = "channel"
-    verbose_name_plural: Any = "fall-back order"
+    verbose_name_plural: Any = _("fall-back order")
     template_before = "admin/verification/project/fallback.html"
     tab = True

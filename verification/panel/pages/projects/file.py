@@ -14,11 +14,14 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
 from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
+from verification.lazy_words import gettext_lazy
 from verification.models import Project
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
@@ -33,18 +36,22 @@ from verification.services.setup.writing import SCHEMA_PATH, write
 MAX_BYTES = 64 * 1024  # Bytes of a file: it travels encrypted in two forms, and a request has 256 KiB.
 MAX_SECRETS = 50  # Secrets that are asked for beside a difference; more than any project has providers in use.
 PREFIX = "secret_"  # before the name of a secret, so that none meets another field
-WORDS = {"+": ("Added", "ww-success"), "~": ("Changed", "ww-info"), "-": ("Removed", "ww-danger")}
+WORDS = {
+    "+": (gettext_lazy("Added"), "ww-success"),
+    "~": (gettext_lazy("Changed"), "ww-info"),
+    "-": (gettext_lazy("Removed"), "ww-danger"),
+}
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 
 class FileForm(forms.Form):
     """Takes a file by upload or pasted, and the secrets that it names."""
 
-    upload = forms.FileField(required=False, label="File", widget=UnfoldAdminFileFieldWidget)
+    upload = forms.FileField(required=False, label=gettext_lazy("File"), widget=UnfoldAdminFileFieldWidget)
     text = forms.CharField(
         required=False,
         strip=False,
-        label="Or its text",
+        label=gettext_lazy("Or its text"),
         widget=UnfoldAdminTextareaWidget(
             attrs={"rows": 12, "spellcheck": "false", "autocomplete": "off", "class": "ww-lines ww-file"}
         ),
@@ -55,8 +62,8 @@ class FileForm(forms.Form):
         for name in names:
             self.fields[PREFIX + name] = forms.CharField(
                 required=False,
-                label=f"Secret {name}",
-                help_text="Left empty, what is stored stays.",
+                label=_("Secret {name}").format(name=name),
+                help_text=_("Left empty, what is stored stays."),
                 widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
             )
 
@@ -67,13 +74,15 @@ class FileForm(forms.Form):
             try:
                 values["text"] = upload.read(MAX_BYTES + 1).decode("utf-8-sig")
             except UnicodeDecodeError:
-                raise forms.ValidationError("The file is not text in UTF-8.") from None
+                raise forms.ValidationError(_("The file is not text in UTF-8.")) from None
         text = values.get("text", "").replace("\r\n", "\n")
         if not text.strip():
-            raise forms.ValidationError("Choose a file, or paste its text.")
+            raise forms.ValidationError(_("Choose a file, or paste its text."))
         if len(text.encode()) > MAX_BYTES:
             raise forms.ValidationError(
-                f"The file has more than {MAX_BYTES // 1024} kB. The operator applies larger ones: manage.py apply."
+                _("The file has more than {number} kB. The operator applies larger ones: manage.py apply.").format(
+                    number=MAX_BYTES // 1024
+                )
             )
         values["text"] = text
         return values
@@ -92,7 +101,7 @@ class ShownChange:
 
 
 @without_asking
-@action(description="File", icon="description", permissions=["change"], url_path="file")
+@action(description=gettext_lazy("File"), icon="description", permissions=["change"], url_path="file")
 def show_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the page, or what a file would change. Nothing is changed here."""
     project: Project = page.find(request, object_id)
@@ -110,7 +119,7 @@ def show_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     return _look(page, request, project, text, secrets)
 
 
-@action(description="Apply the file", permissions=["change"], url_path="apply-file")
+@action(description=gettext_lazy("Apply the file"), permissions=["change"], url_path="apply-file")
 def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Apply the file whose difference was shown, if the difference is still the same."""
     project: Project = page.find(request, object_id)
@@ -119,7 +128,7 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
     try:
         text, secrets, shown = _released(request, project)
     except (DecryptionFailed, ValueError):
-        page.message_user(request, "The page was open in another session. Choose the file again.", messages.WARNING)
+        page.message_user(request, _("The page was open in another session. Choose the file again."), messages.WARNING)
         return HttpResponseRedirect(_address(project))
     try:
         done = apply(read(text), find_secret=secrets.get, only=project, shown=shown)
@@ -129,7 +138,8 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
     except FileRefused:
         return _look(page, request, project, text, secrets)
     number = len(done.projects[0].changes)
-    page.message_user(request, f"The file is applied: {number} {'change' if number == 1 else 'changes'}.")
+    done_text = ngettext("The file is applied: {number} change.", "The file is applied: {number} changes.", number)
+    page.message_user(request, done_text.format(number=number))
     return HttpResponseRedirect(page_address(project))
 
 
@@ -163,7 +173,7 @@ def _page(
 ) -> HttpResponse:
     context = page.page_context(
         request,
-        "File",
+        _("File"),
         object=project,
         form=form or FileForm(),
         back=page_address(project),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.services.oversight import first_use
@@ -36,52 +37,52 @@ def steps_of(project: Project) -> list[Step]:
     facts = first_use.facts_of(project)
     return [
         Step(
-            "Issue an API key",
-            "Your app calls with it. It is shown once.",
+            _("Issue an API key"),
+            _("Your app calls with it. It is shown once."),
             _page("project_issue_key", project.pk),
-            "Issue a key",
+            _("Issue a key"),
             facts.has_key,
         ),
         Step(
-            "Connect a provider",
-            "The account at a vendor that codes go out over.",
+            _("Connect a provider"),
+            _("The account at a vendor that codes go out over."),
             reverse("admin:verification_provider_add", query={"project": project.pk}),
-            "Add a provider",
+            _("Add a provider"),
             facts.has_provider,
         ),
         Step(
-            "Check its credentials",
-            "Asks the vendor whether it takes them. Nothing is sent.",
+            _("Check its credentials"),
+            _("Asks the vendor whether it takes them. Nothing is sent."),
             _check_link(project),
-            "Check",
+            _("Check"),
             facts.is_checked,
         ),
         Step(
-            "Send a test to yourself",
-            "A real message. Its page tells what became of it.",
+            _("Send a test to yourself"),
+            _("A real message. Its page tells what became of it."),
             _test_link(project),
-            "Send a test",
+            _("Send a test"),
             facts.has_sent_test,
         ),
         Step(
-            "Ask for a code from your app",
-            "The call in six languages, with your address and key filled in. The session appears here.",
+            _("Ask for a code from your app"),
+            _("The call in six languages, with your address and key filled in. The session appears here."),
             _page("project_show_code", project.pk),
-            "See the code",
+            _("See the code"),
             facts.has_session,
         ),
         Step(
-            "Verify the first user",
-            "Somebody enters the code that they got. Test logins do not count.",
+            _("Verify the first user"),
+            _("Somebody enters the code that they got. Test logins do not count."),
             reverse("admin:verification_session_changelist", query={"project": project.pk}),
-            "See the sessions",
+            _("See the sessions"),
             False,
         ),
         Step(
-            "Say where alerts go",
-            "Until you do, the project's members get them by mail.",
+            _("Say where alerts go"),
+            _("Until you do, the project's members get them by mail."),
             f"{_page('project_change', project.pk)}#alerts-retention",
-            "Set alerts",
+            _("Set alerts"),
             facts.has_alerts,
         ),
     ]

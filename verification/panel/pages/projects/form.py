@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy as _
 from verification.models import Project
 from verification.services.projects.projects import require_free_name
 from verification.services.projects.settings import faults, seal_challenge_secret
@@ -16,12 +17,14 @@ from verification.services.projects.settings import faults, seal_challenge_secre
 
 class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     new_challenge_secret = forms.CharField(
-        label="Secret",
+        label=_("Secret"),
         required=False,
         max_length=200,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-        help_text="Of the account at the provider; ALTCHA needs none. It is stored encrypted and not shown again. Left"
-        " empty, what is stored stays.",
+        help_text=_(
+            "Of the account at the provider; ALTCHA needs none. It is stored encrypted and not shown again. Left"
+            " empty, what is stored stays."
+        ),
     )
 
     neighbours: QuerySet[Project] = Project.objects.none()  # what the user sees, among which names are told apart

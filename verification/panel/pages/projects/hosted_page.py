@@ -11,6 +11,9 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from unfold.decorators import action
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
@@ -20,6 +23,7 @@ from unfold.widgets import (
 )
 
 from verification.errors import Misuse
+from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models import HandOver, HostedPage, Project
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
@@ -32,7 +36,7 @@ from verification.services.projects.logos import MAX_BYTES, MAX_SIDE
 def _label(name: str) -> dict[str, Any]:
     """Return the words that the model has for a field."""
     field: Any = HostedPage._meta.get_field(name)
-    return {"label": str(field.verbose_name).capitalize(), "help_text": field.help_text}
+    return {"label": capfirst(field.verbose_name), "help_text": field.help_text}
 
 
 class HostedPageForm(forms.Form):
@@ -55,13 +59,19 @@ class LogoForm(forms.Form):
     logo = forms.FileField(
         required=False,
         label="PNG",
-        help_text=f"At most {MAX_BYTES // 1024} kB and {MAX_SIDE} × {MAX_SIDE} pixels. Without one the page shows the"
-        " first letter of the name.",
+        help_text=format_lazy(
+            gettext_lazy(
+                "At most {number} kB and {max_side} × {max_side} pixels. Without one the page shows the first"
+                " letter of the name."
+            ),
+            number=MAX_BYTES // 1024,
+            max_side=MAX_SIDE,
+        ),
         widget=UnfoldAdminFileFieldWidget(attrs={"accept": "image/png"}),
     )
 
 
-@action(description="Hosted page", icon="web", permissions=["change"], url_path="hosted-page")
+@action(description=gettext_lazy("Hosted page"), icon="web", permissions=["change"], url_path="hosted-page")
 def show_hosted_page(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the settings, and save them."""
     project: Project = page.find(request, object_id)
@@ -69,14 +79,14 @@ def show_hosted_page(page: ScopedAdmin, request: HttpRequest, object_id: str) ->
     initial = {name: getattr(hosted, name) for name in hosted_pages.SETTABLE}
     form = HostedPageForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid() and _save(request, project, form):
-        page.log_change(request, project, "Changed the hosted page")
-        page.message_user(request, "The hosted page is saved.")
+        page.log_change(request, project, gettext_noop("Changed the hosted page"))
+        page.message_user(request, _("The hosted page is saved."))
         return HttpResponseRedirect(_address(project))
     return _show(page, request, project, form=form)
 
 
 @without_asking  # a picture leads nobody anywhere, and a file would be lost while the question is asked
-@action(description="Logo", permissions=["change"], url_path="hosted-page-logo")
+@action(description=gettext_lazy("Logo"), permissions=["change"], url_path="hosted-page-logo")
 def set_logo(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Take a new logo, or take it away."""
     project: Project = page.find(request, object_id)
@@ -85,18 +95,18 @@ def set_logo(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRes
     form = LogoForm(request.POST, request.FILES)
     if "remove" in request.POST:
         hosted_pages.set_logo(project, None)
-        page.log_change(request, project, "Removed the logo of the hosted page")
+        page.log_change(request, project, gettext_noop("Removed the logo of the hosted page"))
     elif form.is_valid() and (upload := form.cleaned_data["logo"]):
         try:
             hosted_pages.set_logo(project, upload.read(MAX_BYTES + 1))
         except Misuse as error:
             form.add_error("logo", str(error))
             return _show(page, request, project, logo_form=form)
-        page.log_change(request, project, "Changed the logo of the hosted page")
+        page.log_change(request, project, gettext_noop("Changed the logo of the hosted page"))
     else:
-        form.add_error("logo", "Choose a file.")
+        form.add_error("logo", _("Choose a file."))
         return _show(page, request, project, logo_form=form)
-    page.message_user(request, "The logo is saved.")
+    page.message_user(request, _("The logo is saved."))
     return HttpResponseRedirect(_address(project))
 
 
@@ -126,7 +136,7 @@ def _show(
     first = hosted.return_addresses[:1]
     context = page.page_context(
         request,
-        "Hosted page",
+        _("Hosted page"),
         object=project,
         hosted=hosted,
         is_served=hosted_pages.find(project.public_id) is not None,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import ApiKey, Channel, Provider, Right
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import flag_of, monospace, page_link, time_of
 from verification.panel.frame.scoping import ScopedInline
 from verification.services.projects.ceilings import lower_budget, platform
+from verification.written_numbers import grouped
 
 
 class ChannelInline(ScopedInline):
@@ -16,18 +19,18 @@ class ChannelInline(ScopedInline):
     fields = readonly_fields = ("display_name", "shown_type", "active", "position", "budget")
     tab = True
 
-    active = flag_of("is_active", "Active")
+    active = flag_of("is_active", gettext_lazy("Active"))
 
-    @admin.display(description="Daily budget")
+    @admin.display(description=gettext_lazy("Daily budget"))
     def budget(self, channel: Channel) -> str:
         budget = lower_budget(channel.effective_budget, platform().max_daily_budget)
-        return "No limit" if budget is None else f"{budget:,} messages"
+        return _("No limit") if budget is None else _("{budget} messages").format(budget=grouped(budget))
 
-    @admin.display(description="Channel")
+    @admin.display(description=gettext_lazy("Channel"))
     def shown_type(self, channel: Channel) -> str:
         return show_channel(channel.type)
 
-    @admin.display(description="Name")
+    @admin.display(description=gettext_lazy("Name"))
     def display_name(self, channel: Channel) -> str:
         return page_link(channel.display_name, channel)
 
@@ -35,15 +38,15 @@ class ChannelInline(ScopedInline):
 class ProviderInline(ScopedInline):
     model = Provider
     fields = readonly_fields = ("link", "shown_channel", "type", "enabled", "priority")
-    verbose_name_plural = "own providers"
+    verbose_name_plural = gettext_lazy("own providers")
     tab = True
-    enabled = flag_of("is_enabled", "Enabled")
+    enabled = flag_of("is_enabled", gettext_lazy("Enabled"))
 
-    @admin.display(description="Name")
+    @admin.display(description=gettext_lazy("Name"))
     def link(self, provider: Provider) -> str:
         return page_link(provider.name, provider)
 
-    @admin.display(description="Channel")
+    @admin.display(description=gettext_lazy("Channel"))
     def shown_channel(self, provider: Provider) -> str:
         return show_channel(provider.channel)
 
@@ -54,11 +57,11 @@ class KeyInline(ScopedInline):
     fields = readonly_fields = ("shown_prefix", "kind", "created", "expires", "last_used", "revoked")
     tab = True
 
-    created = time_of("created_at", "Created")
-    expires = time_of("expires_at", "Expires")
-    last_used = time_of("last_used_at", "Last used")
-    revoked = time_of("revoked_at", "Revoked")
+    created = time_of("created_at", gettext_lazy("Created"))
+    expires = time_of("expires_at", gettext_lazy("Expires"))
+    last_used = time_of("last_used_at", gettext_lazy("Last used"))
+    revoked = time_of("revoked_at", gettext_lazy("Revoked"))
 
-    @admin.display(description="Key")
+    @admin.display(description=gettext_lazy("Key"))
     def shown_prefix(self, key: ApiKey) -> str:
         return page_link(monospace(key), key)

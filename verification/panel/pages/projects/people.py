@@ -10,10 +10,12 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Invitation, Membership, Project, Right, Role
 from verification.panel.frame.display import exactly, how_long_ago, page_address
 from verification.panel.frame.page import ScopedAdmin
@@ -33,18 +35,20 @@ class MembershipInline(ScopedInline):
 
 class InvitationForm(forms.Form):
     email = forms.EmailField(
-        label="E-mail address", max_length=254, widget=UnfoldAdminEmailInputWidget(attrs={"autocomplete": "off"})
+        label=gettext_lazy("E-mail address"),
+        max_length=254,
+        widget=UnfoldAdminEmailInputWidget(attrs={"autocomplete": "off"}),
     )
     role = forms.ChoiceField(choices=Role.choices, initial=Role.SUPPORT, widget=UnfoldAdminSelectWidget)
     sees_addresses = forms.BooleanField(
         required=False,
-        label="Sees whole addresses of recipients",
-        help_text="One at a time, and on record. Only those who see them can let others see them.",
+        label=gettext_lazy("Sees whole addresses of recipients"),
+        help_text=gettext_lazy("One at a time, and on record. Only those who see them can let others see them."),
         widget=UnfoldBooleanWidget,
     )
 
 
-@action(description="People", icon="group", permissions=["view"], url_path="people")
+@action(description=gettext_lazy("People"), icon="group", permissions=["view"], url_path="people")
 def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """List the people. A POST says in ``step`` what to do; the services judge who may."""
     project: Project = page.find(request, object_id)
@@ -66,7 +70,7 @@ def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
     own = next((member for member in members if member.user_id == user.pk), None)
     context = page.page_context(
         request,
-        "People",
+        _("People"),
         object=project,
         back=page_address(project),
         form=form,
@@ -92,7 +96,7 @@ def _lines(members: list[Membership], user: User) -> list[dict[str, Any]]:
             "is_own": member.user_id == user.pk,
             "has_factor": member.user_id in with_factor,
             "can_log_in": member.user.is_active and member.user.is_staff,
-            "seen": how_long_ago(member.user.last_login) if member.user.last_login else "Never",
+            "seen": how_long_ago(member.user.last_login) if member.user.last_login else _("Never"),
         }
         for member in members
     ]
@@ -118,48 +122,54 @@ def _invite(page: ScopedAdmin, request: HttpRequest, project: Project, form: Inv
     except Misuse as error:
         form.add_error(None, str(error))
         return False
-    page.message_user(request, f"{given['email']} gets a mail with a link that is good for one day.", messages.SUCCESS)
+    page.message_user(
+        request,
+        _("{given} gets a mail with a link that is good for one day.").format(given=given["email"]),
+        messages.SUCCESS,
+    )
     return True
 
 
 def _member(request: HttpRequest, project: Project, name: str = "member") -> Membership:
     found = project.memberships.filter(pk=whole_number(request.POST.get(name, "")) or 0).first()
     if found is None:
-        raise Misuse("This person has left the project meanwhile.")
+        raise Misuse(_("This person has left the project meanwhile."))
     return found
 
 
 def _change(request: HttpRequest, project: Project) -> str:
     member, role = _member(request, project), request.POST.get("role", "")
     if role not in Role.values:
-        raise Misuse("Choose one of the roles.")
+        raise Misuse(_("Choose one of the roles."))
     sees = "sees_addresses" in request.POST
     people.change_role(member, role=role, sees_addresses=sees, by=request.user)  # type: ignore[arg-type]
-    return f"{member.user} is {Role(role).label.lower()} now."
+    return _("{user} is {role} now.").format(user=member.user, role=Role(role).label.lower())
 
 
 def _remove(request: HttpRequest, project: Project) -> str:
     member = _member(request, project)
     people.remove(member, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
-    return f"{member.user} is no longer in {project}."
+    return _("{user} is no longer in {project}.").format(user=member.user, project=project)
 
 
 def _withdraw(request: HttpRequest, project: Project) -> str:
     number = whole_number(request.POST.get("invitation", "")) or 0
     found = Invitation.objects.filter(project=project, pk=number).first()
     if found is None or not invitations.withdraw(found, by=request.user):  # type: ignore[arg-type]
-        raise Misuse("The invitation was over.")
-    return f"The link that went to {found.email} opens nothing any more."
+        raise Misuse(_("The invitation was over."))
+    return _("The link that went to {email} opens nothing any more.").format(email=found.email)
 
 
 def _leave(request: HttpRequest, project: Project) -> str:
     user: Any = request.user
     own = project.memberships.filter(user=user).first()
     if own is None:
-        raise Misuse("You are no member of this project.")
+        raise Misuse(_("You are no member of this project."))
     successor = _member(request, project, "successor") if request.POST.get("successor") else None
     people.leave(own, successor=successor)
-    return f"You have left {project}." + (f" {successor.user} owns it now." if successor else "")
+    if successor is None:
+        return _("You have left {project}.").format(project=project)
+    return _("You have left {project}. {user} owns it now.").format(project=project, user=successor.user)
 
 
 STEPS = {"change": _change, "remove": _remove, "withdraw": _withdraw, "leave": _leave}

@@ -11,10 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import ApiKey, KeyKind, Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
@@ -35,6 +38,7 @@ from verification.panel.pages.projects.test_event import send_test_event
 from verification.services.projects.keys import issue_key
 from verification.services.projects.projects import equip
 from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
+from verification.written_numbers import grouped
 
 INNER_STEPS = ("apply-file", "hosted-page-logo")  # a difference that was seen, a logo that was chosen
 
@@ -52,13 +56,15 @@ def _group(name: str, description: str, *more: str, tab: str = "") -> Any:
 class IssueKeyForm(forms.Form):
     kind = forms.ChoiceField(
         choices=(
-            (KeyKind.API, "API key, for browsers and apps: the session endpoints"),
-            (KeyKind.SECRET, "Secret key, for your servers only: verify and manual send"),
+            (KeyKind.API, gettext_lazy("API key, for browsers and apps: the session endpoints")),
+            (KeyKind.SECRET, gettext_lazy("Secret key, for your servers only: verify and manual send")),
         ),
         initial=KeyKind.API,
         widget=UnfoldAdminRadioSelectWidget,
     )
-    lifetime = forms.ChoiceField(choices=LIFETIMES, required=False, label="Valid", widget=UnfoldAdminSelectWidget)
+    lifetime = forms.ChoiceField(
+        choices=LIFETIMES, required=False, label=gettext_lazy("Valid"), widget=UnfoldAdminSelectWidget
+    )
 
 
 @admin.register(Project)
@@ -99,62 +105,72 @@ class ProjectAdmin(ScopedAdmin):
             None,
             {
                 "fields": ("name", "site_url", "language"),
-                "description": "Everything else has a sensible default and can be set on the next page.",
+                "description": gettext_lazy("Everything else has a sensible default and can be set on the next page."),
             },
         ),
     )
     fieldsets = (
         _group(
-            "Basics",
-            "What the project is called, and whether anything of it works.",
+            gettext_noop("Basics"),
+            gettext_lazy("What the project is called, and whether anything of it works."),
             *("public_id", "created"),
         ),
         _group(
-            "Codes & texts",
-            "How a code looks, in which languages it is sent, and how devices fill it in. Your own wording is under"
-            " Message texts.",
+            gettext_noop("Codes & texts"),
+            gettext_lazy(
+                "How a code looks, in which languages it is sent, and how devices fill it in. Your own wording is under"
+                " Message texts."
+            ),
         ),
         _group(
-            "Channels & countries",
-            "What a code goes out over where the caller names no channel, and which numbers get one.",
-            tab="Sending",
+            gettext_noop("Channels & countries"),
+            gettext_lazy("What a code goes out over where the caller names no channel, and which numbers get one."),
+            tab=gettext_noop("Sending"),
         ),
         _group(
-            "Limits",
-            "Requests beyond a limit are refused with 429 and told when to come back.",
-            tab="Sending",
+            gettext_noop("Limits"),
+            gettext_lazy("Requests beyond a limit are refused with 429 and told when to come back."),
+            tab=gettext_noop("Sending"),
         ),
         _group(
-            "Traffic guard",
-            "Refuses SMS and calls that somebody only asks for to earn from them. What it found is under Traffic guard"
-            " in the menu.",
-            tab="Protection",
+            gettext_noop("Traffic guard"),
+            gettext_lazy(
+                "Refuses SMS and calls that somebody only asks for to earn from them. What it found is under Traffic"
+                " guard in the menu."
+            ),
+            tab=gettext_noop("Protection"),
         ),
         _group(
-            "Guessing",
-            "Finds out when many codes are guessed at once, across recipients. The limits on wrong codes of one"
-            " recipient hold besides.",
-            tab="Protection",
+            gettext_noop("Guessing"),
+            gettext_lazy(
+                "Finds out when many codes are guessed at once, across recipients. The limits on wrong codes of one"
+                " recipient hold besides."
+            ),
+            tab=gettext_noop("Protection"),
         ),
         _group(
-            "Challenges",
-            "Callers prove that they are no bots before a session is created or a code is sent. On suspicion only those"
-            " are asked who look like one, such as an address from which very many come.",
-            tab="Protection",
+            gettext_noop("Challenges"),
+            gettext_lazy(
+                "Callers prove that they are no bots before a session is created or a code is sent. On suspicion only"
+                " those are asked who look like one, such as an address from which very many come."
+            ),
+            tab=gettext_noop("Protection"),
         ),
         _group(
-            "Access",
-            "Who may call the API with this project's keys.",
+            gettext_noop("Access"),
+            gettext_lazy("Who may call the API with this project's keys."),
         ),
         _group(
-            "Alerts",
-            "Who is told of spent budgets, blocks and the like. They also stand under Alerts in the menu.",
-            tab="Alerts & retention",
+            gettext_noop("Alerts"),
+            gettext_lazy(
+                "Who is told of spent budgets, blocks and the like. They also stand under Alerts in the menu."
+            ),
+            tab=gettext_noop("Alerts & retention"),
         ),
         _group(
-            "Retention",
-            "How long what went through is kept.",
-            tab="Alerts & retention",
+            gettext_noop("Retention"),
+            gettext_lazy("How long what went through is kept."),
+            tab=gettext_noop("Alerts & retention"),
         ),
     )
 
@@ -198,54 +214,63 @@ class ProjectAdmin(ScopedAdmin):
     def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if obj.has_short_codes and "code_length" in form.changed_data:
-            self.message_user(request, f"{obj} now uses codes of {obj.code_length}: lower security.", messages.WARNING)
+            self.message_user(
+                request,
+                _("{obj} now uses codes of {code_length}: lower security.").format(
+                    obj=obj, code_length=obj.code_length
+                ),
+                messages.WARNING,
+            )
 
     def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
         """Its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
         new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
-        self.log_change(request, obj, "Issued the first API key, secret key and webhook secret")
+        self.log_change(request, obj, gettext_noop("Issued the first API key, secret key and webhook secret"))
         text = format_html(
-            'The project {} is there. Next: <a href="{}"><u>a provider</u></a>.'
-            " SMS and voice calls each stop at {} messages a day until you set another budget on the channel's page.",
+            _(
+                'The project {} is there. Next: <a href="{}"><u>a provider</u></a>.'
+                " SMS and voice calls each stop at {} messages a day until you set another budget on the channel's"
+                " page."
+            ),
             obj,
             reverse("admin:verification_provider_add", query={"project": obj.pk}),
-            f"{DEFAULT_DAILY_BUDGET:,}",
+            grouped(DEFAULT_DAILY_BUDGET),
         )
         self.message_user(request, text, messages.SUCCESS)
         return self.show_secrets(
             request,
             obj,
-            title="First keys",
+            title=_("First keys"),
             warning=COPY_NOW,
             secrets=[
-                ("API key", new.api_key, "For browsers and apps. Valid until it is revoked."),
-                ("Secret key", new.secret_key, "For your server alone. Valid until it is revoked."),
-                ("Webhook secret", new.webhook_secret, "Callbacks are signed with it."),
+                (_("API key"), new.api_key, _("For browsers and apps. Valid until it is revoked.")),
+                (_("Secret key"), new.secret_key, _("For your server alone. Valid until it is revoked.")),
+                (_("Webhook secret"), new.webhook_secret, _("Callbacks are signed with it.")),
             ],
         )
 
-    @admin.display(description="State", ordering="is_enabled")
+    @admin.display(description=gettext_lazy("State"), ordering="is_enabled")
     def state(self, project: Project) -> str:
-        return label("Enabled", "success") if project.is_enabled else label("Disabled")
+        return label(_("Enabled"), "success") if project.is_enabled else label(_("Disabled"))
 
-    @admin.display(description="Codes")
+    @admin.display(description=gettext_lazy("Codes"))
     def code(self, project: Project) -> str:
         kinds = [word for word, is_on in (("digits", project.code_digits), ("letters", project.code_letters)) if is_on]
         text = f"{project.code_length} {' and '.join(kinds)}"
-        return label(f"{text}: lower security", "warning") if project.has_short_codes else text
+        return label(_("{text}: lower security").format(text=text), "warning") if project.has_short_codes else text
 
-    @admin.display(description="Channels")
+    @admin.display(description=gettext_lazy("Channels"))
     def channel_names(self, project: Project) -> str:
         return ", ".join(channel.display_name for channel in project.channels.all() if channel.is_active) or "–"
 
-    @admin.display(description="Created", ordering="created_at")
+    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, project: Project) -> str:
         return when(project.created_at)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(deleted_at=None).prefetch_related("channels")
 
-    @action(description="Issue a key", icon="key", permissions=["act"], url_path="issue-key")
+    @action(description=gettext_lazy("Issue a key"), icon="key", permissions=["act"], url_path="issue-key")
     def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The text of the new key is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
         project: Project = self.find(request, object_id)
@@ -253,15 +278,15 @@ class ProjectAdmin(ScopedAdmin):
         if not form.is_valid():
             return self.ask(
                 request,
-                "Issue a key",
+                _("Issue a key"),
                 row=project,
                 form=form,
-                intro="The full key is shown once, right after this step. Keep it where your other secrets are.",
-                submit="Issue the key",
+                intro=_("The full key is shown once, right after this step. Keep it where your other secrets are."),
+                submit=_("Issue the key"),
                 acts_once=True,
             )
         if fault := once.spend(request):
-            return self.refuse(request, project, f"{fault} No key was issued.")
+            return self.refuse(request, project, _("{fault} No key was issued.").format(fault=fault))
         kind, lifetime = KeyKind(form.cleaned_data["kind"]), seconds_of(form.cleaned_data["lifetime"])
         try:
             issued = issue_key(project=project, kind=kind, expires_in=lifetime, created_by=request.user)
@@ -272,45 +297,51 @@ class ProjectAdmin(ScopedAdmin):
         return self.show_secrets(
             request,
             project,
-            title=f"New {'API' if kind is KeyKind.API else 'secret'} key",
+            title=_("New API key") if kind is KeyKind.API else _("New secret key"),
             warning=COPY_NOW,
             secrets=[as_secret(key, issued.text), *sids_beside(key)],
         )
 
-    @action(description="Webhook secret", icon="webhook", permissions=["act"], url_path="webhook-secret")
+    @action(description=gettext_lazy("Webhook secret"), icon="webhook", permissions=["act"], url_path="webhook-secret")
     def webhook_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
         project: Project = self.find(request, object_id)
         step = request.POST.get("step") if request.method == "POST" else None
         if step == "rotate":
             if fault := once.spend(request):
-                return self.refuse(request, project, f"{fault} The secret was not rotated.")
+                return self.refuse(request, project, _("{fault} The secret was not rotated.").format(fault=fault))
             try:
                 rotate_webhook_secret(project)
             except Misuse as error:
                 return self.refuse(request, project, error)
-            self.log_change(request, project, "Rotated the webhook secret")
+            self.log_change(request, project, gettext_noop("Rotated the webhook secret"))
         elif step == "reveal":
-            self.log_change(request, project, "Looked at the webhook secret")
+            self.log_change(request, project, gettext_noop("Looked at the webhook secret"))
         else:
             return TemplateResponse(
                 request,
                 "admin/verification/project/webhook_secret.html",
                 self.page_context(
-                    request, "Webhook secret", object=project, back=page_address(project), once=once.hand_out(request)
+                    request,
+                    _("Webhook secret"),
+                    object=project,
+                    back=page_address(project),
+                    once=once.hand_out(request),
                 ),
             )
         live = live_webhook_secrets(project)
         return self.show_secrets(
             request,
             project,
-            title="Webhook secret",
-            warning="Whoever has it can sign callbacks in your name. Keep it on your servers.",
+            title=_("Webhook secret"),
+            warning=_("Whoever has it can sign callbacks in your name. Keep it on your servers."),
             secrets=[
                 (
-                    "Current secret" if expires_at is None else "Previous secret",
+                    _("Current secret") if expires_at is None else _("Previous secret"),
                     text,
-                    f"Signs until {when(expires_at)}." if expires_at else "Signs every callback.",
+                    _("Signs until {time}.").format(time=when(expires_at))
+                    if expires_at
+                    else _("Signs every callback."),
                 )
                 for text, expires_at in live
             ],

@@ -9,11 +9,13 @@ from urllib.parse import urlsplit
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from providers.door.outbound import MAX_URL_LENGTH
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Callback, Project
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
@@ -26,7 +28,7 @@ class TestEventForm(forms.Form):
     __test__ = False  # not a test class, whatever its name says
 
     url = forms.CharField(
-        label="Address",
+        label=gettext_lazy("Address"),
         max_length=MAX_URL_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "https://shop.example/watchword", "inputmode": "url"}),
     )
@@ -41,14 +43,14 @@ class TestEventForm(forms.Form):
 
 
 @without_asking
-@action(description="Send a test event", icon="send", permissions=["change"], url_path="test-event")
+@action(description=gettext_lazy("Send a test event"), icon="send", permissions=["change"], url_path="test-event")
 def send_test_event(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the form on the address, and under it how the customer's server has answered."""
     project: Project = page.find(request, object_id)
     form = TestEventForm(request.POST if request.method == "POST" else None, initial={"url": _last_url(project)})
     context = page.page_context(
         request,
-        "Send a test event",
+        _("Send a test event"),
         object=project,
         form=form,
         back=page_address(project),

@@ -6,10 +6,14 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
 from verification.models import Provider, VendorBalance
 from verification.panel.frame.charts import Number, Series, draw
 from verification.services.gateways import balances
 from verification.services.gateways.balances import Forecast
+from verification.written_numbers import grouped
 
 DAY = timedelta(days=1)
 
@@ -24,23 +28,25 @@ def balance_shown(provider: Provider) -> dict[str, Any] | None:
     return {
         "chart": _chart(rows),
         "left": f"{_written(found.balance.amount)} {unit}",
-        "day": f"{found.balance.day:%-d %B %Y}",
+        "day": date_format(found.balance.day, "j F Y"),
         "outlook": _outlook(found),
         "is_short": found.until is not None and found.until - found.balance.day < timedelta(days=balances.RATE_DAYS),
-        "rows": [(f"{row.day:%-d %b %Y}", _written(row.amount)) for row in reversed(rows)],
+        "rows": [(date_format(row.day, "j M Y"), _written(row.amount)) for row in reversed(rows)],
         "unit": unit,
     }
 
 
 def _outlook(found: Forecast) -> str:
     if found.a_day is None:
-        return "How long it lasts is told once there are balances of two days."
+        return _("How long it lasts is told once there are balances of two days.")
     if not found.a_day:
-        return "Nothing of it was spent in the last week."
-    a_day = f"{_written(found.a_day)} {found.balance.unit} a day"
+        return _("Nothing of it was spent in the last week.")
+    a_day = _("{written} {unit} a day").format(written=_written(found.a_day), unit=found.balance.unit)
     if found.until is None:
-        return f"At this week's rate, {a_day}, it lasts for more than ten years."
-    return f"At this week's rate, {a_day}, it lasts until {found.until:%-d %B %Y}."
+        return _("At this week's rate, {a_day}, it lasts for more than ten years.").format(a_day=a_day)
+    return _("At this week's rate, {a_day}, it lasts until {until}.").format(
+        a_day=a_day, until=date_format(found.until, "j F Y")
+    )
 
 
 def _chart(rows: list[VendorBalance]) -> Any:
@@ -50,18 +56,18 @@ def _chart(rows: list[VendorBalance]) -> Any:
     values = [float(max(told[day].amount, Decimal(0))) if day in told else None for day in days]
     return draw(
         "balance",
-        f"Balance, {rows[-1].unit}",
+        _("Balance, {unit}").format(unit=rows[-1].unit),
         [datetime.combine(day, time.min, UTC) for day in days],
-        [Series("Balance", "ww-verified", values, is_bar=True)],
-        label=lambda at: f"{at:%-d %b}",
+        [Series(_("Balance"), "ww-verified", values, is_bar=True)],
+        label=lambda at: date_format(at, "j M"),
         step=DAY,
         written=_number,
     )
 
 
 def _number(value: Number) -> str:
-    return "–" if value is None else f"{value:,.2f}".removesuffix(".00")
+    return "–" if value is None else grouped(value, places=2).removesuffix(".00")
 
 
 def _written(amount: Decimal) -> str:
-    return f"{amount:,.2f}"
+    return grouped(amount, places=2)

@@ -9,8 +9,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import formats, timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from unfold.decorators import action
 
+from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import label, page_address
@@ -26,17 +29,17 @@ def open_until(provider: Provider) -> datetime | None:
 
 def state_label(provider: Provider) -> SafeString:
     if not provider.is_enabled:
-        return label("Disabled")
+        return label(_("Disabled"))
     until = open_until(provider)
     if until is None:
-        return label("Enabled", "success")
+        return label(_("Enabled"), "success")
     if until <= timezone.now():
-        return label("Set aside: next message is a probe", "warning")
-    return label(f"Set aside until {_clock(until)}", "danger")
+        return label(_("Set aside: next message is a probe"), "warning")
+    return label(_("Set aside until {time}").format(time=_clock(until)), "danger")
 
 
 @without_asking
-@action(description="Use again now", permissions=["change"], url_path="use-again")
+@action(description=gettext_lazy("Use again now"), permissions=["change"], url_path="use-again")
 def use_again(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     provider: Provider = page.find(request, object_id)
     if request.method == "POST":
@@ -44,7 +47,7 @@ def use_again(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     return HttpResponseRedirect(page_address(provider))
 
 
-@admin.action(description="Use the selected again now", permissions=["change"])
+@admin.action(description=gettext_lazy("Use the selected again now"), permissions=["change"])
 def use_again_selected(page: ScopedAdmin, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
     for provider in queryset:
         _use_again(page, request, provider)
@@ -52,10 +55,12 @@ def use_again_selected(page: ScopedAdmin, request: HttpRequest, queryset: QueryS
 
 def _use_again(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> None:
     if not reset_breaker(provider):
-        page.message_user(request, f"{provider} was not set aside.", messages.INFO)
+        page.message_user(request, _("{provider} was not set aside.").format(provider=provider), messages.INFO)
         return
-    page.log_change(request, provider, "Put back into use before its time")
-    page.message_user(request, f"{provider} is used again. If it keeps failing, it is set aside again.")
+    page.log_change(request, provider, gettext_noop("Put back into use before its time"))
+    page.message_user(
+        request, _("{provider} is used again. If it keeps failing, it is set aside again.").format(provider=provider)
+    )
 
 
 def _clock(moment: datetime) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from unfold.decorators import action
 
 from providers.base import Health
 from providers.errors import ProviderError
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin
@@ -16,16 +19,18 @@ from verification.services.delivery import polling
 from verification.services.gateways.accounts import check_provider
 
 
-@action(description="Connect the bot", icon="link", permissions=["change"], url_path="connect")
+@action(description=gettext_lazy("Connect the bot"), icon="link", permissions=["change"], url_path="connect")
 def connect_bot(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     provider: Provider = page.find(request, object_id)
     context = page.page_context(
         request,
-        "Connect the bot",
+        _("Connect the bot"),
         object=provider,
-        intro="Tells Telegram where to report what users do in the bot, then asks whose token it is and whether"
-        " Telegram reaches us. Do it once, and again after a new token.",
-        submit_text="Connect now",
+        intro=_(
+            "Tells Telegram where to report what users do in the bot, then asks whose token it is and whether"
+            " Telegram reaches us. Do it once, and again after a new token."
+        ),
+        submit_text=_("Connect now"),
         health=_connect(page, request, provider) if request.method == "POST" else None,
         back=page_address(provider),
     )
@@ -34,12 +39,12 @@ def connect_bot(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
 
 def _connect(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> Health:
     if provider.type != polling.BOT_TYPE:
-        return Health(False, "This provider is no Telegram bot.")
+        return Health(False, _("This provider is no Telegram bot."))
     try:
         polling.set_webhook(provider)
     except Misuse as error:
         return Health(False, str(error))
     except ProviderError as error:
         return Health(False, error.sentence)
-    page.log_change(request, provider, "Connected the bot")
+    page.log_change(request, provider, gettext_noop("Connected the bot"))
     return check_provider(provider)

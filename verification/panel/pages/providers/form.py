@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminPasswordWidget,
@@ -20,13 +21,14 @@ from providers.base import Setting, SettingKind
 from providers.errors import SettingsInvalid
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.services.gateways.accounts import is_known, require_free_name, store_settings, stored_secrets
 from verification.services.gateways.room import require_connections, require_room
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
-UNREADABLE = "The stored secrets cannot be read with the present encryption keys. Enter them again."
+UNREADABLE = gettext_lazy("The stored secrets cannot be read with the present encryption keys. Enter them again.")
 
 
 class BlankTextarea(UnfoldAdminTextareaWidget):
@@ -92,7 +94,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         return values
 
     class Meta:
-        help_texts = {"name": "What you call this account. It is shown in logs and lists."}
+        help_texts = {"name": gettext_lazy("What you call this account. It is shown in logs and lists.")}
 
 
 def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> type[ProviderForm]:
@@ -105,7 +107,9 @@ def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> 
             fields[PREFIX + setting.name] = field_for(setting, is_kept=setting.name in kept)
             if can_be_forgotten(setting, kept):
                 fields[FORGET + setting.name] = forms.BooleanField(
-                    required=False, label=f"Remove: {setting.label}", widget=UnfoldBooleanWidget
+                    required=False,
+                    label=_("Remove: {setting}").format(setting=setting.label),
+                    widget=UnfoldBooleanWidget,
                 )
     return type("ProviderForm", (ProviderForm,), fields)
 
@@ -116,13 +120,13 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
     common: dict[str, Any] = {
         "label": setting.label,
         "help_text": " ".join(
-            part for part in (setting.help, "A value is stored. Leave blank to keep it." if is_kept else "") if part
+            part for part in (setting.help, _("A value is stored. Leave blank to keep it.") if is_kept else "") if part
         ),
         "required": setting.required and setting.default == "" and not is_kept,
         "initial": None if is_secret else setting.default,
     }
     if is_secret:
-        hints = {"autocomplete": "new-password", "placeholder": "•••••••• (stored)" if is_kept else ""}
+        hints = {"autocomplete": "new-password", "placeholder": _("•••••••• (stored)") if is_kept else ""}
         if setting.is_multiline:
             return forms.CharField(widget=BlankTextarea(attrs={"rows": 4, "class": "ww-lines", **hints}), **common)
         return forms.CharField(widget=UnfoldAdminPasswordWidget(attrs=hints), strip=True, **common)

@@ -8,10 +8,12 @@ from django import forms
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
@@ -19,16 +21,17 @@ from verification.panel.frame.page import ScopedAdmin
 from verification.services.gateways import price_lists
 from verification.services.gateways.price_lists import Line, ListRefused
 from verification.whole_numbers import whole_number
+from verification.written_numbers import grouped
 
 LINES_SHOWN = 100  # of a list or a difference: the file has them all
-UNREADABLE_FILE = "The file is no text in UTF-8. Save it as CSV, and choose it again."
+UNREADABLE_FILE = gettext_lazy("The file is no text in UTF-8. Save it as CSV, and choose it again.")
 
 
 class PriceListForm(forms.Form):
     """The text of a list, or a file in its place."""
 
     text = forms.CharField(
-        label="Prices",
+        label=gettext_lazy("Prices"),
         required=False,
         strip=False,
         widget=UnfoldAdminTextareaWidget(
@@ -42,7 +45,9 @@ class PriceListForm(forms.Form):
         ),
     )
     file = forms.FileField(
-        label="or a file", required=False, widget=forms.FileInput(attrs={"accept": ".csv,.txt", "class": "ww-input"})
+        label=gettext_lazy("or a file"),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": ".csv,.txt", "class": "ww-input"}),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -63,7 +68,7 @@ class PriceListForm(forms.Form):
 
 
 @without_asking
-@action(description="Prices", icon="payments", permissions=["change"], url_path="prices")
+@action(description=gettext_lazy("Prices"), icon="payments", permissions=["change"], url_path="prices")
 def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the list that holds, or after a POST the difference to the one that was given. Nothing is changed."""
     provider: Provider = page.find(request, object_id)
@@ -76,7 +81,7 @@ def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
     found = form.cleaned_data.get("lines") if form.is_bound and form.is_valid() else None
     context = page.page_context(
         request,
-        "Prices",
+        _("Prices"),
         object=provider,
         form=form,
         lines=lines[:LINES_SHOWN],
@@ -91,9 +96,9 @@ def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
 def _difference(provider: Provider, old: list[Line], new: list[Line], text: str) -> dict[str, Any]:
     difference = price_lists.difference(old, new)
     rows = [
-        *(("Changed", before, after) for before, after in difference.changed),
-        *(("New", None, line) for line in difference.added),
-        *(("Gone", line, None) for line in difference.removed),
+        *((_("Changed"), before, after) for before, after in difference.changed),
+        *((_("New"), None, line) for line in difference.added),
+        *((_("Gone"), line, None) for line in difference.removed),
     ]
     return {
         "difference": difference,
@@ -106,7 +111,7 @@ def _difference(provider: Provider, old: list[Line], new: list[Line], text: str)
     }
 
 
-@action(description="Replace the prices", permissions=["change"], url_path="replace-prices")
+@action(description=gettext_lazy("Replace the prices"), permissions=["change"], url_path="replace-prices")
 def replace_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     provider: Provider = page.find(request, object_id)
     number = whole_number(request.POST.get("price_list", ""))
@@ -120,5 +125,10 @@ def replace_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
         page.message_user(request, str(error), "error")
         return back
     page.log_change(request, provider, f"Replaced the prices: {len(lines)} now")
-    page.message_user(request, f"{provider} has {len(lines):,} prices. Messages from now on are counted by them.")
+    page.message_user(
+        request,
+        _("{provider} has {number} prices. Messages from now on are counted by them.").format(
+            provider=provider, number=grouped(len(lines))
+        ),
+    )
     return back

@@ -9,10 +9,12 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 from unfold.decorators import action
 
 from providers import registry
 from verification.crypto import DecryptionFailed
+from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Project, Provider, Right
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import channel as show_channel
@@ -44,8 +46,11 @@ from verification.services.gateways.accounts import (
 from verification.whole_numbers import whole_number
 
 COST = (
-    "Cost",
-    {"fields": ("failed_costs",), "description": "The page Prices, whose button is above, has what a message costs."},
+    gettext_lazy("Cost"),
+    {
+        "fields": ("failed_costs",),
+        "description": gettext_lazy("The page Prices, whose button is above, has what a message costs."),
+    },
 )
 
 
@@ -53,7 +58,7 @@ COST = (
 class ProviderAdmin(ScopedAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
-    deleted_along = ", with its settings and what it knows of started bots; its messages stay"
+    deleted_along = gettext_lazy(", with its settings and what it knows of started bots; its messages stay")
     adders = changers = deleters = actors = Right.CHANGE
     form = ProviderForm
     list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority")
@@ -95,7 +100,7 @@ class ProviderAdmin(ScopedAdmin):
 
     def _choice(self, request: HttpRequest) -> dict[str, Any] | None:
         """Project, channel and type from the address, each judged as if it were typed; None where one is wrong."""
-        channel, _, provider_type = request.GET.get("as", "").partition("/")
+        channel, _unused, provider_type = request.GET.get("as", "").partition("/")
         if channel not in ChannelType.values or not is_known(provider_type):
             return None
         if channel not in registry.adapter_class(provider_type).channels:
@@ -121,7 +126,7 @@ class ProviderAdmin(ScopedAdmin):
         ]
         context = self.page_context(
             request,
-            "Add a provider",
+            _("Add a provider"),
             projects=own_projects(request.user, Right.CHANGE),
             chosen=request.GET.get("project", ""),
             kinds=kinds,
@@ -137,11 +142,11 @@ class ProviderAdmin(ScopedAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         provider_type = obj.type if obj else (self._choice(request) or {}).get("type", "")
         own = ["name", "is_enabled"]
-        order = ("Order", {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
+        order = (_("Order"), {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
         if not is_known(provider_type):
             return (None, {"fields": ["owner", "shown_channel", "shown_type", *own]}), order
         if obj and not self.has_change_permission(request, obj):  # the settings and the hook's address stay hidden
-            return ("General", {"fields": ["owner", "shown_channel", "shown_type", *own]}), order, COST
+            return (_("General"), {"fields": ["owner", "shown_channel", "shown_type", *own]}), order, COST
         adapter = registry.adapter_class(provider_type)
         general = ["owner", "shown_channel", "shown_type", *own] if obj else own
         if obj and reports_back(adapter):
@@ -152,9 +157,9 @@ class ProviderAdmin(ScopedAdmin):
             names.append(PREFIX + setting.name)
             if can_be_forgotten(setting, kept):
                 names.append(FORGET + setting.name)
-        sets: list[Any] = [("General" if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
+        sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
-            sets.append((f"Settings of {adapter.label}", {"fields": names}))
+            sets.append((_("Settings of {adapter}").format(adapter=adapter.label), {"fields": names}))
         return [*sets, order, COST]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -163,59 +168,64 @@ class ProviderAdmin(ScopedAdmin):
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if not change and (channel := bring_channel(obj)):
-            self.message_user(request, f"The project now has the channel {channel}.", messages.INFO)
+            self.message_user(
+                request, _("The project now has the channel {channel}.").format(channel=channel), messages.INFO
+            )
 
     # --- columns and readonly fields ------------------------------------------------------------------------------
 
-    @admin.display(description="Project", ordering="project__name", empty_value="System")
+    @admin.display(description=gettext_lazy("Project"), ordering="project__name", empty_value=gettext_lazy("System"))
     def owner(self, provider: Provider) -> Any:
-        return label("System: serves every project", "info") if provider.is_system else provider.project
+        return label(_("System: serves every project"), "info") if provider.is_system else provider.project
 
-    @admin.display(description="Channel", ordering="channel")
+    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
     def shown_channel(self, provider: Provider) -> str:
         return show_channel(provider.channel)
 
-    @admin.display(description="Type", ordering="type")
+    @admin.display(description=gettext_lazy("Type"), ordering="type")
     def shown_type(self, provider: Provider) -> str:
         try:
             return registry.adapter_class(provider.type).label
         except registry.AdapterShowsCodes:
-            return label(f"{provider.type}: shows codes, not run here", "danger")
+            return label(_("{type}: shows codes, not run here").format(type=provider.type), "danger")
         except registry.UnknownAdapter:
-            return label(f"{provider.type}: not installed", "danger")
+            return label(_("{type}: not installed").format(type=provider.type), "danger")
 
-    @admin.display(description="State", ordering="is_enabled")
+    @admin.display(description=gettext_lazy("State"), ordering="is_enabled")
     def state(self, provider: Provider) -> str:
         return breaker.state_label(provider)
 
     def get_inlines(self, request: HttpRequest, obj: Provider | None) -> Any:
         return self.inlines if obj and obj.channel in WITH_SENDERS else ()
 
-    @admin.display(description="Webhook address")
+    @admin.display(description=gettext_lazy("Webhook address"))
     def hook_url(self, provider: Provider) -> str:
         try:
             url = hook_url(provider)
         except DecryptionFailed:
-            return (
+            return _(
                 "It cannot be read with the present encryption keys. Saving makes a new one, to enter at the service."
             )
         return format_html(
-            '<code class="ww-code ww-break">{}</code><p class="ww-help">{} Treat it as a secret.</p>',
+            '<code class="ww-code ww-break">{}</code><p class="ww-help">{} {}</p>',
             url,
-            "Telegram is told it by Connect the bot."
+            _("Telegram is told it by Connect the bot.")
             if provider.type == BOT_TYPE
-            else "Enter it at the service, so that it can report what became of a message.",
+            else _("Enter it at the service, so that it can report what became of a message."),
+            _("Treat it as a secret."),
         )
 
     # --- checking -------------------------------------------------------------------------------------------------
 
     @without_asking
-    @action(description="Check credentials", icon="network_check", permissions=["change"], url_path="check")
+    @action(
+        description=gettext_lazy("Check credentials"), icon="network_check", permissions=["change"], url_path="check"
+    )
     def check_credentials(self, request: HttpRequest, object_id: str) -> HttpResponse:
         provider: Provider = self.find(request, object_id)
         context = self.page_context(
             request,
-            "Check credentials",
+            _("Check credentials"),
             object=provider,
             health=check_provider(provider) if request.method == "POST" else None,
             back=page_address(provider),
@@ -224,5 +234,5 @@ class ProviderAdmin(ScopedAdmin):
 
 
 def what_is_added(choice: dict[str, Any]) -> str:
-    owner = choice["project"].name if choice.get("project") else "System"
+    owner = choice["project"].name if choice.get("project") else _("System")
     return f"{owner} · {ChannelType(choice['channel']).label} · {registry.adapter_class(choice['type']).label}"

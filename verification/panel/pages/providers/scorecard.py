@@ -7,8 +7,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from unfold.decorators import action
 
+from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.frame.display import cause, exactly, page_address
 from verification.panel.frame.figures_shown import list_link, money_cell, over_time, percent, seconds
@@ -23,12 +25,13 @@ from verification.services.oversight.costs import Cost
 from verification.services.oversight.scorecards import Card, Opening
 from verification.services.oversight.stories.words import answer_of
 from verification.services.oversight.summary import summarize
+from verification.written_numbers import grouped
 
 LONG_MINUTES = 5  # a time aside from which its cost in users is estimated
 ESTIMATED = 10  # times aside of one page at most: each is a comparison with seven days
 
 
-@action(description="Scorecard", icon="monitoring", permissions=["view"], url_path="scorecard")
+@action(description=gettext_lazy("Scorecard"), icon="monitoring", permissions=["view"], url_path="scorecard")
 def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     provider: Provider = page.find(request, object_id)
     choice = range_of(request, "country")
@@ -44,7 +47,7 @@ def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
         "back": page_address(provider),
         **choice.offered,
     }
-    title = f"Scorecard of {provider.name}"
+    title = _("Scorecard of {provider}").format(provider=provider.name)
     return TemplateResponse(
         request,
         "admin/verification/provider/scorecard.html",
@@ -125,7 +128,9 @@ def _openings(projects: list[int], found: list[Opening]) -> list[dict[str, Any]]
     return [
         {
             "at": exactly(opening.at),
-            "lasted": _lasted(opening.minutes) if opening.until else f"{_lasted(opening.minutes)} so far",
+            "lasted": _lasted(opening.minutes)
+            if opening.until
+            else _("{lasted} so far").format(lasted=_lasted(opening.minutes)),
             "reason": cause(opening.reason),
             "loss": loss.sentence if (loss := lost.get(opening.at)) else "–",
         }
@@ -135,5 +140,9 @@ def _openings(projects: list[int], found: list[Opening]) -> list[dict[str, Any]]
 
 def _lasted(minutes: float) -> str:
     if minutes < 1:
-        return f"{minutes * 60:.0f} s"
-    return f"{minutes:,.0f} min" if minutes < 120 else f"{minutes / 60:,.1f} h"
+        return _("{number} s").format(number=round(minutes * 60))
+    return (
+        _("{minutes} min").format(minutes=grouped(minutes, places=0))
+        if minutes < 120
+        else _("{number} h").format(number=grouped(minutes / 60, places=1))
+    )

@@ -6,7 +6,9 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Right, SenderRule
 from verification.models.bounds import MAX_SENDERS
 from verification.panel.frame.scoping import ScopedInline
@@ -17,15 +19,15 @@ CHANNELS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the 
 class SenderRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
         help_texts = {
-            "sender": "A number or name that is registered there. Empty means the usual one.",
-            "dlt_entity_id": "Operators in India ask for it.",
-            "dlt_template_id": "Operators in India ask for it.",
+            "sender": gettext_lazy("A number or name that is registered there. Empty means the usual one."),
+            "dlt_entity_id": gettext_lazy("Operators in India ask for it."),
+            "dlt_template_id": gettext_lazy("Operators in India ask for it."),
         }
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
         if not any(values.get(name) for name in ("sender", "dlt_entity_id", "dlt_template_id")):
-            self.add_error("sender", "Give a sender or DLT ids, or take the line away.")
+            self.add_error("sender", _("Give a sender or DLT ids, or take the line away."))
         return values
 
 
@@ -37,7 +39,7 @@ class SenderRuleInline(ScopedInline):
     fields = ("prefix", "sender", "dlt_entity_id", "dlt_template_id")
     max_num = MAX_SENDERS
     verbose_name = "sender"
-    verbose_name_plural: Any = "senders by country"
+    verbose_name_plural: Any = gettext_lazy("senders by country")
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
         """More lines than that are refused, and not only not offered."""

@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from verification.errors import Misuse
@@ -120,7 +121,7 @@ def preview_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     context = {"shown": shown, "facts": shown.facts if shown else {"address": preview_address()}}
     if request.headers.get("X-Fragment"):
         return TemplateResponse(request, "admin/verification/messagetemplate/live.html", context)
-    context = model_admin.page_context(request, "Preview of a text", **context)
+    context = model_admin.page_context(request, _("Preview of a text"), **context)
     return TemplateResponse(request, "admin/verification/messagetemplate/preview.html", context)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 from django.utils.translation import get_language_info
+from django.utils.translation import gettext as _
 
 from verification.models import ChannelType, MessageTemplate, Project
 from verification.panel.frame.display import channel_icon, page_address
@@ -106,13 +107,13 @@ def _cell(
     named = {"project": project.pk, "channel": channel, "language": language}
     address = page_address(row) if row else reverse("admin:verification_messagetemplate_add", query=named)
     if row:
-        state, variant = "Yours", "info"
+        state, variant = _("Yours"), "info"
     elif nearest:
-        state, variant = f"Yours, from {nearest.language}", "info"
+        state, variant = _("Yours, from {language}").format(language=nearest.language), "info"
     elif language in languages() or base in languages():
-        state, variant = "Ours", ""
+        state, variant = _("Ours"), ""
     else:
-        state, variant = f"Missing: {language_name(FALLBACK_LANGUAGE)} goes out", "warning"
+        state, variant = _("Missing: {language} goes out").format(language=language_name(FALLBACK_LANGUAGE)), "warning"
     text = nearest.text if nearest else ""
     trial = reverse("admin:verification_text_variant", query=named) if (channel, language) in trials else ""
     shown = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None

@@ -11,9 +11,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, MessageTemplate, Right
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.page import ScopedAdmin
@@ -47,13 +49,15 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
             "language": SuggestingInput,
             "text": EditorWidget,
         }
-        labels = {"text": "Text"}
+        labels = {"text": gettext_lazy("Text")}
         help_texts = {
-            "channel": "The wording on WhatsApp is the platform's own, so there is no text for it.",
-            "language": "As in de or pt-BR. A text in de also serves de-AT, unless that has its own.",
-            "subject": "For e-mail only. Empty means ours.",
-            "text": "{code} must be in it; {project} is the project's name, {minutes} how long the code is still valid."
-            " Links may lead to the project's site only.",
+            "channel": gettext_lazy("The wording on WhatsApp is the platform's own, so there is no text for it."),
+            "language": gettext_lazy("As in de or pt-BR. A text in de also serves de-AT, unless that has its own."),
+            "subject": gettext_lazy("For e-mail only. Empty means ours."),
+            "text": gettext_lazy(
+                "{code} must be in it; {project} is the project's name, {minutes} how long the code is still valid."
+                " Links may lead to the project's site only."
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -113,7 +117,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 @admin.register(MessageTemplate)
 class TextAdmin(ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
-    deleted_along = "; our own text goes out in its place"
+    deleted_along = gettext_lazy("; our own text goes out in its place")
     form = TextForm
     change_form_outer_before_template = "admin/verification/messagetemplate/intro.html"
     change_list_template = "admin/verification/messagetemplate/texts.html"
@@ -171,13 +175,13 @@ class TextAdmin(ScopedAdmin):
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
     ) -> HttpResponse:
         """Go on to the text's page, which shows it as it arrives."""
-        self.message_user(request, "The text is saved and goes out from now on. Below you see how it arrives.")
+        self.message_user(request, _("The text is saved and goes out from now on. Below you see how it arrives."))
         return HttpResponseRedirect(reverse("admin:verification_messagetemplate_change", args=(obj.pk,)))
 
-    @admin.display(description="Language", ordering="language")
+    @admin.display(description=gettext_lazy("Language"), ordering="language")
     def shown_language(self, row: MessageTemplate) -> str:
         return row.language
 
-    @admin.display(description="Channel", ordering="channel")
+    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
     def shown_channel(self, row: MessageTemplate) -> str:
         return show_channel(row.channel)

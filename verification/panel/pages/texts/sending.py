@@ -6,6 +6,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from verification.models import ChannelType
 from verification.panel.door import once
@@ -25,16 +27,20 @@ def send_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         if why := once.spend(request):
             model_admin.message_user(request, why, messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
-        done = "Sent a text to themselves"
+        done = gettext_noop("Sent a text to themselves")
         if number := send(form, project, channel, row=project, done=done, language=language):
             model_admin.message_user(request, ON_ITS_WAY)
             return HttpResponseRedirect(followed(number))
     response: HttpResponse = model_admin.ask(
         request,
-        f"Send to me: {ChannelType(channel).label}, {language_name(language)}",
-        intro="A real message with a code that opens nothing, in the text that is saved. It costs what a message costs"
-        " and counts in the limits of its recipient.",
-        submit="Send",
+        _("Send to me: {channel}, {language}").format(
+            channel=ChannelType(channel).label, language=language_name(language)
+        ),
+        intro=_(
+            "A real message with a code that opens nothing, in the text that is saved. It costs what a message costs"
+            " and counts in the limits of its recipient."
+        ),
+        submit=_("Send"),
         form=form,
         back=links_of(about)["all"],
         acts_once=True,

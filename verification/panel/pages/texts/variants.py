@@ -7,9 +7,11 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
+from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models import ChannelType, Right, TextVariant
 from verification.models.texts import MAX_SHARE, MIN_SHARE
 from verification.panel.frame.display import when
@@ -19,14 +21,17 @@ from verification.services.texts import own, variants
 from verification.services.texts.comparison import MIN_SESSIONS, compare
 
 USUAL_SHARE = 50  # percent: two equal halves tell the texts apart soonest.
-NOT_YET = f"Not enough yet: each text needs {MIN_SESSIONS} sessions before anything is said."
+NOT_YET = format_lazy(
+    gettext_lazy("Not enough yet: each text needs {min_sessions} sessions before anything is said."),
+    min_sessions=MIN_SESSIONS,
+)
 
 
 class VariantForm(forms.Form):
     """The text to try. ``about`` names the project, channel and language."""
 
     subject = forms.CharField(
-        max_length=200, required=False, widget=UnfoldAdminTextInputWidget, help_text="Empty means ours."
+        max_length=200, required=False, widget=UnfoldAdminTextInputWidget, help_text=gettext_lazy("Empty means ours.")
     )
     text = forms.CharField(max_length=1_000, widget=EditorWidget, strip=False)
     share = forms.IntegerField(
@@ -34,7 +39,7 @@ class VariantForm(forms.Form):
         max_value=MAX_SHARE,
         initial=USUAL_SHARE,
         widget=UnfoldAdminIntegerFieldWidget,
-        help_text="Percent of the sessions that get the new text. 50 tells the two apart soonest.",
+        help_text=gettext_lazy("Percent of the sessions that get the new text. 50 tells the two apart soonest."),
     )
 
     def __init__(self, *args: Any, about: dict[str, Any], **kwargs: Any) -> None:
@@ -74,14 +79,16 @@ def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpRespon
         except Misuse as error:
             form.add_error("text", str(error))
         else:
-            page.message_user(request, "The trial runs. Figures follow within minutes of the first sessions.")
+            page.message_user(request, _("The trial runs. Figures follow within minutes of the first sessions."))
             return HttpResponseRedirect(request.get_full_path())
     response: HttpResponse = page.ask(
         request,
-        f"Try another text: {_name(about)}",
-        intro="See which of two texts more users answer with their code. Each session gets one of them by chance, and"
-        " keeps it. The present text cannot be changed meanwhile.",
-        submit="Start the trial",
+        _("Try another text: {name}").format(name=_name(about)),
+        intro=_(
+            "See which of two texts more users answer with their code. Each session gets one of them by chance, and"
+            " keeps it. The present text cannot be changed meanwhile."
+        ),
+        submit=_("Start the trial"),
         form=form,
         back=links_of(about)["all"],
     )
@@ -96,13 +103,13 @@ def _show(
     difference = compare(present, tried)
     context = page.page_context(
         request,
-        f"Trial of a text: {_name(about)}",
+        _("Trial of a text: {name}").format(name=_name(about)),
         running=running,
         since=when(running.since),
         back=links_of(about)["all"],
         sides=[
-            ("Present text", 100 - running.share, present, show(**about, text=words.text, subject=words.subject)),
-            ("New text", running.share, tried, show(**about, text=running.text, subject=running.subject)),
+            (_("Present text"), 100 - running.share, present, show(**about, text=words.text, subject=words.subject)),
+            (_("New text"), running.share, tried, show(**about, text=running.text, subject=running.subject)),
         ],
         difference=difference,
         verdict=_verdict(difference),
@@ -116,10 +123,10 @@ def _verdict(difference: Any) -> tuple[str, str]:
     if difference is None:
         return "plain", NOT_YET
     if difference.is_better:
-        return "good", "The new text converts better."
+        return "good", _("The new text converts better.")
     if difference.is_worse:
-        return "bad", "The new text converts worse."
-    return "plain", "Not enough yet to tell them apart: the difference may be either way, or none."
+        return "bad", _("The new text converts worse.")
+    return "plain", _("Not enough yet to tell them apart: the difference may be either way, or none.")
 
 
 def _end(request: HttpRequest, page: Any, running: TextVariant) -> HttpResponse:
@@ -129,8 +136,8 @@ def _end(request: HttpRequest, page: Any, running: TextVariant) -> HttpResponse:
     except Misuse as error:
         page.message_user(request, str(error), "warning")
         return HttpResponseRedirect(request.get_full_path())
-    said = "The new text goes out from now on." if is_taken else "The present text stays."
-    page.message_user(request, f"The trial is over. {said}")
+    said = _("The new text goes out from now on.") if is_taken else _("The present text stays.")
+    page.message_user(request, _("The trial is over. {said}").format(said=said))
     about = {"project": running.project, "channel": running.channel, "language": running.language}
     return HttpResponseRedirect(links_of(about)["all"])
 

@@ -9,12 +9,15 @@ from decimal import Decimal
 from urllib.parse import urlsplit
 
 from django.db.models import Model
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from verification.models import Callback, ChannelType, Choice, DeliveryAttempt, Message, MessageStatus
 from verification.services.oversight.stories.providers import passed_over
 from verification.services.oversight.stories.rows import Rows, attempts_of
-from verification.services.oversight.stories.words import Tone, answer_of, channel_name, plural, sentence
+from verification.services.oversight.stories.words import Tone, answer_of, channel_name, lowered, sentence
 from verification.services.records.decisions import RULES
+from verification.written_numbers import grouped
 
 GUARDED_CHANNELS = ("sms", "voice")
 # A receipt that comes with the acceptance is recorded with it, within the time of one statement.
@@ -47,24 +50,35 @@ def _request(rows: Rows) -> Iterator[Event]:
     session = rows.session
     if session is None:
         return
-    kinds = [word for word, is_on in (("digits", session.code_digits), ("letters", session.code_letters)) if is_on]
-    facts = [f"Language {session.language}", f"a code of {session.code_length} {' and '.join(kinds)}"]
+    if session.code_digits and session.code_letters:
+        code = _("a code of {number} digits and letters")
+    else:
+        code = _("a code of {number} digits") if session.code_digits else _("a code of {number} letters")
+    facts = [_("Language {language}").format(language=session.language), code.format(number=session.code_length)]
     if session.is_challenged:
-        facts.append("a challenge was passed")
+        facts.append(_("a challenge was passed"))
     if session.is_test:
-        facts.append("a test login")
-    asks = "Your app asked for a code" if rows.messages or session.refusal else "Your app opened a session"
+        facts.append(_("a test login"))
+    asks = _("Your app asked for a code") if rows.messages or session.refusal else _("Your app opened a session")
     yield Event(session.created_at, asks, ", ".join(facts))
 
 
 def _refusals(rows: Rows) -> Iterator[Event]:
     for decision in rows.decisions:
         rule = RULES[decision.rule]
-        times = f", {decision.count} times within the hour" if decision.count > 1 else ""
+        text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
+        if decision.count > 1:
+            text = ngettext(
+                "Refused: {reason}, {count} time within the hour",
+                "Refused: {reason}, {count} times within the hour",
+                decision.count,
+            ).format(reason=lowered(str(rule.title)), count=decision.count)
         yield Event(
             max(decision.first_at, rows.began_at),
-            f"Refused: {rule.title[0].lower()}{rule.title[1:]}{times}",
-            f"{rule.meaning} The log names {decision.subject} alone, which another number may share.",
+            text,
+            _("{meaning} The log names {subject} alone, which another number may share.").format(
+                meaning=rule.meaning, subject=decision.subject
+            ),
             Tone.FAIR,
             decision,
         )
@@ -75,20 +89,27 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
     text, detail = _why_this_channel(rows, message, place)
     yield Event(message.created_at, text, detail, row=message)
     for provider, why in passed_over(rows, message):
-        yield Event(message.created_at, f"{provider.name} was not asked", why, row=provider)
+        yield Event(message.created_at, _("{provider} was not asked").format(provider=provider.name), why, row=provider)
     for attempt in attempts_of(message):
         answer = answer_of(attempt.outcome)
-        took = f"after {attempt.latency_ms:,} ms"
-        asked = f"It was asked {Choice(attempt.choice).label}." if attempt.choice in Choice.values else ""
+        asked = (
+            _("It was asked {choice}.").format(choice=Choice(attempt.choice).label)
+            if attempt.choice in Choice.values
+            else ""
+        )
         said = [
             asked,
             attempt.error,
-            f"Its answer: {attempt.provider_status}." if attempt.provider_status else "",
+            _("Its answer: {provider_status}.").format(provider_status=attempt.provider_status)
+            if attempt.provider_status
+            else "",
             cost_words(attempt, message.channel),
         ]
         yield Event(
             attempt.created_at,
-            f"{answer.text.format(name=attempt.provider_name)}, {took}",
+            _("{answer}, after {latency_ms} ms").format(
+                answer=answer.text.format(name=attempt.provider_name), latency_ms=grouped(attempt.latency_ms)
+            ),
             " ".join(filter(None, (sentence(each) for each in said))),
             answer.tone,
             attempt.provider,
@@ -99,15 +120,15 @@ def cost_words(attempt: DeliveryAttempt, channel: str) -> str:
     """Return an attempt's size and price, such as "2 SMS, 0.09 USD"; empty for one that costs nothing for sure."""
     if attempt.segments is None:
         return ""
-    size = f"{attempt.segments} SMS" if channel == ChannelType.SMS else "1 message"
+    size = f"{attempt.segments} SMS" if channel == ChannelType.SMS else _("1 message")
     if attempt.price is None or attempt.currency is None:
-        return f"{size}, price unknown"
+        return _("{size}, price unknown").format(size=size)
     return f"{size}, {price_words(attempt.price)} {attempt.currency}"
 
 
 def price_words(price: Decimal) -> str:
     """Write a price with all its places, and at least the two that money is written with."""
-    whole, _, places = f"{price.normalize():f}".partition(".")
+    whole, _unused, places = f"{price.normalize():f}".partition(".")
     return f"{int(whole):,}.{places.ljust(2, '0')}"
 
 
@@ -116,28 +137,31 @@ def _why_this_channel(rows: Rows, message: Message, place: int) -> tuple[str, st
     session = rows.session
     if session is None:
         pinned = message.pinned_provider
-        asked = f"Your server asked for a message over {channel}"
-        return asked, f"It named the provider: {pinned.name} and no other." if pinned else ""
+        asked = _("Your server asked for a message over {channel}").format(channel=channel)
+        return asked, _("It named the provider: {pinned} and no other.").format(pinned=pinned.name) if pinned else ""
     if place:
         last = rows.messages[place - 1]
         if last.channel == message.channel:
-            return f"Sent again over {channel}", "The user asked for it once more."
+            return _("Sent again over {channel}").format(channel=channel), _("The user asked for it once more.")
         # The time for a fall-back goes once it was taken up, whoever had sent the code over another channel before.
         may_be_ours = rows.falls_back and last.fallback_at is None
-        chose = f"the user chose {channel}" + (", or the project's order of fall-back did" if may_be_ours else "")
-        return f"Sent over {channel} as well", f"{channel_name(last.channel)} had not brought it: {chose}."
-    return f"{channel} was chosen", _why_first(rows, message)
+        why = _("{before} had not brought it: the user chose {channel}.")
+        if may_be_ours:
+            why = _("{before} had not brought it: the user chose {channel}, or the project's order of fall-back did.")
+        detail = why.format(before=channel_name(last.channel), channel=channel)
+        return _("Sent over {channel} as well").format(channel=channel), detail
+    return _("{channel} was chosen").format(channel=channel), _why_first(rows, message)
 
 
 def _why_first(rows: Rows, message: Message) -> str:
     """Return why a session's code first went this way, as far as rows tell: not whether the app named the channel."""
     session, recipient = rows.session, rows.recipient
     if session and session.refusal == "guarded" and message.channel not in GUARDED_CHANNELS:
-        return "The traffic guard refused SMS and calls to this number."
+        return _("The traffic guard refused SMS and calls to this number.")
     was_verified = recipient.verified_at is not None and recipient.verified_at < message.created_at
     if was_verified and recipient.verified_channel == message.channel:
-        return "Your app named it, or it was taken as the recipient had last verified over it."
-    return "Your app named it, or it was the first that the recipient could be reached over."
+        return _("Your app named it, or it was taken as the recipient had last verified over it.")
+    return _("Your app named it, or it was the first that the recipient could be reached over.")
 
 
 def _end(message: Message) -> Iterator[Event]:
@@ -145,8 +169,12 @@ def _end(message: Message) -> Iterator[Event]:
     if message.lost_leases:
         yield Event(
             message.finished_at or message.due_at,
-            f"A worker lost the message {plural(message.lost_leases, 'time')}",
-            "It died or could not record the outcome, so a provider may have sent it without a line here.",
+            ngettext(
+                "A worker lost the message {number} time",
+                "A worker lost the message {number} times",
+                message.lost_leases,
+            ).format(number=message.lost_leases),
+            _("It died or could not record the outcome, so a provider may have sent it without a line here."),
             Tone.FAIR,
             message,
         )
@@ -154,15 +182,15 @@ def _end(message: Message) -> Iterator[Event]:
         return
     if message.status == MessageStatus.SUCCESS:
         if message.sent_at is None or message.finished_at - message.sent_at < AT_ONCE:
-            yield Event(message.finished_at, "Counted as delivered", "Its provider gives no receipts.", Tone.GOOD)
+            yield Event(message.finished_at, _("Counted as delivered"), _("Its provider gives no receipts."), Tone.GOOD)
         else:
-            yield Event(message.finished_at, "Delivered, says the provider's receipt", "", Tone.GOOD)
+            yield Event(message.finished_at, _("Delivered, says the provider's receipt"), "", Tone.GOOD)
         return
     was_sent = message.sent_at is not None
     if message.status == MessageStatus.FAILED:
-        text = "Not delivered, says the provider's receipt" if was_sent else "The message was given up"
+        text = _("Not delivered, says the provider's receipt") if was_sent else _("The message was given up")
     else:
-        text = "No receipt came" if was_sent else "The message's time ended"
+        text = _("No receipt came") if was_sent else _("The message's time ended")
     said = [attempt.error for attempt in attempts_of(message)][-1:]
     detail = "" if message.error in said else sentence(message.error or "")  # the line before has these words
     yield Event(message.finished_at, text, detail, Tone.FAIR if was_sent else Tone.BAD)
@@ -176,12 +204,16 @@ def _checks(rows: Rows) -> Iterator[Event]:
         locks = place == session.attempts_max
         yield Event(
             wrong.created_at,
-            f"Wrong code, {place} of {session.attempts_max}" + (": the session is locked" if locks else ""),
+            (
+                _("Wrong code, {place} of {attempts_max}: the session is locked")
+                if locks
+                else _("Wrong code, {place} of {attempts_max}")
+            ).format(place=place, attempts_max=session.attempts_max),
             _from(wrong.subnet),
             Tone.BAD if locks else Tone.FAIR,
         )
     if session.verified_at:
-        yield Event(session.verified_at, "Right code", _from(rows.token.subnet if rows.token else ""), Tone.GOOD)
+        yield Event(session.verified_at, _("Right code"), _from(rows.token.subnet if rows.token else ""), Tone.GOOD)
 
 
 def _token(rows: Rows, now: datetime) -> Iterator[Event]:
@@ -189,30 +221,35 @@ def _token(rows: Rows, now: datetime) -> Iterator[Event]:
     if token is None:
         return
     if token.used_at:
-        yield Event(token.used_at, "Your server redeemed the verify token", "The user is proved to it.", Tone.GOOD)
+        yield Event(
+            token.used_at, _("Your server redeemed the verify token"), _("The user is proved to it."), Tone.GOOD
+        )
     elif token.expires_at <= now:
-        yield Event(token.expires_at, "The verify token ran out", "Your server did not redeem it.", Tone.BAD)
+        yield Event(token.expires_at, _("The verify token ran out"), _("Your server did not redeem it."), Tone.BAD)
 
 
 def _over(rows: Rows, now: datetime) -> Iterator[Event]:
     session = rows.session
     if session and not session.verified_at and session.expires_at <= now:
-        yield Event(session.expires_at, "The session ended", "From then on its code was worth nothing.")
+        yield Event(session.expires_at, _("The session ended"), _("From then on its code was worth nothing."))
 
 
 def _callback(message: Message) -> Iterator[Event]:
     callback = getattr(message, "callback", None)
     if callback is None:
         return
-    host = urlsplit(callback.url).hostname or "your server"
-    yield Event(callback.created_at, f"A callback to {host} was due", row=callback)
+    host = urlsplit(callback.url).hostname or _("your server")
+    yield Event(callback.created_at, _("A callback to {host} was due").format(host=host), row=callback)
     tries = sorted(callback.attempts.all(), key=lambda attempt: attempt.pk)
     for attempt in tries:
         is_taken = attempt.status is not None and 200 <= attempt.status < 300
-        said = f"{host} answered HTTP {attempt.status}" if attempt.status is not None else f"{host} did not answer"
+        said = (
+            _("{host} answered HTTP {status}, after {latency_ms} ms")
+            if attempt.status is not None
+            else _("{host} did not answer, after {latency_ms} ms")
+        ).format(host=host, status=attempt.status, latency_ms=grouped(attempt.latency_ms))
         error = "" if attempt.error == f"HTTP {attempt.status}" else sentence(attempt.error)
-        took = f", after {attempt.latency_ms:,} ms"
-        yield Event(attempt.created_at, said + took, error, Tone.GOOD if is_taken else Tone.FAIR, callback)
+        yield Event(attempt.created_at, said, error, Tone.GOOD if is_taken else Tone.FAIR, callback)
     if callback.delivered_at is None:
         yield _callback_left(callback, tries[-1].created_at if tries else callback.created_at)
 
@@ -221,11 +258,24 @@ def _callback_left(callback: Callback, last_at: datetime) -> Event:
     """Tell what becomes of a callback that no try has delivered so far."""
     if callback.due_at is None:
         return Event(
-            last_at, f"The callback was given up after {plural(callback.tries, 'call')}", "", Tone.BAD, callback
+            last_at,
+            ngettext(
+                "The callback was given up after {number} call",
+                "The callback was given up after {number} calls",
+                callback.tries,
+            ).format(number=callback.tries),
+            "",
+            Tone.BAD,
+            callback,
         )
     next_at = f"{callback.due_at:%H:%M:%S} UTC"
-    return Event(last_at, "The callback waits for its next try", f"It is due at {next_at}.", row=callback)
+    return Event(
+        last_at,
+        _("The callback waits for its next try"),
+        _("It is due at {next_at}.").format(next_at=next_at),
+        row=callback,
+    )
 
 
 def _from(subnet: str) -> str:
-    return f"From {subnet}." if subnet else ""
+    return _("From {subnet}.").format(subnet=subnet) if subnet else ""

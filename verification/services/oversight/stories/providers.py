@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.utils.translation import gettext as _
+
 from providers import registry
 from providers.outcomes import Outcome
+from verification.lazy_words import gettext_lazy
 from verification.models import CircuitBreaker, Message, Provider
 from verification.services.delivery.policy import POLICY
 from verification.services.oversight.stories.rows import Rows, attempts_of
 
-UNKNOWN = (
+UNKNOWN = gettext_lazy(
     "Why is not kept: it may have been set aside, switched off or late just then, or an earlier answer left it no time."
 )
 
@@ -50,17 +53,17 @@ def _decides(outcome: str) -> bool:
 def _reason(rows: Rows, message: Message, provider: Provider) -> str:
     """Return the reason that the provider's own row gives, empty if there is none."""
     if not provider.is_enabled:
-        return "It is switched off."
+        return _("It is switched off.")
     address = rows.recipient.address
     only, never = tuple(provider.only_prefixes), tuple(provider.except_prefixes)
     if only and not address.startswith(only) or never and address.startswith(never):
-        return "By its prefixes it does not serve this number."
+        return _("By its prefixes it does not serve this number.")
     try:
         needs_start = registry.adapter_class(provider.type).needs_start
     except registry.UnknownAdapter:
-        return f"This installation runs no provider of its type, {provider.type}."
+        return _("This installation runs no provider of its type, {type}.").format(type=provider.type)
     if needs_start and provider.pk not in rows.started_bots:
-        return "The user has not started its bot."
+        return _("The user has not started its bot.")
     breaker = getattr(provider, "breaker", None)
     return _set_aside(breaker, message) if breaker else ""
 
@@ -74,4 +77,6 @@ def _set_aside(breaker: CircuitBreaker, message: Message) -> str:
         return ""
     # What a system provider answered others is not this project's to read.
     said = f": {breaker.reason.rstrip('.')}" if breaker.reason and not breaker.provider.is_system else ""
-    return f"It was set aside since {breaker.opened_at:%H:%M:%S} UTC, as it kept failing{said}."
+    return _("It was set aside since {opened_at:%H:%M:%S} UTC, as it kept failing{said}.").format(
+        opened_at=breaker.opened_at, said=said
+    )

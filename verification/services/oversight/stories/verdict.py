@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
+
+from verification.lazy_words import gettext_lazy
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.oversight.delivery_state import WAITS_TOO_LONG
 from verification.services.oversight.stories.refusals import remedy_of, why_not_sent
@@ -17,15 +21,16 @@ from verification.services.oversight.stories.words import (
     channel_name,
     clause,
     joined,
+    joined_by_or,
     lasted,
-    plural,
+    lowered,
     sentence,
 )
 
 UNDER_WAY = (MessageStatus.QUEUED, MessageStatus.SENDING)
-NO_PROVIDER = "No enabled provider serves this channel."  # as services/delivery/round.py writes it
-REDEEM = "Let your server send the verify token to session/verify with the secret key, within 60 seconds."
-NOT_ENTERED = (
+NO_PROVIDER = gettext_noop("No enabled provider serves this channel.")  # as services/delivery/round.py writes it
+REDEEM = gettext_lazy("Let your server send the verify token to session/verify with the secret key, within 60 seconds.")
+NOT_ENTERED = gettext_lazy(
     "The code arrived and was not entered. If that is frequent, look at the text of the message and at the form in your"
     " app; over SMS, at whether the route truly delivers."
 )
@@ -44,11 +49,15 @@ def verdict_of(rows: Rows, now: datetime) -> Verdict:
     if rows.session.verified_at:
         return _of_verified(rows, now)
     if rows.session.attempts >= rows.session.attempts_max:
-        tries = plural(rows.session.attempts, "wrong code")
-        again = Advice("The user can ask for a new code. Many such sessions are a sign of guessing.", "guardblock")
-        return Verdict(f"Not verified: {tries} locked the session.", Tone.BAD, [again])
+        told = ngettext(
+            "Not verified: {number} wrong code locked the session.",
+            "Not verified: {number} wrong codes locked the session.",
+            rows.session.attempts,
+        ).format(number=rows.session.attempts)
+        again = Advice(_("The user can ask for a new code. Many such sessions are a sign of guessing."), "guardblock")
+        return Verdict(told, Tone.BAD, [again])
     if rows.is_test:
-        return Verdict("A test login: nothing was sent, and its code was not entered.", Tone.PLAIN)
+        return Verdict(_("A test login: nothing was sent, and its code was not entered."), Tone.PLAIN)
     if not rows.messages:
         return _of_nothing_sent(rows, now)
     return _of_unverified(rows, now)
@@ -58,27 +67,40 @@ def _of_verified(rows: Rows, now: datetime) -> Verdict:
     session, token = rows.session, rows.token
     assert session and session.verified_at
     took = lasted(session.verified_at - session.created_at)
-    over = f" over {channel_name(session.channel)}" if session.channel and not session.is_test else ""
-    helped = _after_trouble(rows)
+    detour = _after_trouble(rows)
     if token is None or token.used_at:
-        proved = ", and proved to your server" if token else ""
-        return Verdict(f"Verified{over} {took} after the request{proved}{helped}.", Tone.GOOD)
+        over = channel_name(session.channel) if session.channel and not session.is_test else ""
+        return Verdict(_detailed(_verified_after(took, over, is_proved=token is not None), detour), Tone.GOOD)
     if token.expires_at > now:
-        return Verdict(f"The right code came after {took}{helped}; your server may redeem it now.", Tone.GOOD)
-    return Verdict(
-        f"The right code came after {took}{helped}, but your server never redeemed the verify token.",
-        Tone.FAIR,
-        [Advice(REDEEM)],
-    )
+        told = _("The right code came after {time}; your server may redeem it now.").format(time=took)
+        return Verdict(_detailed(told, detour), Tone.GOOD)
+    told = _("The right code came after {time}, but your server never redeemed the verify token.").format(time=took)
+    return Verdict(_detailed(told, detour), Tone.FAIR, [Advice(str(REDEEM))])
+
+
+def _verified_after(took: str, over: str, *, is_proved: bool) -> str:
+    if over and is_proved:
+        told = _("Verified over {channel} {time} after the request, and proved to your server.")
+    elif over:
+        told = _("Verified over {channel} {time} after the request.")
+    elif is_proved:
+        told = _("Verified {time} after the request, and proved to your server.")
+    else:
+        told = _("Verified {time} after the request.")
+    return told.format(channel=over, time=took)
+
+
+def _detailed(told: str, detour: str) -> str:
+    return f"{told} {detour}" if detour else told
 
 
 def _after_trouble(rows: Rows) -> str:
-    """Return by which detour the code went out, empty if by none."""
+    """Tell by which detour the code went out, in a sentence; empty if by none."""
     channels = list(dict.fromkeys(channel_name(message.channel) for message in rows.messages))
     if len(channels) > 1:
-        return f", after {joined(channels[:-1])} had not brought it"
+        return _("{channels} had not brought it before.").format(channels=joined(channels[:-1]))
     failed = [attempt.provider_name for attempt in rows.attempts if answer_of(attempt.outcome).remedy]
-    return f", though {joined(list(dict.fromkeys(failed)))} failed" if failed else ""
+    return _("On the way failed: {names}.").format(names=joined(list(dict.fromkeys(failed)))) if failed else ""
 
 
 def _of_nothing_sent(rows: Rows, now: datetime) -> Verdict:
@@ -86,12 +108,12 @@ def _of_nothing_sent(rows: Rows, now: datetime) -> Verdict:
     assert session
     why = why_not_sent(session)
     if session.channel or not why:
-        return Verdict("Not verified; the messages of this session are no longer kept.", Tone.PLAIN)
+        return Verdict(_("Not verified; the messages of this session are no longer kept."), Tone.PLAIN)
     remedy = remedy_of(session.refusal)
     is_waiting = bool(session.awaited_channel) and not session.refusal and session.expires_at > now
-    start = "No code went out yet" if is_waiting else "No code went out"
+    told = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
     tone = Tone.PLAIN if is_waiting or not (session.refusal or session.awaited_channel) else Tone.BAD
-    return Verdict(f"{start}: {why[0].lower()}{why[1:]}", tone, [remedy] if remedy else [])
+    return Verdict(told.format(reason=lowered(why)), tone, [remedy] if remedy else [])
 
 
 def _of_unverified(rows: Rows, now: datetime) -> Verdict:
@@ -105,12 +127,17 @@ def _of_unverified(rows: Rows, now: datetime) -> Verdict:
     got = told.sentence.rstrip(".")
     if session.expires_at > now and session.is_open:
         left = lasted(session.expires_at - now)
-        return Verdict(f"{got}; the user has {left} left to enter the code.", Tone.PLAIN)
+        return Verdict(_("{told}; the user has {time} left to enter the code.").format(told=got, time=left), Tone.PLAIN)
     if rows.wrong_codes:
-        tries = plural(len(rows.wrong_codes), "wrong code")
-        return Verdict(f"{got}; the user entered {tries} and then gave up.", Tone.FAIR, told.advice)
-    advice = told.advice or [Advice(NOT_ENTERED, "messagetemplate")]
-    return Verdict(f"{got}; nobody entered the code.", Tone.FAIR, advice)
+        tries = len(rows.wrong_codes)
+        ended = ngettext(
+            "{told}; the user entered {number} wrong code and then gave up.",
+            "{told}; the user entered {number} wrong codes and then gave up.",
+            tries,
+        )
+        return Verdict(ended.format(told=got, number=tries), Tone.FAIR, told.advice)
+    advice = told.advice or [Advice(str(NOT_ENTERED), "messagetemplate")]
+    return Verdict(_("{told}; nobody entered the code.").format(told=got), Tone.FAIR, advice)
 
 
 def _furthest(messages: list[Message]) -> Message:
@@ -124,60 +151,72 @@ def _furthest(messages: list[Message]) -> Message:
 def _of_delivery(rows: Rows, message: Message, now: datetime) -> Verdict:
     """Tell how far one message came."""
     if message.is_test:
-        return Verdict("A test login's message: nothing was sent.", Tone.PLAIN)
+        return Verdict(_("A test login's message: nothing was sent."), Tone.PLAIN)
     began = rows.began_at
-    by = f" by {message.provider.name}" if message.provider else ""
     over = channel_name(message.channel)
+    if message.provider:
+        over = _("{channel} by {provider}").format(channel=over, provider=message.provider.name)
     if message.status == MessageStatus.SUCCESS and message.finished_at:
-        return Verdict(f"Delivered over {over}{by} after {lasted(message.finished_at - began)}.", Tone.GOOD)
+        told = _("Delivered over {channel} after {time}.")
+        return Verdict(told.format(channel=over, time=lasted(message.finished_at - began)), Tone.GOOD)
     if message.status == MessageStatus.SENT and message.sent_at:
-        took = lasted(message.sent_at - began)
-        return Verdict(f"Accepted over {over}{by} after {took}; its receipt has not come yet.", Tone.PLAIN)
+        told = _("Accepted over {channel} after {time}; its receipt has not come yet.")
+        return Verdict(told.format(channel=over, time=lasted(message.sent_at - began)), Tone.PLAIN)
     if message.status in UNDER_WAY:
         return _of_waiting(message, now)
     if message.sent_at:
-        ends = clause(message.error or "the provider's receipt says that it did not arrive")
+        ends = clause(message.error or _("the provider's receipt says that it did not arrive"))
         advice = Advice(
-            "Ask the provider what became of it. Its receipts are on the provider's page.", row=message.provider
+            _("Ask the provider what became of it. Its receipts are on the provider's page."), row=message.provider
         )
-        return Verdict(f"Accepted over {over}{by}, but {ends}.", Tone.FAIR, [advice] if message.provider else [])
+        told = _("Accepted over {channel}, but {reason}.").format(channel=over, reason=ends)
+        return Verdict(told, Tone.FAIR, [advice] if message.provider else [])
     return _of_lost(rows, [message])
 
 
 def _of_waiting(message: Message, now: datetime) -> Verdict:
     waits = now - message.created_at
     if waits < WAITS_TOO_LONG and not attempts_of(message):
-        return Verdict(f"On its way over {channel_name(message.channel)} for {lasted(waits)}.", Tone.PLAIN)
+        told = _("On its way over {channel} for {time}.")
+        return Verdict(told.format(channel=channel_name(message.channel), time=lasted(waits)), Tone.PLAIN)
     if message.claims == 0:
-        remedy = Advice("No worker has taken it: see whether one runs, on the overview or with manage.py health.")
-        return Verdict(f"Waiting for {lasted(waits)}: no worker has taken the message.", Tone.BAD, [remedy])
+        remedy = Advice(_("No worker has taken it: see whether one runs, on the overview or with manage.py health."))
+        told = _("Waiting for {time}: no worker has taken the message.").format(time=lasted(waits))
+        return Verdict(told, Tone.BAD, [remedy])
     advice = list(_advice(attempts_of(message)))
-    return Verdict(f"Not sent so far: it is tried again since {lasted(waits)}.", Tone.FAIR, advice)
+    told = _("Not sent so far: it is tried again since {time}.").format(time=lasted(waits))
+    return Verdict(told, Tone.FAIR, advice)
 
 
 def _of_lost(rows: Rows, messages: list[Message]) -> Verdict:
     """Tell of messages that no provider took."""
-    what = "No code" if rows.session else "No message"
     channels = list(dict.fromkeys(channel_name(message.channel) for message in messages))
     attempts = [attempt for message in messages for attempt in attempts_of(message)]
     last = messages[-1]
     said = (attempts[-1].error if attempts else "") or last.error or ""
     if attempts:
         names = joined(list(dict.fromkeys(attempt.provider_name for attempt in attempts)))
-        why = f"{names} did not take it" + (f" (“{sentence(said).rstrip('.')}”)" if said else "")
+        quoted = sentence(_(said)).rstrip(".") if said else ""
+        refused = _("{names} did not take it (“{error}”)") if said else _("{names} did not take it")
+        why = refused.format(names=names, error=quoted)
     else:
-        why = clause(said or "why is not known")
-    told = f"{what} went out over {joined(channels, 'or')}: {why}."
+        why = clause(_(said) if said else _("why is not known"))
+    told = (
+        _("No code went out over {channels}: {reason}.")
+        if rows.session
+        else _("No message went out over {channels}: {reason}.")
+    )
+    told = told.format(channels=joined_by_or(channels), reason=why)
     return Verdict(told, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
 
 
 def _without_attempt(message: Message) -> Advice:
     """Return what to do where no provider was asked, or the answers suggest nothing."""
     if message.error == NO_PROVIDER:
-        return Advice("Add a provider of this channel, or enable one that serves this number.", "provider")
+        return Advice(_("Add a provider of this channel, or enable one that serves this number."), "provider")
     if message.status == MessageStatus.EXPIRED and message.claims == 0:
-        return Advice("No worker took it in time: see whether one runs, on the overview or with manage.py health.")
-    return Advice("See which providers of the channel are enabled, and which are set aside.", "provider")
+        return Advice(_("No worker took it in time: see whether one runs, on the overview or with manage.py health."))
+    return Advice(_("See which providers of the channel are enabled, and which are set aside."), "provider")
 
 
 def _advice(attempts: list[DeliveryAttempt]) -> Iterator[Advice]:

@@ -7,9 +7,12 @@ from datetime import timedelta
 from enum import StrEnum
 
 from django.db.models import Model
+from django.utils.translation import gettext as _
 
 from providers.outcomes import Outcome
+from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType
+from verification.written_numbers import grouped
 
 
 class Tone(StrEnum):
@@ -40,49 +43,55 @@ class Answer:
     page: str = ""  # where the remedy is applied, if not on the provider's page: as in Advice
 
 
-_SECOND = "Add a second provider of the channel, which takes over where {name} fails."
+_SECOND = gettext_lazy("Add a second provider of the channel, which takes over where {name} fails.")
 
 ANSWERS: dict[str, Answer] = {
-    Outcome.ACCEPTED: Answer("{name} accepted the message", Tone.GOOD),
-    Outcome.NOT_APPLICABLE: Answer("{name} was passed over: it cannot carry this message", Tone.PLAIN),
+    Outcome.ACCEPTED: Answer(gettext_lazy("{name} accepted the message"), Tone.GOOD),
+    Outcome.NOT_APPLICABLE: Answer(gettext_lazy("{name} was passed over: it cannot carry this message"), Tone.PLAIN),
     Outcome.REFUSED: Answer(
-        "{name} refused the recipient",
+        gettext_lazy("{name} refused the recipient"),
         Tone.BAD,
-        "Ask the user to look at the address again, or offer another channel: no other provider of this one will do"
-        " better.",
+        gettext_lazy(
+            "Ask the user to look at the address again, or offer another channel: no other provider of this one will do"
+            " better."
+        ),
     ),
     Outcome.DECLINED: Answer(
-        "{name} declined the message",
+        gettext_lazy("{name} declined the message"),
         Tone.BAD,
-        "Ask {name} whether it serves this country and route, or add a provider that does.",
+        gettext_lazy("Ask {name} whether it serves this country and route, or add a provider that does."),
     ),
     Outcome.NO_ACCOUNT: Answer(
-        "{name} knows no account of the recipient", Tone.BAD, "Offer this user another channel, such as SMS."
+        gettext_lazy("{name} knows no account of the recipient"),
+        Tone.BAD,
+        gettext_lazy("Offer this user another channel, such as SMS."),
     ),
     Outcome.MISCONFIGURED: Answer(
-        "{name} refused our credentials, sender or text",
+        gettext_lazy("{name} refused our credentials, sender or text"),
         Tone.BAD,
-        "Open {name}, compare its settings with your account there, and press Check credentials.",
+        gettext_lazy("Open {name}, compare its settings with your account there, and press Check credentials."),
     ),
     Outcome.OUT_OF_FUNDS: Answer(
-        "{name} says that the account has no money left", Tone.BAD, "Top up your account with {name}."
+        gettext_lazy("{name} says that the account has no money left"),
+        Tone.BAD,
+        gettext_lazy("Top up your account with {name}."),
     ),
     Outcome.RECIPIENT_LIMITED: Answer(
-        "{name} takes no more messages to this recipient for now",
+        gettext_lazy("{name} takes no more messages to this recipient for now"),
         Tone.FAIR,
-        "Nothing is broken: the user has asked often. Another channel, or some minutes, help.",
+        gettext_lazy("Nothing is broken: the user has asked often. Another channel, or some minutes, help."),
     ),
     Outcome.RATE_LIMITED: Answer(
-        "{name} takes no more messages from us for now",
+        gettext_lazy("{name} takes no more messages from us for now"),
         Tone.FAIR,
-        "Ask {name} for a higher rate, or add a second provider to share the traffic.",
+        gettext_lazy("Ask {name} for a higher rate, or add a second provider to share the traffic."),
     ),
-    Outcome.TEMPORARY: Answer("{name} failed, and surely sent nothing", Tone.FAIR, _SECOND, "provider"),
+    Outcome.TEMPORARY: Answer(gettext_lazy("{name} failed, and surely sent nothing"), Tone.FAIR, _SECOND, "provider"),
     Outcome.UNKNOWN: Answer(
-        "{name} gave no clear answer, so it may have sent the message", Tone.FAIR, _SECOND, "provider"
+        gettext_lazy("{name} gave no clear answer, so it may have sent the message"), Tone.FAIR, _SECOND, "provider"
     ),
 }
-_OTHER = Answer("{name} answered", Tone.PLAIN)
+_OTHER = Answer(gettext_lazy("{name} answered"), Tone.PLAIN)
 
 
 def answer_of(outcome: str) -> Answer:
@@ -98,22 +107,36 @@ def lasted(passed: timedelta) -> str:
     """Write a length of time as people say it: ``0.3 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``."""
     seconds = max(0.0, passed.total_seconds())
     if seconds < 9.95:
-        return f"{seconds:.1f} s"
+        return _("{number} s").format(number=grouped(seconds, places=1))
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return _("{number} s").format(number=whole)
     if whole < 3_600:
-        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
-    return f"{whole // 3_600} h {whole % 3_600 // 60} min"
+        return (
+            _("{minutes} min {seconds} s").format(minutes=whole // 60, seconds=whole % 60)
+            if whole % 60
+            else _("{number} min").format(number=whole // 60)
+        )
+    return _("{hours} h {minutes} min").format(hours=whole // 3_600, minutes=whole % 3_600 // 60)
 
 
-def joined(names: list[str], word: str = "and") -> str:
-    """Write names as a list in a sentence."""
-    return f" {word} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+def joined(names: list[str]) -> str:
+    """Write names as a list in a sentence, the last after "and"."""
+    if len(names) < 2:
+        return "".join(names)
+    return _("{names} and {last}").format(names=", ".join(names[:-1]), last=names[-1])
 
 
-def plural(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+def joined_by_or(names: list[str]) -> str:
+    """Write names as a list in a sentence, the last after "or"."""
+    if len(names) < 2:
+        return "".join(names)
+    return _("{names} or {last}").format(names=", ".join(names[:-1]), last=names[-1])
+
+
+def lowered(text: str) -> str:
+    """Let a sentence go on after a colon. A word such as HTTP keeps its capitals."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 def sentence(text: str) -> str:
@@ -126,5 +149,4 @@ def sentence(text: str) -> str:
 
 def clause(text: str) -> str:
     """Make a sentence a part of another. A word such as HTTP keeps its capitals."""
-    text = text.strip().rstrip(".")
-    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+    return lowered(text.strip().rstrip("."))
