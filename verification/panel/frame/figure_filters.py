@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from verification.lazy_words import gettext_lazy
 from verification.models import Message, NumberArea, Provider, Recipient
 from verification.panel.frame.figures_shown import BETWEEN, EMPTY
 from verification.panel.frame.scoping import own_projects
@@ -41,7 +42,7 @@ class BetweenFilter(UsedFilter):
     An index finds the rows of a range, so the other filters look through the newest of the range.
     """
 
-    title = "range"
+    title = gettext_lazy("range")
     parameter_name = BETWEEN
     is_scope = is_range = True
     column = "created_at"
@@ -93,7 +94,7 @@ class CountryFilter(UsedFilter):
     Each recipient is looked up by its key; as a join PostgreSQL may read the whole table of recipients.
     """
 
-    title = "country"
+    title = gettext_lazy("country")
     parameter_name = "country"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -110,7 +111,7 @@ class CountryFilter(UsedFilter):
 
 
 class LanguageFilter(UsedFilter):
-    title = "language"
+    title = gettext_lazy("language")
     parameter_name = "language"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -120,7 +121,7 @@ class LanguageFilter(UsedFilter):
 class ProviderFilter(UsedFilter):
     """A filter by the provider that took the message, or a message of the session."""
 
-    title = "provider"
+    title = gettext_lazy("provider")
     parameter_name = "provider"
 
     def label(self, value: str, request: HttpRequest) -> str:

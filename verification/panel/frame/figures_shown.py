@@ -72,7 +72,7 @@ def tiles(summary: Summary) -> list[Tile]:
         _("Verified"),
         counts["sessions_verified"],
         counts_before["sessions_verified"],
-        note="sessions",
+        note=_("sessions"),
         link=list_link("session", span, state="verified"),
     )
     if users is not None and users_before is not None and (users or users_before):

@@ -17,6 +17,7 @@ from django.db.models import Model, QuerySet, URLField
 from django.http import HttpRequest
 from unfold.admin import TabularInline
 
+from verification.lazy_words import gettext_lazy
 from verification.models import RIGHTS, Project, Right, Role, roles_with
 from verification.models.fields import ListField
 from verification.panel.frame.fields import LinesField
@@ -188,7 +189,7 @@ class ScopedInline(Scoped, TabularInline):
 class ProjectFilter(SimpleListFilter):
     """A filter by the user's own projects; not shown to a user of one project."""
 
-    title = "project"
+    title = gettext_lazy("project")
     parameter_name = "project"
     is_scope = True  # an index finds the newest rows of a project, so lists need not bound what this filter reads
 

@@ -26,7 +26,7 @@ SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta
 
 
 class CreatedFilter(admin.SimpleListFilter):
-    title = "time"
+    title = gettext_lazy("time")
     parameter_name = "since"
     is_newest = True  # it lets through the newest rows, so it loses none of the newest that another filter found
 

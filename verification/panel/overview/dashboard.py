@@ -217,7 +217,7 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
         _("Failed or expired"),
         grouped(lost),
         _("see why") if lost else _("all went well"),
-        "messages",
+        _("messages"),
         "bad" if lost else "",
         link,
     )

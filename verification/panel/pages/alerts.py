@@ -21,7 +21,7 @@ from verification.services.notices.alerts import mark_read
 
 
 class UnreadFilter(admin.SimpleListFilter):
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

@@ -40,7 +40,7 @@ SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta
 
 
 class TimeFilter(admin.SimpleListFilter):
-    title = "time"
+    title = gettext_lazy("time")
     parameter_name = "since"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -52,7 +52,7 @@ class TimeFilter(admin.SimpleListFilter):
 
 
 class KindFilter(admin.SimpleListFilter):
-    title = "kind"
+    title = gettext_lazy("kind")
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -73,7 +73,7 @@ class KindFilter(admin.SimpleListFilter):
 class ObjectFilter(admin.SimpleListFilter):
     """A filter by one row, to whose history the row's page leads."""
 
-    title = "object"
+    title = gettext_lazy("object")
     parameter_name = "about"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

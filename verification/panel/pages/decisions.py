@@ -32,7 +32,7 @@ def title_of_rule(rule: str) -> str:
 
 
 class RuleFilter(admin.SimpleListFilter):
-    title = "rule"
+    title = _("rule")
     parameter_name = "rule"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from verification.written_numbers import grouped
 
 
 class RunningFilter(admin.SimpleListFilter):
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

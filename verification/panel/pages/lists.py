@@ -50,7 +50,7 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
 
 
 class LiveFilter(admin.SimpleListFilter):
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

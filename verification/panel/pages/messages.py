@@ -55,7 +55,7 @@ OUTCOME_VARIANTS = {
 class StatusFilter(admin.SimpleListFilter):
     """A filter by status, or by the statuses that the overview counts together."""
 
-    title = "status"
+    title = gettext_lazy("status")
     parameter_name = "status"
 
     @property

@@ -32,11 +32,17 @@ from verification.services.oversight.stories.refusals import refusal_of, why_not
 
 
 class StateFilter(admin.SimpleListFilter):
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name.capitalize()) for name in ("open", "verified", "locked", "expired", "replaced")]
+        return [
+            ("open", _("Open")),
+            ("verified", _("Verified")),
+            ("locked", _("Locked")),
+            ("expired", _("Expired")),
+            ("replaced", _("Replaced")),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> QuerySet[Session]:
         unlocked, now = Q(attempts__lt=F("attempts_max")), timezone.now()

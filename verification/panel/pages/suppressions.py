@@ -22,7 +22,7 @@ from verification.services.protection.suppressions import lift
 
 
 class LiveFilter(admin.SimpleListFilter):
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

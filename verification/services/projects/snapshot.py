@@ -24,6 +24,9 @@ from verification.services.projects.lists import Lists
 
 log = logging.getLogger(__name__)
 
+# In English, whoever asks: the API has one language.
+USUAL_NAMES = {channel.value: str(channel.label) for channel in ChannelType}
+
 MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
 PUZZLE_PATH = "/session/challenge"
 
@@ -308,7 +311,7 @@ class ProjectConfig:
         channel_type = row["type"]
         return ChannelConfig(
             type=channel_type,
-            name=row["name"] or str(ChannelType(channel_type).label),
+            name=row["name"] or USUAL_NAMES[channel_type],
             image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
             link=row["link"] or self.site_url or settings.BASE_URL,
             daily_budget=lower_budget(row["effective_budget"], self._budget_ceiling),

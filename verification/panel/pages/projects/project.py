@@ -255,8 +255,11 @@ class ProjectAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Codes"))
     def code(self, project: Project) -> str:
-        kinds = [word for word, is_on in (("digits", project.code_digits), ("letters", project.code_letters)) if is_on]
-        text = f"{project.code_length} {' and '.join(kinds)}"
+        if project.code_digits and project.code_letters:
+            words = _("{number} digits and letters")
+        else:
+            words = _("{number} digits") if project.code_digits else _("{number} letters")
+        text = words.format(number=project.code_length)
         return label(_("{text}: lower security").format(text=text), "warning") if project.has_short_codes else text
 
     @admin.display(description=gettext_lazy("Channels"))
