@@ -4,6 +4,9 @@ The pages are asked for inside this process, over one connection. Judged is the 
 PostgreSQL: on an idle machine it is the time that passes, and busy neighbours hardly change it. A page is asked for
 until it is fast enough, three times at most, and its best time counts.
 
+Each of the five people has a fifth of ``--seconds``. Every list is opened first; then follow the filters, orders and
+searches of all lists in a drawn order, the same in every run. What time leaves out is told.
+
     python -m benchmarks.lists
     python -m benchmarks.lists --rows 500000 --keep var/lists
 """
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import shutil
 import sys
 import time
@@ -33,6 +37,8 @@ ROWS = 5_000_000
 GOAL_SECONDS = 0.3
 TRIES = 3
 SHOWN = 25
+WALK_SECONDS = 900.0  # for all pages of all people
+SAY_SECONDS = 30.0  # between two lines on how far the walk is
 
 
 def main() -> int:
@@ -41,6 +47,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="a folder for the database, which is used again the next time")
     parser.add_argument("--only", default="", help="the pages whose address holds this")
     parser.add_argument("--shown", type=int, default=SHOWN, help=f"how many of the slowest; default {SHOWN}")
+    parser.add_argument("--seconds", type=float, default=WALK_SECONDS, help="for the walk; default %(default)g")
     options = parser.parse_args()
     home = options.keep.resolve() if options.keep else ROOT / "var" / "benchmarks" / str(os.getpid())
     os.environ.update(
@@ -75,11 +82,12 @@ def measure(options: argparse.Namespace) -> int:
         call_command("migrate", verbosity=0)
         if not Message.objects.exists():
             lists_fill.fill(options.rows, lambda line: print(line, file=sys.stderr, flush=True))
-        visits = [visit for who in lists_fill.PEOPLE for visit in walk(who, options.only)]
+        walks = [Walk(who, options.only, options.seconds / len(lists_fill.PEOPLE)) for who in lists_fill.PEOPLE]
+        visits = [visit for each in walks for visit in each.visits()]
     finally:
         connection.close()
         settings.EMBEDDED.release()
-    return report(visits, options.shown)
+    return report(visits, options.shown, left_out=sum(each.left_out for each in walks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +114,7 @@ class Visit:
     status: int
 
 
-def report(visits: list[Visit], shown: int) -> int:
+def report(visits: list[Visit], shown: int, *, left_out: int) -> int:
     visits.sort(key=lambda visit: -visit.best.cpu)
     rows = [
         (visit.address, visit.who, visit.status)
@@ -119,37 +127,61 @@ def report(visits: list[Visit], shown: int) -> int:
     print(table(("the slowest", "who", "status", "Django s", "PostgreSQL s", "elapsed s", "first s"), rows))
     slow = sum(visit.best.cpu > GOAL_SECONDS for visit in visits)
     failed = sum(visit.status >= 400 for visit in visits)
-    print(f"\n{len(visits):,} pages; {slow} over {GOAL_SECONDS} s, {failed} refused")
+    print(f"\n{len(visits):,} pages; {slow} over {GOAL_SECONDS} s, {failed} refused; {left_out:,} left out for time")
     return int(bool(slow or failed))
 
 
-def walk(who: str, only: str) -> Iterator[Visit]:
-    """Open every list of the panel with each of its filters, orders, searches and pages, and one row of it."""
-    from django.contrib import admin
-    from django.contrib.auth.models import User
-    from django.test import Client
-    from django.urls import get_resolver, reverse
+class Walk:
+    """One person opens every list of the panel, then each of its filters, orders, searches and pages, and one row."""
 
-    get_resolver().url_patterns  # noqa: B018  (loads the panel, which hears of the login and marks the session)
-    client = Client()
-    client.force_login(User.objects.get(username=who))
-    yield visit(client, who, reverse("admin:index"))[0]
-    for model in admin.site._registry:
-        page = f"admin:{model._meta.app_label}_{model._meta.model_name}"
-        address = reverse(f"{page}_changelist")
-        if only not in address:
-            continue
-        first, response = visit(client, who, address)
-        if first.status != 200 or not hasattr(response, "context_data"):
-            continue
-        yield first
-        changelist = response.context_data["cl"]
-        for query in queries(changelist):
-            yield visit(client, who, f"{address}?{urlencode(query)}")[0]
-        for row in changelist.result_list[:1]:
-            yield visit(
-                client, who, reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=(row.pk,))
-            )[0]
+    def __init__(self, who: str, only: str, seconds: float) -> None:
+        self._who = who
+        self._only = only
+        self._seconds = seconds
+        self.left_out = 0  # pages that there was no time for
+
+    def visits(self) -> Iterator[Visit]:
+        from django.contrib.auth.models import User
+        from django.test import Client
+        from django.urls import get_resolver, reverse
+
+        get_resolver().url_patterns  # noqa: B018  (loads the panel, which hears of the login and marks the session)
+        client = Client()
+        client.force_login(User.objects.get(username=self._who))
+        began_at = said_at = time.monotonic()
+        yield visit(client, self._who, reverse("admin:index"))[0]
+        addresses: list[str] = []
+        for first, pages in self._open_lists(client):
+            yield first
+            addresses += pages
+        random.seed(self._who)
+        random.shuffle(addresses)
+        for number, address in enumerate(addresses):
+            now = time.monotonic()
+            if now - began_at > self._seconds:
+                self.left_out = len(addresses) - number
+                return
+            if now - said_at > SAY_SECONDS:
+                said_at = now
+                print(f"{self._who}: {number:,} of {len(addresses):,} pages", file=sys.stderr, flush=True)
+            yield visit(client, self._who, address)[0]
+
+    def _open_lists(self, client: Client) -> Iterator[tuple[Visit, list[str]]]:
+        """Open every list. Yield the visit with the addresses of what belongs to the list."""
+        from django.contrib import admin
+        from django.urls import reverse
+
+        for model in admin.site._registry:
+            page = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+            address = reverse(f"{page}_changelist")
+            if self._only not in address:
+                continue
+            first, response = visit(client, self._who, address)
+            if first.status != 200 or not hasattr(response, "context_data"):
+                continue
+            changelist = response.context_data["cl"]
+            pages = [f"{address}?{urlencode(query)}" for query in queries(changelist)]
+            yield first, pages + [reverse(f"{page}_change", args=(row.pk,)) for row in changelist.result_list[:1]]
 
 
 def queries(changelist: Any) -> Iterator[dict[str, str]]:

@@ -3,6 +3,8 @@
 The moment of the row is its ``created_at``, which PostgreSQL takes inside the transaction, so the commit is in the
 figure; the arrival is when the gateway has read the request. Both are the machine's one clock.
 
+A create that is refused or not answered in time ends the run, so a run takes about its messages divided by the rate.
+
     python -m benchmarks.wakeup
 """
 
@@ -10,10 +12,11 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 import time
 from collections.abc import Iterator
 
-from benchmarks.driver import Client, Driver, Script, percentile, recorded
+from benchmarks.driver import Client, Driver, Script, Window, percentile, recorded
 from benchmarks.scripts import Target, recipients
 from benchmarks.service import Service, machine
 from benchmarks.tables import table
@@ -32,6 +35,7 @@ def main() -> None:
     with Driver() as driver, Service(gateway_port=driver.gateway.port) as service:
         service.start_web()
         service.start_worker()
+        print("The servers are up.", file=sys.stderr, flush=True)
         target = Target("web", service.port, service.api_key, service.secret_key)
         measure(driver, service, target, options.warmup, options.rate)
         before, began_at = service.meter(), time.perf_counter()
@@ -65,12 +69,16 @@ def drip(driver: Driver, target: Target, *, number: int, rate: float) -> None:
     sessions: dict[str, str] = {}
     scripts: Iterator[Script] = (target.create_only(next(addresses), sessions) for _ in range(number))
     client = Client(driver, target.port)
+    window = driver.window = Window()
     try:
         for script in scripts:
             driver.poll_until(lambda: False, seconds=random.expovariate(rate))
             finished = len(sessions)
             client.begin(script)
-            driver.poll_until(lambda: len(sessions) > finished, seconds=ARRIVAL_SECONDS)  # noqa: B023
+            if not driver.poll_until(lambda: len(sessions) > finished or bool(window.errors), seconds=ARRIVAL_SECONDS):  # noqa: B023
+                raise RuntimeError(f"A create was not answered within {ARRIVAL_SECONDS:.0f} s.")
+            if window.errors:
+                raise RuntimeError(f"A create was refused: {dict(window.errors)}.")
     finally:
         client.close()
 
