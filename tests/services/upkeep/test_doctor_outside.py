@@ -9,12 +9,14 @@ import pytest
 from django.core import signing
 
 from providers.door import tls
+from tests import factories
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.live import free_port
+from verification.services.gateways.accounts import hook_secret_of
 from verification.services.upkeep.doctor import visits
 from verification.services.upkeep.doctor.findings import Aims
-from verification.services.upkeep.doctor.subjects import outside
+from verification.services.upkeep.doctor.subjects import outside, providers
 from verification.services.upkeep.doctor.visits import Answer
 
 URL = "https://codes.example.com"
@@ -142,6 +144,30 @@ def test_a_server_that_is_not_ours_is_found():
         assert findings_of(f"http://127.0.0.1:{server.port}") == {"another-answers"}
         assert findings_of(f"https://127.0.0.1:{server.port}") == {"not-reachable"}
     assert findings_of(f"http://127.0.0.1:{free_port()}") == {"not-reachable"}
+
+
+@pytest.fixture
+def webhook(project):
+    """The path of a webhook of a provider that reports."""
+    row = factories.provider(project=project.row, channel="sms", type="twilio", name="Twilio")
+    return f"/hooks/{row.uuid}/{hook_secret_of(row)}"
+
+
+def test_a_webhook_that_a_proxy_closes_is_found(webhook):
+    with FakeHttpServer(default=answer(404, {})) as server:
+        server.script(answer(200, {"seen": seen()}))
+        found = names(providers.webhooks_are_reached(Aims(url=f"http://127.0.0.1:{server.port}")))
+    assert found == {"webhook-not-reached"}
+    first, *others = server.requests
+    assert (first.method, first.target) == ("GET", "/readyz")
+    assert {request.method for request in others} == {"HEAD"}
+    assert webhook in [request.target for request in others]
+
+
+def test_a_strangers_server_is_not_told_the_secret_of_a_webhook(webhook):
+    with FakeHttpServer(default=answer(200, {})) as server:
+        assert names(providers.webhooks_are_reached(Aims(url=f"http://127.0.0.1:{server.port}"))) == set()
+    assert [request.target for request in server.requests] == ["/readyz"]
 
 
 @pytest.mark.django_db

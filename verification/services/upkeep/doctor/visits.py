@@ -20,6 +20,7 @@ from django.core import signing
 
 from providers.door import tls
 
+PATH = "/readyz"  # where a visitor with our key is told how it is seen
 HEADER = "X-Watchword-Visit"
 SALT = "watchword.doctor.visit"
 VISIT = "visit"  # the signed text, to which the signer adds the time
@@ -96,6 +97,14 @@ def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = 
             raise Unreachable(error.strerror or type(error).__name__) from None
         except http.client.HTTPException:
             raise Unreachable("the answer is no HTTP") from None
+
+
+def is_served_by_us(url: str) -> bool:
+    """Return whether this installation answers at the address, so that no secret is sent to a stranger."""
+    try:
+        return visit(f"{url}{PATH}", headers={HEADER: signature()}).seen is not None
+    except (Unreachable, Untrusted):
+        return False
 
 
 def days_until(moment: float) -> float:

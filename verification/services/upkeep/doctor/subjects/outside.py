@@ -13,6 +13,7 @@ from django.conf import settings
 from verification.services.upkeep.doctor.findings import Aims, Finding, critical, warning
 from verification.services.upkeep.doctor.visits import (
     HEADER,
+    PATH,
     Answer,
     Unreachable,
     Untrusted,
@@ -25,7 +26,6 @@ FORGED = "192.0.2.1"  # an address for documentation, which no caller has: we cl
 CERTIFICATE_DAYS = 14  # Caddy and certbot renew a month before the end, so a fortnight is late
 CLOCK_SECONDS = 2.0  # as in the alarm WatchwordClockSkew
 HSTS_LEAST = 15_552_000  # seconds: half a year, below which scanners complain
-PATH = "/readyz"  # where a visitor with our key is told how it is seen
 REDIRECTS = (301, 302, 307, 308)
 
 
