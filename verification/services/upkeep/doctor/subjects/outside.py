@@ -148,8 +148,8 @@ def proxies(seen: dict[str, Any]) -> Iterator[Finding]:
     if trusted > written and is_forged_there:
         yield critical(
             "client-addresses-forged",
-            f"TRUSTED_PROXIES is {trusted}, and {written} proxies write X-Forwarded-For: callers choose the address"
-            " that they are limited by.",
+            f"TRUSTED_PROXIES is {trusted}; proxies that write X-Forwarded-For: {written}. So callers choose the"
+            " address that they are limited by.",
             f"Set TRUSTED_PROXIES={written}, or let the proxy in front replace the header. Only the proxy may reach the"
             " web server.",
         )
@@ -163,8 +163,8 @@ def proxies(seen: dict[str, Any]) -> Iterator[Finding]:
     elif trusted < written:
         yield warning(
             "proxy-taken-for-caller",
-            f"TRUSTED_PROXIES is {trusted}, and {written} proxies write X-Forwarded-For: callers are taken for a proxy"
-            " and share its limits.",
+            f"TRUSTED_PROXIES is {trusted}; proxies that write X-Forwarded-For: {written}. So callers are taken for a"
+            " proxy and share its limits.",
             f"Set TRUSTED_PROXIES={written}.",
         )
 
