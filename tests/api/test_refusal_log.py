@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from config.logs import formatter
-from verification.api import refusal_log
+from verification import refusal_log
 
 pytestmark = pytest.mark.django_db
 

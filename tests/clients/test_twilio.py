@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.
 PAGE = (ROOT / "docs" / "from-twilio.md").read_text()
 HERE = ROOT / "tests" / "clients"
 PYTHON = TOOLS / "bin" / "python"
-PROGRAM = re.compile(r"<!-- (address\.\w+) -->\n```\w+\n(.*?)```", re.DOTALL)
+PROGRAM = re.compile(r"```\w+\n(?:#|//) (address\.\w+)\n(.*?)```", re.DOTALL)
 
 SETUP = f"""
 import json

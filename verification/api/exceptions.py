@@ -11,8 +11,8 @@ from django.core.exceptions import DisallowedHost, RequestDataTooBig, Suspicious
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 
-from verification import metrics, sql
-from verification.api import refusal_log, rendering
+from verification import metrics, refusal_log, sql
+from verification.api import rendering
 from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
 from verification.errors import Refusal
 from verification.services.records.decisions import note_refusal

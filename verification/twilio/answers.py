@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, JsonResponse, UnreadablePostError
 
-from verification import metrics, sids, sql, timestamps
+from verification import metrics, refusal_log, sids, sql, timestamps
 from verification.errors import FieldsInvalid, Refusal
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import note_refusal
@@ -80,6 +80,7 @@ def check(project: ProjectConfig, session: SessionRecord, *, status: str) -> Jso
 def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     """Answer what a view raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
     if isinstance(error, UnsupportedParameter):
+        refusal_log.note(request, code="unsupported_parameter", status=403)
         return _error(403, 60204, f"Service does not support this feature: {error}")
     refusal = _to_refusal(error, request)
     note_refusal(refusal)
@@ -89,6 +90,8 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
         words = f"{words}: `{refusal.extra['errors'][0]['field']}`. {refusal.extra['errors'][0]['detail']}"
     elif (status, code) != (401, 20003) and refusal.detail:
         words = f"{words}. {refusal.detail}"
+    if status < 500:  # _to_refusal has logged the others, with their cause
+        refusal_log.note(request, code=refusal.problem_code, status=status)
     response = _error(status, code, words)
     if status == 401:
         response["WWW-Authenticate"] = 'Basic realm="Watchword"'

@@ -45,6 +45,7 @@ def serve(endpoint: str, *methods: str) -> Callable[[View[P]], Served[P]]:
             began = time.perf_counter()
             try:
                 project = identify(request).project
+                request.project_id = project.id  # type: ignore[attr-defined]  # for the line of a refusal
                 require_service(project, service_sid)
                 if request.method not in methods:
                     raise Refusal("method_not_allowed", f"See the Allow header: {', '.join(methods)}.")
