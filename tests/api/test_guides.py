@@ -45,6 +45,11 @@ def test_no_link_of_the_guides_is_left_without_its_page():
                 assert ((ROOT / path).parent / href).resolve().is_file(), f"{path}: {href}"
 
 
+def test_code_that_is_wider_than_the_page_is_scrolled_by_keys_too(client):
+    page = body(client, "/docs/guides/from-twilio/")
+    assert '<pre tabindex="0">' in page and "<pre>" not in page
+
+
 def test_a_page_runs_no_script_but_our_own(client):
     policy = dict(
         part.strip().split(" ", 1) for part in client.get("/docs/guides/operate/")["Content-Security-Policy"].split(";")

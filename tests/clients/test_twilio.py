@@ -32,7 +32,7 @@ key = ApiKey.objects.get(project=project, kind="secret")
 print(json.dumps({{
     "TWILIO_ACCOUNT_SID": sids.of_project(sids.ACCOUNT, project.public_id),
     "TWILIO_AUTH_TOKEN": new.secret_key,
-    "API_KEY_SID": sids.of_key(key.pk),
+    "API_KEY_SID": sids.of_key(key.digest),
     "VERIFY_SERVICE_SID": sids.of_project(sids.SERVICE, project.public_id),
 }}))
 """

@@ -15,7 +15,7 @@ class Twilio:
         self.client, self.project = client, project
         self.account = sids.of_project(sids.ACCOUNT, project.row.public_id)
         self.service = sids.of_project(sids.SERVICE, project.row.public_id)
-        self.key = sids.of_key(ApiKey.objects.get(project=project.row, kind="secret").pk)
+        self.key = sids.of_key(ApiKey.objects.get(project=project.row, kind="secret").digest)
 
     def call(
         self, method, path, *, login=None, header=None, content_type="application/x-www-form-urlencoded", **fields

@@ -28,7 +28,7 @@ def identify(request: HttpRequest) -> Caller:
     try:
         is_held_off = limits.has_sent_unknown_keys(address)
         caller = keys.authenticate(key, client_address=address, is_held_off=is_held_off)
-        if not _is_of(caller, name):
+        if not _is_of(caller, key, name):
             raise Refusal("invalid_api_key")
     except Refusal:
         limits.count_unknown_key(address)
@@ -59,6 +59,6 @@ def _credentials(header: str) -> tuple[str, str]:
     return name, password
 
 
-def _is_of(caller: Caller, name: str) -> bool:
-    own = (sids.of_project(sids.ACCOUNT, caller.project.public_id), sids.of_key(caller.key_id))
+def _is_of(caller: Caller, key: str, name: str) -> bool:
+    own = (sids.of_project(sids.ACCOUNT, caller.project.public_id), sids.of_key(keys.digest_of(key)))
     return any(hmac.compare_digest(name.encode(), sid.encode()) for sid in own)

@@ -118,6 +118,7 @@ def read(slug: str) -> Guide:
         output_format="html",
     )
     html = parser.convert((settings.BASE_DIR / path).read_text())
+    html = html.replace("<pre>", '<pre tabindex="0">')  # one that is wider than the page is scrolled by keys, too
     title = html.partition("</h1>")[0].rpartition(">")[2] or slug
     # The files are the project's own. Nothing of them comes from a caller.
     return Guide(title, mark_safe(html), tuple(_sections(html)))  # noqa: S308

@@ -117,7 +117,7 @@ class KeyAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("API key SID"))
     def key_sid(self, key: ApiKey) -> str:
-        return monospace(sids.of_key(key.pk))
+        return monospace(sids.of_key(key.digest))
 
     @admin.display(description=gettext_lazy("Service SID"))
     def service_sid(self, key: ApiKey) -> str:
@@ -272,7 +272,11 @@ def sids_beside(key: ApiKey) -> list[tuple[str, str, str]]:
             sids.of_project(sids.ACCOUNT, key.project.public_id),
             _("For Twilio's libraries: the key above is its auth token. This and the following are no secrets."),
         ),
-        (_("API key SID"), sids.of_key(key.pk), _("In place of the Account SID: the key above is then its secret.")),
+        (
+            _("API key SID"),
+            sids.of_key(key.digest),
+            _("In place of the Account SID: the key above is then its secret."),
+        ),
         (
             _("Service SID"),
             sids.of_project(sids.SERVICE, key.project.public_id),
