@@ -22,7 +22,7 @@ def of_project(kind: str, public_id: object) -> str:
     return kind + str(public_id).replace("-", "")
 
 
-def of_key(digest: bytes) -> str:
+def of_key(digest: bytes | memoryview) -> str:
     """Return the SID of a key, from its digest as it is stored. It counts nothing and leads back to nothing."""
     return KEY + hashlib.sha256(b"sid of a key:" + bytes(digest)).hexdigest()[:DIGITS]
 

@@ -162,6 +162,8 @@ def test_no_limit_of_a_client_address_and_no_challenge_holds_for_the_customers_s
 
 def test_a_channel_that_the_project_lacks_and_a_bot_that_nobody_started_are_refused(twilio, problem):
     assert problem(twilio.start(channel="whatsapp")) == (400, 60223)
+    twilio.project.provider("messenger_a", name="bot", type="collector_bot")
+    assert problem(twilio.start(channel="telegram")) == (400, 60223)
 
 
 def test_a_recipient_of_a_country_that_is_not_listed_is_refused_and_the_owner_sees_why(twilio, problem):
