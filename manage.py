@@ -1,9 +1,13 @@
 #!/usr/bin/env python
-"""The operator's entry: ``manage.py up`` runs everything, ``manage.py help`` lists the rest."""
+"""The operator's entry: ``manage.py up`` runs everything, ``manage.py help`` lists the rest.
+
+The wheel's command ``watchword`` is the same.
+"""
 
 import json
 import os
 import sys
+from pathlib import Path
 
 ABOUT_USERS = ("createsuperuser", "changepassword")  # Django's own
 CRITICAL = 2  # the doctor's exit status for its worst findings
@@ -12,6 +16,9 @@ MAKES_DATABASE = ("up", "migrate")  # the commands that a first start is made wi
 
 
 def main() -> None:
+    home = str(Path(__file__).resolve().parent)
+    if home not in sys.path:  # the wheel's command was started from another folder
+        sys.path.insert(0, home)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured

@@ -21,7 +21,11 @@ VERSION = "0.1.0"
 
 # --- where we run ------------------------------------------------------------------------------------------------
 
-HOME_DIR = Path(env.str("WATCHWORD_HOME", default=str(BASE_DIR / "var")))
+# A wheel's folder is the package manager's, which removes it with the next version: data lies elsewhere.
+IS_CHECKOUT = (BASE_DIR / "pyproject.toml").exists()
+HOME_DIR = Path(
+    env.str("WATCHWORD_HOME", default=str(BASE_DIR / "var" if IS_CHECKOUT else Path.home() / ".local/share/watchword"))
+)
 DATABASE_URL = env.address(
     "DATABASE_URL", ("postgres", "postgresql"), default="", example="postgres://user:password@host/name"
 )
@@ -128,7 +132,8 @@ TEMPLATES = [
 ]
 
 # The name in the audit log for what no user of the panel did.
-PROCESS_NAME = f"command: {sys.argv[1]}" if Path(sys.argv[0]).name == "manage.py" and sys.argv[1:] else "watchword"
+_is_command = Path(sys.argv[0]).name in ("manage.py", "watchword") and bool(sys.argv[1:])
+PROCESS_NAME = f"command: {sys.argv[1]}" if _is_command else "watchword"
 
 # Connections live as long as their thread.
 DATABASES = {

@@ -297,6 +297,7 @@ class Adapter:
     is_simulation: ClassVar[bool] = False  # serves the sandbox's recipients in test projects, and nobody else
     tells_balance: ClassVar[bool] = False  # its check tells the account's balance, which is then asked for once a day
     shows_codes: ClassVar[bool] = False  # operators can read codes: it runs only if SHOW_CODES_TO_OPERATORS is set
+    packages: ClassVar[tuple[str, ...]] = ()  # libraries that it imports and that not every installation has
     longest_seconds: ClassVar[float] = 5.0  # the most that one send may take; less while other providers could follow
     receipt_window_seconds: ClassVar[int] = 0  # how long we wait for a receipt; 0 if none ever comes
 
@@ -304,6 +305,11 @@ class Adapter:
     def clean(cls, values: Mapping[str, Value]) -> dict[str, str]:
         """Return what is wrong across settings that are each right: one sentence by the setting's name."""
         return {}
+
+    @classmethod
+    def needed_packages(cls, values: Mapping[str, object]) -> tuple[str, ...]:
+        """Return the libraries that an account with these settings needs."""
+        return cls.packages
 
     def text(self, name: str) -> str:
         """Return a setting as text: the empty string where the owner left it empty."""

@@ -17,7 +17,7 @@ from django.conf import settings
 
 from providers import adapters
 from providers.base import Adapter, Setting, SettingKind, Store, Value
-from providers.door import outbound
+from providers.door import outbound, packages
 from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, SettingsInvalid
 
@@ -60,6 +60,17 @@ def adapter_class(type: str) -> type[Adapter]:
     return found
 
 
+def lacking(type: str, values: Mapping[str, object] | None = None) -> str:
+    """Return which packages are missing for this type, with these settings, and how they are installed; or nothing."""
+    return packages.remedy(adapter_class(type).needed_packages(values or {}))
+
+
+def require_packages(type: str, values: Mapping[str, object]) -> None:
+    """Raises :class:`SettingsInvalid` where a package is missing, of which adapters would else fail at the import."""
+    if reason := lacking(type, values):
+        raise SettingsInvalid({"type": reason})
+
+
 def all_types() -> list[str]:
     """Return the types that run here."""
     return sorted(_offered())
@@ -93,6 +104,7 @@ def reload() -> None:
 def clean_settings(type: str, raw: Mapping[str, object], allowed_networks: Sequence[str] = ()) -> dict[str, Value]:
     """Return every declared setting with its checked value or its default. Raises :class:`SettingsInvalid`."""
     found = adapter_class(type)
+    require_packages(type, raw)
     names = {setting.name for setting in found.declared}
     errors = {name: "there is no such setting" for name in raw if name not in names}
     values: dict[str, Value] = {}
@@ -118,9 +130,11 @@ def split_secrets(type: str, values: Mapping[str, Value]) -> tuple[dict[str, Val
 def build(type: str, values: Mapping[str, Value], *, http: HttpDoor, store: Store) -> Adapter:
     """Build an adapter with checked settings, secrets included.
 
-    A setting that was added after the others were stored gets its default.
+    A setting that was added after the others were stored gets its default. Raises :class:`SettingsInvalid` where a
+    package that the adapter needs is missing.
     """
     found = adapter_class(type)
+    require_packages(type, values)
     defaults = {setting.name: setting.default for setting in found.declared}
     return found(settings={**defaults, **values}, http=http, store=store)
 

@@ -27,7 +27,7 @@ from django.core.validators import validate_email
 
 from providers import base
 from providers.anymail import refusals, reports
-from providers.anymail.services import AMAZON, SERVICES, Service, needed_settings
+from providers.anymail.services import AMAZON, EXTRA_PACKAGES, SERVICES, Service, needed_settings
 from providers.base import Outcome, Setting, SettingKind
 from providers.door import libraries
 from providers.door.libraries import LibraryCall
@@ -39,6 +39,7 @@ class Adapter(base.Adapter):
     type = "anymail"
     label = "E-mail service (Anymail)"
     channels = ("email",)
+    packages = ("django-anymail", "requests")
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
@@ -75,6 +76,10 @@ class Adapter(base.Adapter):
         ),
         Setting("base_url", "Address of the API", SettingKind.URL, help="Empty: the service's usual one."),
     )
+
+    @classmethod
+    def needed_packages(cls, values: Mapping[str, object]) -> tuple[str, ...]:
+        return cls.packages + EXTRA_PACKAGES.get(str(values.get("service", "")), ())
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:

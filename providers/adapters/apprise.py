@@ -102,6 +102,7 @@ class Adapter(base.Adapter):
     type = "apprise"
     label = "Apprise (many services)"
     channels = base.CHANNELS
+    packages = ("apprise", "requests")
     declared = (
         Setting(
             "url",

@@ -72,6 +72,7 @@ class Adapter(base.Adapter):
     type = "aws_sns"
     label = "Amazon SNS"
     channels = ("sms",)
+    packages = ("boto3",)
     declared = (
         Setting("region", "Region", required=True, help="Such as eu-central-1; it must offer SMS."),
         Setting("access_key_id", "Access key id", required=True),

@@ -9,6 +9,10 @@ AMAZON = "amazon_ses"
 MANDRILL = "mandrill"
 POSTMARK = "postmark"
 SPARKPOST = "sparkpost"
+RESEND = "resend"
+
+# The libraries that django-anymail itself imports for single services: Amazon's, and the one that reads Resend's reports.
+EXTRA_PACKAGES = {AMAZON: ("boto3",), RESEND: ("svix",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ SERVICES = {
         check_path="server",
         check_header="X-Postmark-Server-Token: {}",
     ),
-    "resend": Service(
+    RESEND: Service(
         label="Resend",
         options=_KEY,
         view="resend.ResendTracking",

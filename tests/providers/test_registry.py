@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from providers import base, registry
@@ -214,3 +216,29 @@ def test_a_built_adapter_does_not_show_its_settings(probe, store):
 
 def test_adapters_and_the_interface_know_the_same_channels():
     assert set(base.CHANNELS) == set(ChannelType.values)
+
+
+@pytest.mark.parametrize(
+    ("provider_type", "values", "package"),
+    [
+        ("apprise", {"url": "json://example.com/{to}"}, "apprise"),
+        ("aws_sns", {"region": "eu-central-1"}, "boto3"),
+        ("anymail", {"service": "amazon_ses"}, "boto3"),
+        ("anymail", {"service": "resend"}, "svix"),
+    ],
+)
+def test_a_type_whose_package_is_missing_says_which_one_to_install(
+    provider_type, values, package, store, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    for ask in (
+        lambda: registry.clean_settings(provider_type, values),
+        lambda: registry.build(provider_type, values, http=HttpDoor(), store=store),
+    ):
+        with pytest.raises(SettingsInvalid, match=f"needs {package}, not installed here.*requirements/vendors.txt"):
+            ask()
+
+
+def test_a_service_of_anymail_asks_for_no_package_of_another(monkeypatch):
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    assert registry.lacking("anymail", {"service": "postmark"}) == ""

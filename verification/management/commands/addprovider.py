@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from providers import registry
 from providers.base import Setting, SettingKind
+from providers.door import packages
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, add_project, read_value, whole
 from verification.models import ChannelType
@@ -104,6 +105,8 @@ def describe(provider_type: str) -> str:
     """Return the lines of one type in the help."""
     found = registry.adapter_class(provider_type)
     lines = [f"  {provider_type}: {found.label}; {', '.join(found.channels)}"]
+    if lacking := packages.missing(found.packages):
+        lines.append(f"      needs {', '.join(lacking)}, not installed here (requirements/vendors.txt)")
     return "\n".join(lines + [f"      {_describe(setting)}" for setting in found.declared])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from providers import registry
@@ -132,4 +133,5 @@ def _judge_address(kind: str, address: str) -> None:
         mark = "&" if "?" in address else "?"
         registry.clean_settings(APPRISE, {"url": f"{address}{mark}watchword={{to_digits}}"})
     except SettingsInvalid as error:
-        raise Misuse(f"{error.errors['url']}.".capitalize()) from None
+        reason = next(iter(error.errors.values()))  # of the address, or of a package that is missing
+        raise Misuse(f"{capfirst(reason)}.") from None

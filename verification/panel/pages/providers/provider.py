@@ -9,6 +9,7 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from unfold.decorators import action
 
@@ -93,8 +94,11 @@ class ProviderAdmin(ScopedAdmin):
     # --- adding: first what it is, then its settings --------------------------------------------------------------
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        if self.has_add_permission(request) and self._choice(request) is None:
+        choice = self._choice(request)
+        if self.has_add_permission(request) and choice is None:
             return self._choose(request)
+        if request.method == "GET" and choice and (reason := registry.lacking(choice["type"])):
+            self.message_user(request, f"{capfirst(reason)}.", messages.WARNING)
         response: HttpResponse = super().add_view(request, form_url, extra_context)
         return response
 

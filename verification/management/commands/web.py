@@ -1,0 +1,45 @@
+"""``web [--host H] [--port N] [--workers N]``"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand, whole
+
+MAX_PORT = 65_535
+MAX_WORKERS = 256  # processes; more than any machine has use for
+SERVER = "config.processes.webserver"
+
+
+class Command(WatchwordCommand):
+    help = "Serve API, panel and pages until SIGTERM or Ctrl-C, in production: `up` runs a web server of its own."
+    epilog = "example:\n  manage.py web --port 8000 --workers 4"
+    prints_data = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="Default: 127.0.0.1, this machine alone.")
+        parser.add_argument(
+            "--port", type=whole(least=1, most=MAX_PORT), default=8000, metavar="N", help="Default: 8000."
+        )
+        parser.add_argument(
+            "--workers",
+            type=whole(least=1, most=MAX_WORKERS),
+            default=os.cpu_count() or 1,
+            metavar="N",
+            help="Web processes. Default: one a core.",
+        )
+
+    def handle(self, *, host: str, port: int, workers: int, **_: Any) -> None:
+        if settings.IS_EMBEDDED:
+            raise Misuse("The embedded servers end with the command that started them: run `up`, which serves as well.")
+        folders = [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+        options = ["--host", host, "--port", str(port), "--workers", str(workers)]
+        # In this process's place: the web server forks from a process that has loaded nothing but what it serves.
+        os.execve(sys.executable, [sys.executable, "-m", SERVER, *options], environment)  # noqa: S606  (no shell)
