@@ -1,11 +1,23 @@
-FROM python:3.13-slim
-ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PATH=/opt/venv/bin:$PATH
-WORKDIR /app
+# The base by its tag; for a build that is the same for ever give its digest, which
+# `docker buildx imagetools inspect python:3.13-slim` prints: --build-arg PYTHON=python:3.13-slim@sha256:…
+ARG PYTHON=python:3.13-slim
+
+FROM ${PYTHON} AS packages
 COPY requirements requirements
-RUN python -m venv /opt/venv && pip install --no-cache-dir -r requirements/production.txt
+RUN python -m venv --without-pip /opt/venv \
+    && pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes -r requirements/production.txt
+
+FROM ${PYTHON}
+ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PATH=/opt/venv/bin:$PATH METRICS_DIR=/metrics
+WORKDIR /app
+COPY --from=packages /opt/venv /opt/venv
 COPY . .
-RUN useradd --system watchword && install --directory --owner=watchword /metrics
-USER watchword
+# By number, so that Kubernetes can tell that it is not root. Nothing is written but below /metrics and /tmp: the root of
+# the container may be read-only.
+RUN groupadd --system --gid 10001 watchword \
+    && useradd --system --uid 10001 --gid 10001 --no-create-home watchword && python -m compileall -q config providers verification \
+    && install --directory --owner=watchword --mode=0700 /metrics
+USER 10001:10001
 EXPOSE 8000
 # Of a web process; workers are asked by `manage.py health --worker`, see compose.yaml.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \

@@ -52,7 +52,7 @@ def refuse(reason: str) -> None:
 
 
 def needs_servers(arguments: list[str]) -> bool:
-    """Whether the command can want the database. Asking for help does not start one."""
+    """Return whether the command can want the database. Asking for help does not start one."""
     return bool(arguments) and not {"help", "version", "-h", "--help", "--version"}.intersection(arguments)
 
 

@@ -11,7 +11,7 @@ POSTMARK = "postmark"
 SPARKPOST = "sparkpost"
 RESEND = "resend"
 
-# The libraries that django-anymail itself imports for single services: Amazon's, and the one that reads Resend's reports.
+# What django-anymail imports for single services: Amazon's own library, and the one that reads Resend's reports.
 EXTRA_PACKAGES = {AMAZON: ("boto3",), RESEND: ("svix",)}
 
 

@@ -1,4 +1,4 @@
-"""Debian's nginx before web servers of the tests, configured as the operators' guide shows it."""
+"""Debian's nginx before web servers of the tests, with the configuration that operators are given."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.live import ROOT, free_port
 
 PROGRAM = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")  # Debian keeps it where only root looks
-GUIDE = ROOT / "docs" / "operate.md"
+CONFIGURATION = ROOT / "deploy" / "nginx" / "watchword.conf"
 FRAME = """
 daemon off;
 pid {folder}/pid;
@@ -20,23 +20,24 @@ events {{}}
 http {{
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-{guide}
+{given}
 }}
 """
 
 
-def documented(port: int, nodes: Sequence[int], folder: Path) -> str:
-    """Return the guide's configuration with other ports and another folder, and without TLS."""
-    (text,) = re.findall(r"^```nginx\n(.*?)^```$", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+def configured(port: int, nodes: Sequence[int], folder: Path) -> str:
+    """Return the operators' configuration with other ports and another folder, and without TLS."""
+    text = CONFIGURATION.read_text()
     for old, new in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port};"),
+        ("listen 80;", f"listen 127.0.0.1:{free_port()};"),
         (
             "server 127.0.0.1:8000 fail_timeout=1s;",
             " ".join(f"server 127.0.0.1:{node} fail_timeout=1s;" for node in nodes),
         ),
         ("/var/log/nginx", str(folder)),
     ):
-        assert old in text, f"The guide's configuration of nginx has no line {old!r}."
+        assert old in text, f"The configuration of nginx has no line {old!r}."
         text = text.replace(old, new)
     return re.sub(r"^ *ssl_certificate.*\n", "", text, flags=re.MULTILINE)
 
@@ -52,7 +53,7 @@ class Nginx:
         self.folder.chmod(0o755)  # its own processes are another user's
         file = self.folder / "nginx.conf"
         file.write_text(
-            FRAME.format(folder=self.folder, guide=documented(self.port, self.nodes, self.folder)),
+            FRAME.format(folder=self.folder, given=configured(self.port, self.nodes, self.folder)),
         )
         self.start()
         return self

@@ -227,9 +227,7 @@ def test_adapters_and_the_interface_know_the_same_channels():
         ("anymail", {"service": "resend"}, "svix"),
     ],
 )
-def test_a_type_whose_package_is_missing_says_which_one_to_install(
-    provider_type, values, package, store, monkeypatch
-):
+def test_a_type_whose_package_is_missing_says_which_one_to_install(provider_type, values, package, store, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
     for ask in (
         lambda: registry.clean_settings(provider_type, values),

@@ -1,0 +1,61 @@
+{{- define "watchword.labels" -}}
+app.kubernetes.io/name: watchword
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "watchword.selector" -}}
+app.kubernetes.io/name: watchword
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "watchword.image" -}}
+{{- with .Values.image -}}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "watchword.podSecurity" -}}
+automountServiceAccountToken: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  seccompProfile: {type: RuntimeDefault}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+volumes:
+  - {name: metrics, emptyDir: {}}
+  - {name: tmp, emptyDir: {}}
+{{- end }}
+
+{{- define "watchword.container" -}}
+image: {{ include "watchword.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+envFrom:
+  - secretRef: {name: {{ .Values.existingSecret }}}
+env:
+  - {name: BASE_URL, value: {{ printf "https://%s" .Values.host | quote }}}
+  - {name: ALLOWED_HOSTS, value: {{ .Values.host | quote }}}
+  {{- range $name, $value := omit .Values.settings "BASE_URL" "ALLOWED_HOSTS" }}
+  - {name: {{ $name }}, value: {{ $value | quote }}}
+  {{- end }}
+volumeMounts:
+  - {name: metrics, mountPath: /metrics}
+  - {name: tmp, mountPath: /tmp}
+{{- end }}

@@ -1,0 +1,39 @@
+"""Debian's Caddy before a server of the tests, with the configuration that operators are given."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+from tests.live import ROOT, free_port
+
+PROGRAM = shutil.which("caddy")
+CONFIGURATION = ROOT / "deploy" / "caddy" / "Caddyfile"
+
+
+class Caddy:
+    """Use as a context manager. ``node`` is the port of the server behind it."""
+
+    def __init__(self, node: int) -> None:
+        self.node, self.port = node, free_port()
+
+    def __enter__(self) -> Caddy:
+        self.folder = tempfile.mkdtemp(prefix="watchword-")
+        environment = os.environ | {
+            "SITE_ADDRESS": f"http://127.0.0.1:{self.port}, http://codes.example.com:{self.port}",
+            "NODES": f"127.0.0.1:{self.node}",
+            "XDG_DATA_HOME": self.folder,
+            "XDG_CONFIG_HOME": self.folder,
+            "CADDY_ADMIN": "off",
+        }
+        command = [str(PROGRAM), "run", "--config", str(CONFIGURATION), "--adapter", "caddyfile"]
+        quiet = subprocess.DEVNULL
+        self.process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=30)
+        shutil.rmtree(self.folder)

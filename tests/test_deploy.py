@@ -1,0 +1,97 @@
+"""The files of deploy/ that stand around the service: the units of systemd, and what two proxies pass on."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+from tests.fakes import caddy, nginx
+from tests.fakes.caddy import Caddy
+from tests.fakes.http_server import FakeHttpServer
+from tests.fakes.nginx import Nginx
+from tests.live import ROOT, wait_until
+
+UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
+WORST_EXPOSURE = 29  # tenths: 100 is a process that may do everything
+TOOL = shutil.which("systemd-analyze")
+
+
+def can_judge_files():
+    return TOOL and "--offline" in subprocess.run([TOOL, "--help"], capture_output=True, text=True).stdout
+
+
+@pytest.mark.skipif(not can_judge_files(), reason="systemd 250 or later is not installed.")
+def test_systemd_finds_little_that_a_process_of_the_service_may_do():
+    assert len(UNITS) == 3
+    judge = [TOOL, "security", "--offline=yes", "--no-pager", f"--threshold={WORST_EXPOSURE}"]
+    judged = subprocess.run([*judge, *UNITS], capture_output=True, text=True)
+    assert judged.returncode == 0, judged.stdout[-500:]
+    assert judged.stdout.count("Overall exposure level") == len(UNITS)
+    assert "Unknown" not in judged.stderr  # settings that systemd would ignore
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_a_unit_starts_a_command_that_there_is(unit):
+    (command,) = re.findall(r"(?m)^ExecStart=/opt/watchword/bin/watchword ([a-z]+) ", unit.read_text())
+    assert (ROOT / "verification" / "management" / "commands" / f"{command}.py").exists()
+
+
+@pytest.fixture(scope="module")
+def node():
+    with FakeHttpServer() as server:
+        yield server
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param("nginx", marks=pytest.mark.skipif(not nginx.PROGRAM, reason="nginx is not installed.")),
+        pytest.param("caddy", marks=pytest.mark.skipif(not caddy.PROGRAM, reason="Caddy is not installed.")),
+    ],
+)
+def proxy(request, node):
+    with Nginx([node.port]) if request.param == "nginx" else Caddy(node.port) as running:
+        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", running.port)) == 0, "the proxy listens")
+        yield running
+
+
+def ask(proxy, path, *, method="GET", body=None, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=30)
+    connection.request(method, path, body, headers)
+    return connection.getresponse().status
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/readyz", "//metrics", "/x/../readyz", "/%6detrics"])
+def test_the_world_gets_neither_metrics_nor_what_is_degraded(proxy, node, path):
+    before = len(node.requests)
+    assert ask(proxy, path, Authorization="Bearer known") == 404
+    assert len(node.requests) == before
+
+
+def test_the_caller_is_who_the_proxy_says(proxy, node):
+    headers = {"X-Forwarded-For": "10.9.8.7", "Host": "codes.example.com"}
+    assert ask(proxy, "/livez", **headers) == 200
+    seen = node.requests[-1].headers
+    assert (seen["x-forwarded-for"], seen["x-forwarded-proto"], seen["host"]) == (
+        "127.0.0.1",
+        "http",
+        "codes.example.com",
+    )
+
+
+def test_reports_of_providers_may_be_larger_than_other_requests(proxy, node):
+    large = b"x" * 1_000_000
+    assert ask(proxy, "/hooks/1/secret", method="POST", body=large) == 200
+    assert node.requests[-1].body == large
+    node.requests.clear()
+    try:
+        status = ask(proxy, "/session/create", method="POST", body=large)
+    except (ConnectionError, http.client.HTTPException):
+        status = 413  # it hung up before it had read everything
+    assert status in (413, 502)
+    assert [request for request in node.requests if request.body == large] == []
