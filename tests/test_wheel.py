@@ -45,6 +45,7 @@ def test_every_file_of_the_repository_is_in_the_wheel_or_left_out_on_purpose():
     top = {line.partition("/")[0] for line in listed.stdout.splitlines()}
     shipped = set(PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"])
     assert top - shipped == NOT_SHIPPED | PACKAGING
+    assert "requirements/vendors.txt" in shipped  # which a message names
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """The provider's two-step form, made from what the adapter declares."""
 
+import sys
+
 import pytest
 from django.urls import reverse
 
@@ -68,6 +70,15 @@ def test_a_provider_is_added_with_its_secrets_encrypted(panel):
     assert stored_secrets(provider)["headers"] == "X-Key: open-sesame"
     assert "open-sesame" not in str(provider.settings) and b"open-sesame" not in bytes(provider.secrets)
     assert Channel.objects.filter(project=panel.project, type="voice").exists()
+
+
+def test_a_type_whose_package_is_missing_says_so_before_and_after_the_form_is_filled_in(panel, monkeypatch):
+    monkeypatch.setitem(sys.modules, "apprise", None)  # as if it were not installed
+    client, page = panel.as_("owner"), add_page(panel.project, "sms/apprise")
+    assert "This type of provider needs apprise, not installed here." in client.get(page).content.decode()
+    refused = client.post(page, values_on(client, page) | {"setting_url": "json://example.com/{to}"})
+    assert "needs apprise, not installed here" in str(refused.context["adminform"].form.non_field_errors())
+    assert not Provider.objects.filter(type="apprise").exists()
 
 
 def test_what_the_adapter_refuses_is_said_at_its_field(panel):
