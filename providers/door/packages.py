@@ -26,6 +26,6 @@ def remedy(packages: Iterable[str]) -> str:
     if not lacking:
         return ""
     return (
-        f"this type of provider needs {' and '.join(lacking)}, not installed here. The operator installs what is missing"
+        f"this type of provider needs {' and '.join(lacking)}, not installed here. The operator installs it"
         " with pip install -r requirements/vendors.txt, a file of the service, and restarts"
     )
