@@ -58,6 +58,7 @@ def worker(db):
 @pytest.fixture
 def production(settings):
     """The settings of an installation behind a proxy, without a fault."""
+    cache.delete(client_address.UNREAD_KEY)  # which another test has left
     settings.IS_EMBEDDED = False
     settings.BASE_URL = "https://codes.example.com"
     settings.ALLOWED_HOSTS = ["codes.example.com"]
