@@ -16,6 +16,7 @@ from django.http import UnreadablePostError
 from config.processes import connection, request, webprocess
 from config.processes.webprocess import WebProcess
 from config.processes.webserver import listen
+from tests.live import wait_until
 
 SECONDS = 20  # none of which passes unless something is wrong
 HOST = b"Host: testserver\r\n"
@@ -405,3 +406,37 @@ def test_a_client_that_broke_off_while_it_waited_is_not_served():
     process.loop = Mock()
     process._work(Mock(transport=None), request.Request(method=b"POST", target=b"/"), b"")
     assert seen == [] and process.loop.call_soon_threadsafe.called
+
+
+def test_clients_who_connected_before_a_process_stops_are_answered_and_told_to_go():
+    """Those who wait to be accepted, and those who are accepted and ask a moment later. Nobody's request is lost."""
+    listener = listen("127.0.0.1", 0)
+    process = WebProcess(tell)
+    process.stop()
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(listener.getsockname())) for _ in range(8)]
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            serving = threading.Thread(target=lambda: runner.run(process.serve(listener, parent=os.getppid())))
+            serving.start()
+            wait_until(lambda: len(process._connections) == len(clients), "all are accepted")
+            for each in clients:
+                each.settimeout(SECONDS)
+                each.sendall(GET)
+            answers = [read_all(each) for each in clients]
+            serving.join(SECONDS)
+    assert [answer.split(b"\r\n")[0] for answer in answers] == [b"HTTP/1.1 200 OK"] * len(clients)
+    assert all(b"connection: close\r\n" in answer for answer in answers)
+    assert not serving.is_alive()
+
+
+def test_a_client_who_asks_nothing_does_not_hold_up_the_end_of_a_process():
+    listener = listen("127.0.0.1", 0)
+    process = WebProcess(tell)
+    process.stop()
+    with (
+        socket.create_connection(listener.getsockname(), timeout=SECONDS) as idle,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        runner.run(process.serve(listener, parent=os.getppid()))
+        assert read_all(idle) == b""
+        assert not process._connections

@@ -23,6 +23,7 @@ MAX_WAITING = 32  # requests that a client may send ahead of their answers; more
 HEAD_SECONDS = 10.0  # for a client's headers, its pause between two requests included
 WRITE_SECONDS = 30.0  # for a client to take in what the socket's buffers do not hold of an answer
 LINGER_SECONDS = 2.0  # for hearing out a client after its last answer; hanging up at once may destroy that on its way
+LAST_SECONDS = 1.0  # for a request that is on its way while we stop: a proxy sends it before it hears that we hang up
 NEVER = math.inf
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -311,9 +312,9 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
 
     def stop(self) -> None:
-        """End once what is in work, or has come in part, is answered."""
+        """End once what is in work, or has come in part, is answered. Who is about to ask has a moment for it."""
         self._is_stopping = True
-        if self.transport is not None and self._in_work is None and not self._waiting and self._request is None:
-            self.transport.close()
+        if self._in_work is None and not self._waiting and self._request is None:
+            self.deadline = min(self.deadline, self.loop.time() + LAST_SECONDS)
         elif self._in_work is not None and not self._waiting:
             self._in_work.is_last = True

@@ -73,6 +73,7 @@ class WebProcess:
         self._places = LONG_BODIES
         self._line: deque[Connection] = deque()  # connections that wait for a place for a long body
         self._connections: set[Connection] = set()
+        self._opening: set[asyncio.Task[None]] = set()
         self._in_work = 0  # requests in a thread or in line for one
         self._in_work_of: Counter[Hashable] = Counter()  # by caller
         self._is_accepting = False
@@ -100,11 +101,13 @@ class WebProcess:
             await asyncio.sleep(LOOK_SECONDS)
         self._is_stopping = True
         self._accept_no_more()
+        while self._accept():  # all who wait, as the kernel would reset them with the listening socket
+            pass
         self._listener.close()
         for connection in list(self._connections):
             connection.stop()
         give_up_at = self.loop.time() + STOP_SECONDS
-        while self._connections and self.loop.time() < give_up_at:
+        while (self._connections or self._opening) and self.loop.time() < give_up_at:
             await asyncio.sleep(LOOK_SECONDS / 5)
             self._look()
 
@@ -120,28 +123,33 @@ class WebProcess:
             self._is_accepting = False
             self.loop.remove_reader(self._listener.fileno())
 
-    def _accept(self) -> None:
-        """Take one connection, so that the processes that listen beside this one have theirs."""
+    def _accept(self) -> bool:
+        """Take one connection, so that the processes that listen beside this one have theirs. False if none waits."""
         try:
             accepted, _ = self._listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return
+            return False
         except OSError as error:  # too many open files, of us or of the machine: wait until some are closed
             log.error("No connection can be accepted: %s.", os.strerror(error.errno or 0))
             self._accept_no_more()
             self.loop.call_later(LOOK_SECONDS, self._accept_more)
-            return
+            return False
         accepted.setblocking(False)
         if accepted.family != socket.AF_UNIX:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         opening = self.loop.create_task(self._open(accepted))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
         opening.add_done_callback(_note_failure)
+        return True
 
     async def _open(self, accepted: socket.socket) -> None:
         await self.loop.connect_accepted_socket(lambda: Connection(self, self.loop), accepted)
 
     def opened(self, connection: Connection) -> None:
         self._connections.add(connection)
+        if self._is_stopping:
+            connection.stop()
         if len(self._connections) >= most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0]):
             self._accept_no_more()
 
