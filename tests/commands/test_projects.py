@@ -11,6 +11,7 @@ from verification.models import ApiKey, Membership, Project, TestLogin
 from verification.services.projects.keys import authenticate
 from verification.services.projects.settings import challenge_secret_of
 from verification.services.projects.test_logins import code_of
+from verification.services.projects.webhook_secrets import live_webhook_secrets
 
 pytestmark = pytest.mark.django_db
 
@@ -230,3 +231,13 @@ def test_setproject_gives_no_name_twice():
     run("createproject", "Bank")
     with pytest.raises(CommandError, match="already exists. Take another"):
         run("setproject", "Bank", "name=Shop")
+
+
+def test_issuekey_of_the_kind_webhook_replaces_the_secret_of_callbacks_with_a_day_of_both(project):
+    (before, _) = live_webhook_secrets(project.row)[0]
+    made = run_json("issuekey", str(project.id), "--kind", "webhook")["webhook_secret"]
+    live = dict(live_webhook_secrets(project.row))
+    assert set(live) == {before, made}
+    assert live[made] is None and live[before]
+    with pytest.raises(CommandError, match="expires-in is for keys"):
+        run("issuekey", str(project.id), "--kind", "webhook", "--expires-in", "60")

@@ -188,3 +188,15 @@ def test_prices_changes_nothing_that_nobody_agreed_to_or_that_is_wrong(gateway, 
         run("provider", "prices", str(gateway.pk), prices_file(tmp_path, PRICES.replace("0.075", "free")), "--yes")
     gateway.refresh_from_db()
     assert (gateway.price_list, gateway.prices.count()) == (0, 0)
+
+
+def test_newhook_gives_a_provider_another_webhook_address(client):
+    made = run_json("addprovider", "--system", *GATEWAY)
+    former = made["hook_url"]
+    told = run_json("provider", "newhook", str(made["provider"]))
+    assert told["hook_url"] == hook_url(Provider.objects.get(pk=made["provider"])) != former
+    assert client.head(former.partition("testserver")[2]).status_code == 404
+    assert client.head(told["hook_url"].partition("testserver")[2]).status_code == 200
+    box = run_json("addprovider", "--system", "--channel", "sms", "--type", "inbox", "--name", "Box")
+    with pytest.raises(CommandError, match="has no webhook address"):
+        run("provider", "newhook", str(box["provider"]))

@@ -1,4 +1,4 @@
-"""``issuekey PROJECT --kind api|secret [--expires-in SECONDS]``"""
+"""``issuekey PROJECT --kind api|secret|webhook [--expires-in SECONDS]``"""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from verification.errors import Misuse
 from verification.management.base import MAX_SECONDS, WatchwordCommand, add_project, aligned, whole
 from verification.models import KeyKind
 from verification.services.projects.keys import issue_key
 from verification.services.projects.projects import find_project
+from verification.services.projects.webhook_secrets import rotate_webhook_secret
+
+WEBHOOK = "webhook"
 
 
 class Command(WatchwordCommand):
     help = "Make a further key for a project. It is shown only now; the keys before it stay valid."
     epilog = (
-        "An API key is for apps and pages and serves the session endpoints; a secret key is for your servers only.\n\n"
+        "An API key is for apps and pages and serves the session endpoints; a secret key is for your servers only.\n"
+        "A webhook secret signs callbacks and alerts; the one before it goes on signing beside it for a day.\n\n"
         "example:\n"
         "  manage.py issuekey Shop --kind secret --expires-in 2592000"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_project(parser)
-        parser.add_argument("--kind", required=True, choices=KeyKind.values)
+        parser.add_argument("--kind", required=True, choices=[*KeyKind.values, WEBHOOK])
         parser.add_argument(
             "--expires-in",
             type=whole(least=1, most=MAX_SECONDS),
@@ -32,6 +37,13 @@ class Command(WatchwordCommand):
 
     def handle(self, *, project: str, kind: str, expires_in: int | None, json: bool, **_: Any) -> None:
         owner = find_project(project)
+        if kind == WEBHOOK:
+            if expires_in:
+                raise Misuse("A webhook secret ends a day after the next one was made; --expires-in is for keys.")
+            secret = rotate_webhook_secret(owner)
+            text = f"The new webhook secret of {owner}, beside which the one before it signs for a day:\n\n{secret}"
+            self.show({"webhook_secret": secret}, text, as_json=json)
+            return
         key = issue_key(project=owner, kind=KeyKind(kind), expires_in=expires_in)
         text = f"Key {key.id} of {owner} is made. Keep it, it is not shown again:\n\n"
         text += aligned([(key.kind.label, key.text)])

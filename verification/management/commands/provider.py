@@ -1,4 +1,4 @@
-"""``provider show|set|enable|disable|remove|prices ID``"""
+"""``provider show|set|enable|disable|remove|prices|newhook ID``"""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ from verification.management.commands.setproject import split
 from verification.models import Provider
 from verification.services.gateways import price_lists
 from verification.services.gateways.accounts import hook_url, is_known, reports_back, stored_secrets
-from verification.services.gateways.editing import FIELDS, change_provider, release, remove_provider
+from verification.services.gateways.editing import FIELDS, change_provider, release, remove_provider, renew_hook
 from verification.services.gateways.price_lists import Difference, Line
 from verification.services.projects import kill_switch
 from verification.services.projects.settings import read_text
 from verification.services.records import audit
 from verification.whole_numbers import whole_number
 
-ACTIONS = ("show", "set", "enable", "disable", "remove", "prices")
+ACTIONS = ("show", "set", "enable", "disable", "remove", "prices", "newhook")
 NAMES = ("name", *(name for name in FIELDS if name != "is_enabled"))
 
 
 class Command(WatchwordCommand):
-    help = "Show, change, enable, disable or remove a provider, or its prices. Processes go by it within a second."
+    help = (
+        "Show, change, enable, disable or remove a provider, its prices, or its webhook address. Processes go by it"
+        " within a second."
+    )
     epilog = (
         f"names that set takes: {', '.join(NAMES)}\n"
         "The settings of its type are given with --set, as addprovider --help lists them. What is not given stays.\n\n"
@@ -42,7 +45,8 @@ class Command(WatchwordCommand):
         '  manage.py provider disable 12 --reason "It bills what it does not deliver."\n'
         "  manage.py provider remove 12 --yes\n"
         "  manage.py provider prices 12 > prices.csv\n"
-        "  manage.py provider prices 12 prices.csv --yes"
+        "  manage.py provider prices 12 prices.csv --yes\n"
+        "  manage.py provider newhook 12"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -72,6 +76,10 @@ class Command(WatchwordCommand):
             data, text = prices(
                 row, options["values"], is_agreed=options["yes"], shows=None if json else self.stdout.write
             )
+            self.show(data, text, as_json=json)
+            return
+        if action == "newhook":
+            data, text = new_hook(row)
             self.show(data, text, as_json=json)
             return
         if action == "set":
@@ -116,6 +124,15 @@ class Command(WatchwordCommand):
         release(row)
         remove_provider(row)
         return f"{row.name} is removed. Its messages stay."
+
+
+def new_hook(row: Provider) -> tuple[dict[str, Any], str]:
+    """Change a provider's webhook address. Raises :class:`Misuse` for a service that calls nobody."""
+    if not is_known(row.type) or not reports_back(registry.adapter_class(row.type)):
+        raise Misuse(f"A provider of type {row.type} has no webhook address.")
+    address = renew_hook(row)
+    text = f"Enter this at the vendor now: its reports to the former address are refused.\n\n{address}"
+    return {"provider": row.pk, "hook_url": address}, text
 
 
 def prices(

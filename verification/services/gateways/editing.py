@@ -10,11 +10,14 @@ from django.utils.translation import gettext as _
 
 from providers import registry
 from providers.base import SettingKind
+from verification import bindings
+from verification.crypto import encrypt
 from verification.errors import Misuse
 from verification.models import DeliveryAttempt, Message, Provider
 from verification.models.changes import change_row, fields_of, save_changes
+from verification.random_ids import generate_hook_secret
 from verification.services.gateways import room
-from verification.services.gateways.accounts import is_known, require_free_name, store_settings
+from verification.services.gateways.accounts import hook_url, is_known, require_free_name, store_settings
 from verification.written_numbers import grouped
 
 # Attempts of a provider that one transaction unlinks: some seconds of the database's work, for which receipts wait.
@@ -41,6 +44,13 @@ def change_provider(row: Provider, values: Mapping[str, Any], settings: Mapping[
         room.require_connections(row)
     save_changes(row, changed)
     return bool(changed)
+
+
+def renew_hook(row: Provider) -> str:
+    """Give a provider another webhook address, and return it. Calls to the former one are refused from now on."""
+    row.hook_secret = encrypt(generate_hook_secret(), binding=bindings.provider_hook(row.uuid))
+    row.save(update_fields=["hook_secret"])
+    return hook_url(row)
 
 
 def remove_provider(row: Provider, *, is_trial: bool = False) -> None:
