@@ -1,15 +1,24 @@
-"""``migrate``: Django's, one at a time."""
+"""``migrate``: Django's, one at a time, and without holding up the processes that run meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import connections
+from django.db import OperationalError, connections
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 MIGRATE_LOCK = 7_294_003  # an advisory lock of our own, beside that of sql/install.py, which is taken within it
+# A statement that waits for a table holds up every request that comes after it. It gives up before PostgreSQL looks for
+# a deadlock, after a second, as that might end a request.
+LOCK_MILLISECONDS = 500
+PAUSE_SECONDS = 1.0  # in which the requests that waited are served, before the migration is tried again
+TRY_SECONDS = 300  # for a table that is in use all the time, such as by a dump
+IN_USE = (LockNotAvailable, DeadlockDetected)
 
 
 class Command(migrate.Command):
@@ -17,9 +26,35 @@ class Command(migrate.Command):
         connection: Any = connections[options["database"]]
         with one_at_a_time(options["database"]):
             has_old_sessions = connection.give_limits()
-            super().handle(*args, **options)
+            with connection.execute_wrapper(give_up_soon):
+                self._try(*args, **options)
         if has_old_sessions:
             connection.end_idle_sessions()
+
+    def _try(self, *args: Any, **options: Any) -> None:
+        """Migrate, and go on with the migration that found a table in use. Those before it are done."""
+        give_up_at = time.monotonic() + TRY_SECONDS
+        while True:
+            try:
+                super().handle(*args, **options)
+                return
+            except OperationalError as error:
+                if not isinstance(error.__cause__, IN_USE):
+                    raise
+                if time.monotonic() > give_up_at:
+                    raise CommandError(
+                        "A table is in use all the time, such as by a dump. Run migrate again when that has ended."
+                    ) from None
+                self.stdout.write("\n  A table is in use; trying again.")
+                time.sleep(PAUSE_SECONDS)
+
+
+def give_up_soon(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    """Bound the wait for locks of a transaction's next statement. Outside of one, as for an index that is built beside
+    the traffic, a statement waits as its session says."""
+    if context["connection"].in_atomic_block:
+        context["cursor"].cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}")
+    return execute(sql, params, many, context)
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""From one version to the next, and from a machine that is lost to a new one."""

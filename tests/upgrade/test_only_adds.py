@@ -1,0 +1,164 @@
+"""Old and new processes share a database during an upgrade: what the previous release uses stays as it was."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import connection, migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.models.functions import Now
+
+from tests.upgrade import versions
+from tests.upgrade.additions import Judge
+from verification.models.audit import WATCHED
+from verification.sql import install
+
+APP = "verification"
+
+
+def number(version):
+    return tuple(map(int, version.split(".")))
+
+
+def faults_since(release, graph):
+    """Return what the migrations that this release does not have take away from it.
+
+    A migration may say ``safe_since = "0.2.0"``: release 0.2.0 and those after it do without what it takes.
+    """
+    plan = [key for leaf in graph.leaf_nodes(APP) for key in graph.forwards_plan(leaf)]
+    old = [key for key in plan if key[0] != APP or key[1] in release.migrations]
+    judge = Judge(APP, graph.make_state(nodes=[key for key in old if key[0] == APP][-1:] or old))
+    found = []
+    for key in plan:
+        if key not in old:
+            faults = judge.faults(graph.nodes[key].operations)
+            safe_since = getattr(graph.nodes[key], "safe_since", "")
+            if not safe_since or number(safe_since) > number(release.version):
+                found += [f"{key[1]}: {fault}" for fault in faults]
+    return found
+
+
+def test_no_migration_of_a_release_was_edited():
+    now = versions.migrations()
+    before = versions.released().migrations
+    assert {name for name, digest in before.items() if now.get(name) != digest} == set()
+
+
+def test_migrations_since_the_previous_release_only_add():
+    release = versions.released()
+    if release.version:  # before the first one they may do as they like
+        assert faults_since(release, MigrationLoader(None).graph) == []
+
+
+@pytest.mark.parametrize(("safe_since", "is_refused"), [("", True), ("0.1.0", False), ("0.2.0", True)])
+def test_what_no_release_uses_any_more_may_go(safe_since, is_refused):
+    graph = MigrationLoader(None).graph
+    (last,) = graph.leaf_nodes(APP)
+    added = type("Migration", (migrations.Migration,), {"operations": [migrations.RemoveField("session", "language")]})
+    if safe_since:
+        added.safe_since = safe_since
+    graph.add_node((APP, "9999_next"), added("9999_next", APP))
+    graph.add_dependency(None, (APP, "9999_next"), last)
+    release = versions.Release("0.1.0", "", versions.migrations(), {})
+    assert [fault.partition(":")[0] for fault in faults_since(release, graph)] == ["9999_next"] * is_refused
+
+
+INT = models.IntegerField
+PROJECT = models.ForeignKey(APP + ".project", models.CASCADE, null=True, db_index=False)
+PROBE = migrations.CreateModel("Probe", [("id", models.BigAutoField(primary_key=True)), ("name", models.TextField())])
+ADDITIONS = [
+    migrations.AddField("session", "probe", INT(null=True)),
+    migrations.AddField("session", "probe", INT(db_default=0)),
+    migrations.AddField("session", "probe", models.DateTimeField(db_default=Now())),
+    migrations.AddField(
+        "message", "probe", models.ForeignKey(APP + ".project", models.CASCADE, null=True, db_index=False)
+    ),
+    migrations.CreateModel("Probe", [("id", models.BigAutoField(primary_key=True)), ("name", models.TextField())]),
+    migrations.AlterField("project", "name", models.CharField(max_length=10_000)),
+    migrations.RunSQL("ALTER TABLE verification_session ADD COLUMN probe integer; DROP INDEX CONCURRENTLY a"),
+    migrations.RunSQL("ALTER TABLE verification_session ALTER COLUMN language DROP NOT NULL"),
+    AddIndexConcurrently("session", models.Index(fields=["created_at"], name="probe")),
+    migrations.SeparateDatabaseAndState(state_operations=[migrations.RemoveField("session", "language")]),
+]
+NARROWINGS = [
+    (migrations.AddField("session", "probe", INT(default=0)), "insert rows without it"),
+    (migrations.AddField("session", "probe", INT(null=True, db_index=True)), "locks the table"),
+    (migrations.RemoveField("session", "language"), "may use"),
+    (migrations.RenameField("session", "language", "tongue"), "may use"),
+    (migrations.DeleteModel("Session"), "may use"),
+    (migrations.RenameModel("Session", "Verification"), "may use"),
+    (migrations.AlterField("project", "name", models.CharField(max_length=1)), "may use"),
+    (migrations.AlterField("project", "name", models.IntegerField()), "may use"),
+    (migrations.AlterField("project", "name", models.CharField(max_length=10_000, unique=True)), "may use"),
+    (migrations.AddIndex("session", models.Index(fields=["created_at"], name="probe")), "locks the table"),
+    (
+        migrations.AddConstraint("session", models.CheckConstraint(condition=models.Q(id__gt=""), name="probe")),
+        "may use",
+    ),
+    (migrations.RunSQL("ALTER TABLE verification_session DROP COLUMN language"), "may use"),
+    (migrations.RunSQL("ALTER TABLE verification_session ALTER COLUMN language SET NOT NULL"), "may use"),
+    (
+        migrations.SeparateDatabaseAndState([migrations.RunSQL("ALTER TABLE a RENAME TO b")]),
+        "may use",
+    ),
+    (migrations.AlterModelTable("session", "other"), "may use"),
+]
+
+
+def judged(*operations):
+    return Judge(APP, MigrationLoader(None).project_state()).faults(list(operations))
+
+
+@pytest.mark.parametrize("operation", ADDITIONS, ids=lambda operation: operation.describe())
+def test_what_adds_is_let_through(operation):
+    assert judged(operation) == []
+
+
+@pytest.mark.parametrize(("operation", "said"), NARROWINGS, ids=lambda each: getattr(each, "describe", lambda: "")())
+def test_what_takes_something_away_is_refused(operation, said):
+    (fault,) = judged(operation)
+    assert said in fault
+
+
+def test_a_table_that_is_new_may_change_freely():
+    changes = [migrations.RemoveField("probe", "name"), migrations.AddField("probe", "number", INT(default=0))]
+    assert judged(PROBE, *changes) == []
+
+
+def changed_functions(release, now):
+    return {name for name, header in release.functions.items() if now.get(name, header) != header}
+
+
+def test_a_released_function_keeps_its_parameters_and_its_result():
+    """Another signature needs another name. Beside an overload with a default, a call by name would be ambiguous, and
+    PostgreSQL refuses another result. The old function stays in the database until it is named in ``RETIRED``.
+    """
+    assert changed_functions(versions.released(), versions.functions()) == set()
+
+
+@pytest.mark.parametrize("header", ["(p_project bigint) RETURNS text", ""])
+def test_a_signature_that_changed_is_found(header):
+    before = versions.Release("0.1.0", "", {}, versions.functions() | {"gone": "() RETURNS text"})
+    now = versions.functions() | {"redeem_token": header}
+    assert changed_functions(before, now) == {"redeem_token"}
+
+
+def test_the_headers_that_are_read_are_those_of_all_functions(db):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace")
+        installed = {name for (name,) in cursor.fetchall()}
+    assert set(versions.functions()) <= installed
+
+
+def test_no_function_is_retired_that_the_previous_release_calls():
+    assert set(install.RETIRED) & {*versions.released().functions, *versions.functions()} == set()
+
+
+def test_a_retired_function_goes_with_the_next_migrate(db, monkeypatch):
+    monkeypatch.setattr(install, "RETIRED", ("former",))
+    with connection.cursor() as cursor:
+        for parameters in ("", "p_project bigint"):
+            cursor.execute(f"CREATE FUNCTION former({parameters}) RETURNS text LANGUAGE sql AS $$ SELECT 'former' $$")
+        install._install(WATCHED, using="default")
+        cursor.execute("SELECT count(*) FROM pg_proc WHERE proname = 'former'")
+        assert cursor.fetchone() == (0,)

@@ -1,0 +1,87 @@
+"""The previous release: where its code is, and which of its parts later versions have to keep.
+
+`packages/release.py record` writes ``released.json`` once a release has its tag. Before the first one its values are
+empty, and the last commit stands in for the previous release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FILE = Path(__file__).with_name("released.json")
+
+# From the name of a function to the end of what its callers see: parameters, columns and type of the result.
+HEADER = re.compile(r"CREATE OR REPLACE (?:FUNCTION|AGGREGATE)\s+(\w+)\s*(\(.*?)(?=\s(?:LANGUAGE|AS)\b|;)", re.DOTALL)
+COMMENT = re.compile(r"--[^\n]*")
+SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The digest of each migration by its name, and the header of each function by its name."""
+
+    version: str
+    commit: str
+    migrations: dict[str, str]
+    functions: dict[str, str]
+
+
+def released() -> Release:
+    return Release(**json.loads(FILE.read_text()))
+
+
+def previous_commit() -> str:
+    """Return the commit to upgrade from. ``UPGRADE_FROM`` names another one than the previous release's."""
+    return os.environ.get("UPGRADE_FROM") or released().commit or "HEAD"
+
+
+def has_commit(commit: str) -> bool:
+    """Return whether the checkout has this commit: a shallow clone or an archive may lack it."""
+    return (
+        subprocess.run(["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=ROOT, capture_output=True).returncode == 0
+    )
+
+
+def unpack(commit: str, folder: Path) -> Path:
+    """Write the files of a commit into a new folder, and return it."""
+    folder.mkdir()
+    archived = subprocess.run(["git", "archive", "--format=tar", commit], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as files:
+        files.extractall(folder, filter="data")
+    return folder
+
+
+def copy_of_this_version(folder: Path) -> Path:
+    """Copy the checkout as it is, changes that are not committed included, into a new folder."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes((ROOT / name).read_bytes())
+    return folder
+
+
+def migrations(root: Path = ROOT) -> dict[str, str]:
+    """Return the digest of each migration's file, by its name."""
+    files = sorted((root / "verification" / "migrations").glob("[0-9]*.py"))
+    return {file.stem: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def functions(root: Path = ROOT) -> dict[str, str]:
+    """Return the header of each SQL function, by its name: parameters and result, without comments and line breaks."""
+    found: dict[str, str] = {}
+    for file in sorted((root / "verification" / "sql").rglob("*.sql")):
+        for name, header in HEADER.findall(COMMENT.sub("", file.read_text())):
+            assert name not in found, f"{file.name} has a second function {name}"
+            found[name] = SPACES.sub(" ", header).strip()
+    return found
