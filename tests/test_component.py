@@ -11,7 +11,6 @@ import shutil
 import subprocess
 
 import pytest
-from django.conf import settings
 from django.test import Client
 
 from tests.conftest import ROOT
@@ -58,10 +57,6 @@ def test_the_hash_that_the_guide_and_the_folder_name_is_the_modules():
     integrity = "sha384-" + base64.b64encode(hashlib.sha384(MODULE.read_bytes()).digest()).decode()
     assert (SERVED / "integrity.txt").read_text().strip() == integrity
     assert f'integrity="{integrity}"' in (ROOT / "docs" / "component.md").read_text()
-
-
-def test_the_form_is_of_the_services_version():
-    assert VERSION == settings.VERSION
 
 
 @pytest.mark.django_db

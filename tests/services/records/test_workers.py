@@ -17,10 +17,10 @@ def a_worker(**values):
     return row
 
 
-def test_stats_names_each_worker_and_what_it_does(project):
+def test_stats_names_each_worker_and_what_it_does(project, settings):
     row = a_worker(holds_connections=True)
     (shown,) = run_json("stats")["workers"]
-    assert (shown["host"], shown["pid"], shown["version"]) == (row.host, row.pid, "0.1.0")
+    assert (shown["host"], shown["pid"], shown["version"]) == (row.host, row.pid, settings.VERSION)
     assert (shown["kinds"], shown["threads"]) == (["messages", "connections"], 8)
     assert f"Workers: {row.host} process {row.pid}: messages, connections, 8 threads" in run("stats")
 

@@ -1,0 +1,197 @@
+"""Make a release from the checkout: its version, its files in ``dist/``, and what the next one has to keep.
+
+    packages/release.py version     # write the changelog's version wherever the version stands
+    packages/release.py build       # dist/: wheel, image context, chart, clients, bills of materials, checksums
+    packages/release.py record TAG  # once the tag is there: what later versions keep, into tests/upgrade/released.json
+
+The newest heading of CHANGELOG.md that has a version and a date decides. It needs Python 3.11 and git; the wheels take
+hatchling, and the npm packages npm, esbuild and TypeScript, all of which ``.ci/run`` installs under ``var/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HATCHLING = ROOT / "var" / "clients" / "bin" / "python"  # a Python that has it
+MODULES = ROOT / "var" / "npm" / "node_modules"
+CHART = ROOT / "deploy" / "helm"
+
+HEADING = re.compile(r"^## (\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)$", re.MULTILINE)
+NUMBER = r"\d+\.\d+\.\d+"
+# Each place of the version: a file, and the text around the number.
+PLACES = (
+    ("config/settings.py", rf'(?m)(^VERSION = "){NUMBER}(")'),
+    ("pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
+    ("packages/watchword-python/pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
+    ("packages/watchword-js/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
+    ("packages/watchword-verify/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
+    ("packages/watchword-js/README.md", rf"(watchword-client-){NUMBER}(\.tgz)"),
+    ("docs/component.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
+    ("deploy/helm/Chart.yaml", rf'(?m)(^version: "?){NUMBER}("?$)'),
+    ("deploy/helm/Chart.yaml", rf'(?m)(^appVersion: "?){NUMBER}("?$)'),
+)
+NOT_IN_IMAGE = ("tests/", "benchmarks/", ".ci/")  # what .dockerignore leaves out of what is under version control
+
+
+def version() -> str:
+    """Return the version of the changelog's newest heading. A section ``Unreleased`` above it has none yet."""
+    newest = HEADING.search((ROOT / "CHANGELOG.md").read_text())
+    if newest is None:
+        sys.exit("CHANGELOG.md has no heading such as: ## 0.1.0 (2026-11-23)")
+    return newest[1]
+
+
+def wrong_places(wanted: str, root: Path = ROOT) -> list[str]:
+    """Return the files in which another version stands, or none where one is expected."""
+    return [
+        name
+        for name, pattern in PLACES
+        if (root / name).exists() and (root / name).read_text() != _with_version(root / name, pattern, wanted)
+    ]
+
+
+def write_version(wanted: str) -> None:
+    for name, pattern in PLACES:
+        if (ROOT / name).exists():
+            (ROOT / name).write_text(_with_version(ROOT / name, pattern, wanted))
+    if not (ROOT / "static" / "watchword-verify" / wanted).exists():  # earlier ones stay: customers' pages name them
+        _run("node", "packages/watchword-verify/build.js", ESBUILD=str(MODULES / "esbuild"))
+        module = ROOT / "static" / "watchword-verify" / wanted / "watchword-verify.js"
+        digest = base64.b64encode(hashlib.sha384(module.read_bytes()).digest()).decode()
+        guide = ROOT / "docs" / "component.md"
+        guide.write_text(re.sub(r'integrity="sha384-[^"]+"', f'integrity="sha384-{digest}"', guide.read_text()))
+
+
+def _with_version(file: Path, pattern: str, wanted: str) -> str:
+    text, count = re.subn(pattern, rf"\g<1>{wanted}\g<2>", file.read_text())
+    if not count:
+        sys.exit(f"{file} has no version where one is expected: {pattern}")
+    return text
+
+
+def build(target: Path) -> list[Path]:
+    """Make all files of the release from the last commit, anew, and return them."""
+    wanted = version()
+    if wrong := wrong_places(wanted):
+        sys.exit(
+            f"Another version than {wanted} of the changelog: {', '.join(wrong)}. Run packages/release.py version."
+        )
+    if _run("git", "status", "--porcelain"):
+        sys.exit("There are changes that are not committed: a release is made of a commit.")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    at = int(_run("git", "log", "-1", "--format=%ct"))  # every file in an archive has the commit's time
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source"
+        with tarfile.open(fileobj=io.BytesIO(_bytes("git", "archive", "--format=tar", "HEAD"))) as files:
+            files.extractall(source, filter="data")
+        _wheels(source, target, at)
+        _npm_packages(source, target)
+        names = [name for name in _names(source) if not name.startswith(NOT_IN_IMAGE)]
+        _archive(source, names, target / f"watchword-{wanted}-image.tar.gz", f"watchword-{wanted}", at)
+        if CHART.exists():
+            chart = source / "deploy" / "helm"
+            _archive(chart, _names(chart), target / f"watchword-{wanted}.tgz", "watchword", at)
+        for which in ("production", "local"):
+            bill = _bytes(sys.executable, source / "requirements" / "sbom", which)
+            (target / f"watchword-{wanted}-{which}.cdx.json").write_bytes(bill)
+    made = sorted(target.iterdir())
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in made]
+    (target / "SHA256SUMS").write_text("".join(sums))
+    return [*made, target / "SHA256SUMS"]
+
+
+def _wheels(source: Path, target: Path, at: int) -> None:
+    """Make the wheels of the service and of the Python client."""
+    for folder in (source, source / "packages" / "watchword-python"):
+        command = [HATCHLING, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", target, folder]
+        _run(*command, SOURCE_DATE_EPOCH=str(at))
+
+
+def _npm_packages(source: Path, target: Path) -> None:
+    """Make the packages of the JavaScript client and of the form."""
+    path = f"{MODULES / '.bin'}{os.pathsep}{os.environ['PATH']}"
+    for name in ("watchword-js", "watchword-verify"):
+        folder = source / "packages" / name
+        (folder / "node_modules").symlink_to(MODULES)
+        _run("npm", "pack", "--silent", "--pack-destination", target, cwd=folder, PATH=path)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def _archive(folder: Path, names: Iterable[str], to: Path, top: str, at: int) -> None:
+    """Write an archive that is the same wherever and whenever it is made."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name in names:
+            file = folder / name
+            entry = tarfile.TarInfo(f"{top}/{name}")
+            entry.size, entry.mtime = file.stat().st_size, at
+            entry.mode = 0o755 if file.stat().st_mode & 0o100 else 0o644
+            with file.open("rb") as opened:
+                archive.addfile(entry, opened)
+    to.write_bytes(gzip.compress(content.getvalue(), mtime=at))
+
+
+def record(tag: str) -> None:
+    """Write what the versions after this release have to keep."""
+    sys.path.insert(0, str(ROOT))
+    from tests.upgrade import versions
+
+    commit = _run("git", "rev-parse", f"{tag}^{{commit}}").strip()
+    with tempfile.TemporaryDirectory() as folder:
+        released = versions.unpack(commit, Path(folder) / "code")
+        values = {
+            "version": tag.removeprefix("v"),
+            "commit": commit,
+            "migrations": versions.migrations(released),
+            "functions": versions.functions(released),
+        }
+    versions.FILE.write_text(json.dumps(values, indent=2) + "\n")
+
+
+def _run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
+    return _bytes(*command, cwd=cwd, **environment).decode()
+
+
+def _bytes(*command: object, cwd: Path = ROOT, **environment: str) -> bytes:
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env={**os.environ, **environment}, stdout=subprocess.PIPE
+    )
+    if done.returncode:
+        sys.exit(f"This failed: {' '.join(map(str, command))}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("version", help="write the changelog's version wherever the version stands")
+    building = commands.add_parser("build", help="make the files of the release")
+    building.add_argument("--to", type=Path, default=ROOT / "dist", help="default dist/, which is emptied before")
+    recording = commands.add_parser("record", help="write tests/upgrade/released.json")
+    recording.add_argument("tag", help="such as 0.1.0")
+    given = parser.parse_args()
+    if given.command == "version":
+        write_version(version())
+    elif given.command == "build":
+        print(*build(given.to.resolve()), sep="\n")
+    else:
+        record(given.tag)

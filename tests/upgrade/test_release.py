@@ -1,0 +1,82 @@
+"""The changelog has the version, and a release is made of one commit."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from django.conf import settings
+
+from tests.conftest import ROOT
+
+SPEC = importlib.util.spec_from_file_location("release", ROOT / "packages" / "release.py")
+release = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(release)
+
+
+def test_the_version_stands_everywhere_as_in_the_changelog():
+    assert release.wrong_places(release.version()) == []
+    assert release.version() == settings.VERSION
+    assert (ROOT / "static" / "watchword-verify" / release.version() / "watchword-verify.js").exists()
+
+
+def test_another_version_is_found_in_every_place(tmp_path):
+    for name, _ in release.PLACES:
+        if (ROOT / name).exists():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name)
+    there = [name for name, _ in release.PLACES if (tmp_path / name).exists()]
+    assert len(there) >= 7
+    assert release.wrong_places("99.0.0", tmp_path) == there
+
+
+def test_a_section_without_a_version_above_the_newest_changes_nothing():
+    assert release.HEADING.search("## Unreleased\n\n## 0.2.0 (2027-01-31)\n\n## 0.1.0 (2026-11-23)\n")[1] == "0.2.0"
+
+
+def test_what_docker_leaves_out_is_not_in_the_images_context():
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {f"{name}/" for name in ignored} >= set(release.NOT_IN_IMAGE)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(
+    not (release.HATCHLING.exists() and (release.MODULES / "esbuild").exists() and shutil.which("npm")),
+    reason="What makes wheels and packages is not installed; .ci/run installs it.",
+)
+def test_a_release_is_made_of_a_commit_with_checksums_of_all_its_files(tmp_path):
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", ROOT, clone], check=True)
+    for name in ("npm", "clients"):
+        (clone / "var").mkdir(exist_ok=True)
+        (clone / "var" / name).symlink_to((ROOT / "var" / name).resolve())
+    digests = []
+    for _ in range(2):
+        subprocess.run([sys.executable, clone / "packages" / "release.py", "build"], check=True, stdout=subprocess.PIPE)
+        made = {path.name: path for path in (clone / "dist").iterdir()}
+        sums = dict(line.split("  ")[::-1] for line in made.pop("SHA256SUMS").read_text().splitlines())
+        assert sums == {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in made.items()}
+        digests.append(sums)
+    assert digests[0] == digests[1]
+    wanted = release.version()
+    assert {
+        f"watchword-{wanted}-py3-none-any.whl",
+        f"watchword-{wanted}-image.tar.gz",
+        f"watchword_client-{wanted}-py3-none-any.whl",
+        f"watchword-client-{wanted}.tgz",
+        f"watchword-verify-{wanted}.tgz",
+        f"watchword-{wanted}-production.cdx.json",
+    } <= set(made)
+    bill = json.loads(made[f"watchword-{wanted}-production.cdx.json"].read_text())
+    assert bill["metadata"]["component"]["version"] == wanted
+    with tarfile.open(made[f"watchword-{wanted}-image.tar.gz"]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"Dockerfile", "manage.py", "requirements/production.txt"} <= names
+    assert [name for name in names if name.startswith("tests/")] == []
