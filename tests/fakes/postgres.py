@@ -31,9 +31,13 @@ SETTINGS = {
 
 
 class PostgresServer:
-    """Use as a context manager. ``superuser`` owns the cluster; the service's own user is an ordinary one."""
+    """Use as a context manager. ``superuser`` owns the cluster; the service's own user is an ordinary one.
 
-    def __init__(self, *, copy_of: PostgresServer | None = None) -> None:
+    ``programs`` is the folder of another version's programs than the wheel's.
+    """
+
+    def __init__(self, *, copy_of: PostgresServer | None = None, programs: Path | None = None) -> None:
+        self.programs = programs
         self.account = nobody() if os.geteuid() == 0 else Account(os.geteuid(), os.getegid())
         self.copy_of = copy_of
         self.port = free_port()
@@ -95,6 +99,8 @@ class PostgresServer:
             return cursor.fetchall() if cursor.description else []
 
     def binaries(self) -> Path:
+        if self.programs is not None:
+            return self.programs
         return Postgres(self.folder, self.account, durable=False).find_binaries(self.folder)
 
     def _run(self, program: str, *arguments: object) -> None:

