@@ -1,9 +1,11 @@
 """The tables are what the models say."""
 
+import io
 import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -12,6 +14,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from tests.conftest import ROOT
+from tests.live import wait_until
 from verification.models.audit import WATCHED
 from verification.sql import install
 
@@ -68,3 +71,24 @@ def test_a_function_of_the_version_before_stays_for_its_processes(db):
         )
     install._install(WATCHED, using="default")
     assert {"redeem_token(bigint)", "redeem_token(bigint,bytea)"} <= {name for name, _ in functions()}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_migration_does_not_wait_for_a_table_in_use_but_tries_again():
+    """Every request behind a statement that waits for a table would wait as well."""
+    output = io.StringIO()
+
+    def migrate():
+        call_command("migrate", verbosity=0, stdout=output)
+        connection.close()  # this thread's
+
+    holder = connection.copy()
+    with holder.cursor() as cursor, ThreadPoolExecutor() as threads:
+        holder.set_autocommit(False)
+        cursor.execute("LOCK verification_channel IN ROW EXCLUSIVE MODE")
+        migrated = threads.submit(migrate)
+        wait_until(lambda: "A table is in use; trying again." in output.getvalue(), "it gives up for now")
+        assert not migrated.done()
+        holder.rollback()
+        migrated.result(timeout=60)
+    holder.close()

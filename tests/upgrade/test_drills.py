@@ -188,8 +188,6 @@ def test_a_dump_is_restored_on_another_machine_and_a_user_verifies_there(
     lists = "SELECT (SELECT count(*) FROM verification_recipient), (SELECT count(*) FROM pg_trigger), (SELECT count(*)"
     lists += " FROM pg_proc WHERE pronamespace = 'public'::regnamespace)"
     before, sent = service.query(lists), shop.messages_to(to)
-    for name in ("web", "worker0"):
-        service.kill(name)
     with PostgresServer() as other:
         other.execute("DROP DATABASE watchword")
         kept = {name: service.environment[name] for name in ("SECRET_KEY", "ENCRYPTION_KEYS", "BASE_URL")}
