@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HATCHLING = ROOT / "var" / "clients" / "bin" / "python"  # a Python that has it
 MODULES = ROOT / "var" / "npm" / "node_modules"
-CHART = ROOT / "deploy" / "helm"
+CHART = Path("deploy", "helm", "watchword")
 
 HEADING = re.compile(r"^## (\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)$", re.MULTILINE)
 NUMBER = r"\d+\.\d+\.\d+"
@@ -42,10 +42,9 @@ PLACES = (
     ("packages/watchword-verify/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
     ("packages/watchword-js/README.md", rf"(watchword-client-){NUMBER}(\.tgz)"),
     ("docs/component.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
-    ("deploy/helm/Chart.yaml", rf'(?m)(^version: "?){NUMBER}("?$)'),
-    ("deploy/helm/Chart.yaml", rf'(?m)(^appVersion: "?){NUMBER}("?$)'),
+    ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^version: "?){NUMBER}("?$)'),
+    ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^appVersion: "?){NUMBER}("?$)'),
 )
-NOT_IN_IMAGE = ("tests/", "benchmarks/", ".ci/")  # what .dockerignore leaves out of what is under version control
 
 
 def version() -> str:
@@ -102,11 +101,11 @@ def build(target: Path) -> list[Path]:
             files.extractall(source, filter="data")
         _wheels(source, target, at)
         _npm_packages(source, target)
-        names = [name for name in _names(source) if not name.startswith(NOT_IN_IMAGE)]
+        left_out = not_in_image(source)
+        names = [name for name in _names(source) if not name.startswith(left_out)]
         _archive(source, names, target / f"watchword-{wanted}-image.tar.gz", f"watchword-{wanted}", at)
-        if CHART.exists():
-            chart = source / "deploy" / "helm"
-            _archive(chart, _names(chart), target / f"watchword-{wanted}.tgz", "watchword", at)
+        if (source / CHART).exists():
+            _archive(source / CHART, _names(source / CHART), target / f"watchword-{wanted}.tgz", "watchword", at)
         for which in ("production", "local"):
             bill = _bytes(sys.executable, source / "requirements" / "sbom", which)
             (target / f"watchword-{wanted}-{which}.cdx.json").write_bytes(bill)
@@ -114,6 +113,12 @@ def build(target: Path) -> list[Path]:
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in made]
     (target / "SHA256SUMS").write_text("".join(sums))
     return [*made, target / "SHA256SUMS"]
+
+
+def not_in_image(source: Path) -> tuple[str, ...]:
+    """Return the folders that .dockerignore leaves out, of those under version control."""
+    lines = (source / ".dockerignore").read_text().splitlines()
+    return tuple(f"{line}/" for line in lines if line and not line.startswith("#") and "*" not in line)
 
 
 def _wheels(source: Path, target: Path, at: int) -> None:
