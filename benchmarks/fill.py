@@ -91,13 +91,14 @@ TRAFFIC = (
     {numbers} WHERE mod(n, %(manual_every)s) = 0
     """,
     """
-    INSERT INTO verification_callback (message_id, project_id, url, tries, created_at, delivered_at, due_at)
-    SELECT %(first_manual)s + n, r.project_id, 'https://shop.example/', 1, at, at, NULL
+    INSERT INTO verification_webhookevent (type, message_id, project_id, url, tries, created_at, delivered_at, due_at)
+    SELECT 'message.finished', %(first_manual)s + n, r.project_id, 'https://shop.example/', 1, at, at, NULL
     {numbers} WHERE mod(n, %(manual_every)s) = 0
     """,
     """
-    INSERT INTO verification_callbackattempt (callback_id, status, error, latency_ms, created_at)
-    SELECT %(first_manual)s + n, 200, '', 80, at {numbers} WHERE mod(n, %(manual_every)s) = 0
+    INSERT INTO verification_webhookattempt (event_id, status, error, latency_ms, created_at)
+    SELECT event.id, 200, '', 80, event.created_at FROM verification_webhookevent AS event
+    WHERE event.message_id BETWEEN %(first_manual)s + %(first)s AND %(first_manual)s + %(last)s
     """,
 )
 NUMBERS = """

@@ -60,8 +60,9 @@ TRAFFIC = (
     WHERE id BETWEEN %(first)s AND %(last)s
     """,
     """
-    INSERT INTO verification_callback (message_id, project_id, url, tries, created_at, delivered_at)
-    SELECT id, project_id, 'https://shop.example/', 1, created_at, CASE WHEN mod(id, 1000) <> 6 THEN created_at END
+    INSERT INTO verification_webhookevent (type, message_id, project_id, url, tries, created_at, delivered_at)
+    SELECT 'message.finished', id, project_id, 'https://shop.example/', 1, created_at,
+      CASE WHEN mod(id, 1000) <> 6 THEN created_at END
     FROM verification_recipient WHERE id BETWEEN %(first)s AND %(last)s AND mod(id, 10) = 6 AND project_id <> %(small)s
     """,
     """

@@ -295,6 +295,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_SUFFIX": "",
     "ENUM_NAME_OVERRIDES": {
         "Channel": "verification.models.ChannelType",
+        "SessionEventType": "verification.api.reference.event_shapes.SESSION_EVENT_TYPES",
         "MessageStatus": "verification.api.reference.shapes.MESSAGE_STATUSES",
         "FinalStatus": "verification.api.reference.shapes.FINAL_STATUSES",
         "ChallengeProvider": "verification.models.ChallengeProvider",
@@ -302,7 +303,15 @@ SPECTACULAR_SETTINGS = {
         "FieldErrorCode": "verification.api.reference.shapes.FIELD_ERRORS",
         "CodeLength": "verification.api.reference.shapes.CODE_LENGTHS",
     },
+    "WEBHOOKS": [
+        "verification.api.reference.event_operations.opened",
+        "verification.api.reference.event_operations.verified",
+        "verification.api.reference.event_operations.locked",
+        "verification.api.reference.event_operations.expired",
+        "verification.api.reference.event_operations.refused",
+    ],
     "POSTPROCESSING_HOOKS": [
+        "verification.api.reference.schema.with_shapes_of_webhooks",
         "drf_spectacular.hooks.postprocess_schema_enums",
         "verification.api.reference.schema.complete",
     ],

@@ -38,8 +38,20 @@ ANSWERS = {
     "SessionSettingsCode": "CodeSettings",
     "SessionSettingsChallenge": "ChallengeSettings",
     "SessionSettings": "SessionSettings",
+    "SessionEventData": "SessionEventData",
+    "SessionEvent": "SessionEvent",
+    "Event": "Event",
+    "EventList": "EventList",
 }
-ENUMS = ["Channel", "ChallengeProvider", "CodeLength", "ErrorCode", "FieldErrorCode", "MessageStatus"]
+ENUMS = [
+    "Channel",
+    "ChallengeProvider",
+    "CodeLength",
+    "ErrorCode",
+    "FieldErrorCode",
+    "MessageStatus",
+    "SessionEventType",
+]
 # Members that no repr shows: tokens, envelopes, and links that bind the user who opens them.
 HIDDEN = {("SessionCheckResponse", "verify_token"), ("ManualSendResponse", "code"), ("SessionChannel", "link")}
 
@@ -139,7 +151,7 @@ def python_type(about: Mapping[str, Any], source: str) -> tuple[str, str]:
     if about.get("format") == "date-time":
         return "datetime", f"datetime.fromisoformat({source})"
     kinds = [about["type"]] if isinstance(about["type"], str) else [each for each in about["type"] if each != "null"]
-    return {"string": "str", "integer": "int", "boolean": "bool"}[kinds[0]], source
+    return {"string": "str", "integer": "int", "boolean": "bool", "object": "dict[str, Any]"}[kinds[0]], source
 
 
 def first_sentence(text: str) -> str:

@@ -30,7 +30,7 @@ from verification.services.delivery import dispatch, fallback, simulated
 from verification.services.delivery import sweep as sweeping
 from verification.services.delivery.fairness import RecentProjects, Shares
 from verification.services.gateways import balances
-from verification.services.notices import alerts, balance_alerts, callbacks
+from verification.services.notices import alerts, balance_alerts, events
 from verification.services.oversight import cost_budgets, counting, digest, outages
 from verification.services.projects import deletion
 from verification.services.protection.guard import findings
@@ -47,8 +47,8 @@ Run = TypeVar("Run", bound=tuple[Any, ...])
 
 IDLE_SECONDS = 1.0  # after which the sweep takes a message: its wake-up must have been lost
 STOP_SECONDS = 8.0  # how long calls may go on at the end: as long as a provider's call may take; `up` kills later
-SWEEP_THREADS = 8  # as are callbacks' and bots': enough that several projects are served while one's server hangs
-CALLBACK_THREADS = 8
+SWEEP_THREADS = 8  # as are events' and bots': enough that several projects are served while one's server hangs
+EVENT_THREADS = 8
 BOT_THREADS = 8
 ALERT_THREADS = 2  # alerts are few, and may wait for each other.
 FALLBACK_BATCH = 50  # fall-backs of one round; the next round takes the others.
@@ -187,13 +187,13 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
         ),
         Poller("the upkeep", stopping, tidy=_upkeep(row)),
         Poller(
-            "callbacks",
+            "events",
             stopping,
-            claim=lambda free, in_progress: callbacks.claim_due(
-                limit=free, busy=[callback.project_id for callback in in_progress]
+            claim=lambda free, in_progress: events.claim_due(
+                limit=free, busy=[event.project_id for event in in_progress]
             ),
-            work=callbacks.deliver,
-            threads=CALLBACK_THREADS,
+            work=events.deliver,
+            threads=EVENT_THREADS,
         ),
         Poller(
             "alerts",

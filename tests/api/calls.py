@@ -12,6 +12,7 @@ ENDPOINTS = (  # method, path, kind of key
     ("POST", "/manual/send", "secret"),
     ("GET", "/manual/message/1", "secret"),
     ("GET", "/manual/channels", "secret"),
+    ("GET", "/events", "secret"),
 )
 POSTS = tuple(endpoint for endpoint in ENDPOINTS if endpoint[0] == "POST")
 
@@ -74,6 +75,10 @@ class Api:
     def manual_send(self, to="+4915112345678", channel="sms", *, headers=None, **body):
         body = {"to": to, "channel": channel, **body}
         return self.call("POST", "/manual/send", body, key=self.secret_key, headers=headers)
+
+    def events(self, after=None):
+        query = "" if after is None else f"?after={after}"
+        return self.call("GET", f"/events{query}", key=self.secret_key)
 
     def manual_message(self, message_id):
         return self.call("GET", f"/manual/message/{message_id}", key=self.secret_key)

@@ -12,7 +12,7 @@ from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from providers.errors import HookUnreadable
 from tests import factories
 from verification import sql
-from verification.models import Callback, DeliveryAttempt, Message, Provider, Suppression
+from verification.models import DeliveryAttempt, Message, Provider, Suppression, WebhookEvent
 from verification.outside import WebThreads
 from verification.services.delivery import dispatch, receipts
 from verification.services.delivery.record import Attempt, await_receipt
@@ -84,7 +84,7 @@ def test_a_final_status_never_changes_again(client, provider, sent):
 def test_the_same_receipt_twice_makes_one_callback(client, provider, sent):
     for _ in range(2):
         report(client, provider, id="id-1", status="success")
-    assert Callback.objects.get().message_id == sent.pk
+    assert WebhookEvent.objects.get().message_id == sent.pk
 
 
 @pytest.fixture
@@ -314,7 +314,7 @@ def test_no_receipt_within_the_window_expires_the_message(sent):
     sweep.expire_messages()
     assert status(sent) == "expired"
     assert sent.error == "No delivery receipt came in time."
-    assert Callback.objects.get().message_id == sent.pk
+    assert WebhookEvent.objects.get().message_id == sent.pk
 
 
 @pytest.mark.parametrize("size", [MIB_3 + 1, 10 * MIB_3])

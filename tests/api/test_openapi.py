@@ -10,10 +10,11 @@ import yaml
 from django.core.management import call_command
 from openapi_spec_validator import validate
 
+from verification.api.reference.schema import CALLBACK_HEADERS
 from verification.api.reference.views import description
 from verification.api.urls import urlpatterns
 from verification.errors import CATALOGUE
-from verification.models import ChannelType, KeyKind, MessageStatus
+from verification.models import SESSION_EVENTS, ChannelType, KeyKind, MessageStatus
 from verification.models.messages import FINAL
 from verification.whole_numbers import MAX_ID
 
@@ -28,6 +29,7 @@ OPERATIONS = {
     ("post", "/manual/send", "SecretKey"),
     ("get", "/manual/message/{id}", "SecretKey"),
     ("get", "/manual/channels", "SecretKey"),
+    ("get", "/events", "SecretKey"),
 }
 OUTSIDE = {"method_not_allowed"}  # answered where no operation is
 
@@ -257,3 +259,18 @@ def test_the_callback_is_there_with_its_signature():
     finished = schemas()["ManualMessageFinished"]["properties"]["status"]
     assert finished["enum"] == [status.value for status in FINAL]
     assert called["operationId"] == "messageFinished" and called["security"] == []
+
+
+def test_each_event_of_sessions_is_a_webhook_with_its_signature_and_an_example_of_its_schema():
+    document = description()
+    assert set(document["webhooks"]) == {each.value for each in SESSION_EVENTS}
+    shape = document["components"]["schemas"]["SessionEvent"]
+    for name, path in document["webhooks"].items():
+        told = path["post"]
+        assert {parameter["name"] for parameter in told["parameters"]} == set(CALLBACK_HEADERS)
+        media = told["requestBody"]["content"]["application/json"]
+        assert media["schema"]["allOf"][1]["properties"]["type"] == {"const": name}
+        (example,) = media["examples"].values()
+        assert example["value"]["type"] == name and set(example["value"]) == set(shape["properties"])
+        data = document["components"]["schemas"]["SessionEventData"]
+        assert set(example["value"]["data"]) == set(data["properties"]) == set(data["required"])

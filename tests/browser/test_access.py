@@ -12,7 +12,6 @@ from tests.browser.test_admin import PASSWORD, log_in
 from tests.panel.rows import make_panel
 from verification.models import (
     BreakerOpening,
-    Callback,
     Channel,
     GuardBlock,
     HourlyFigures,
@@ -21,6 +20,7 @@ from verification.models import (
     Provider,
     Recipient,
     Session,
+    WebhookEvent,
 )
 
 pytestmark = [
@@ -34,7 +34,7 @@ async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.
     found => `${found.id}: ${found.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(" | ")}`
 )
 """
-WITH_ROWS = (Callback, Channel, GuardBlock, Message, Project, Provider, Recipient, Session)
+WITH_ROWS = (WebhookEvent, Channel, GuardBlock, Message, Project, Provider, Recipient, Session)
 MAX_TABS = 80  # on the way to anything on a page
 
 

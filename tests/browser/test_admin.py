@@ -50,7 +50,7 @@ def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):
     page.get_by_text(re.compile("Copied|Press Ctrl")).wait_for()
 
     names = ("project", "channel", "provider", "apikey", "testlogin", "session", "message", "recipient")
-    for name in (*names, "messagetemplate", "suppression", "callback", "auditentry"):
+    for name in (*names, "messagetemplate", "suppression", "webhookevent", "auditentry"):
         page.goto(live_server.url + reverse(f"admin:verification_{name}_changelist"))
     adds = ("verification_channel_add", "verification_messagetemplate_add", "verification_testlogin_add")
     for name in ("verification_inbox", "index", *adds):

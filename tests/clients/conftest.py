@@ -16,10 +16,14 @@ SETUP = f"""
 import json
 from verification.services.gateways import accounts as providers
 from verification.services.projects import projects, test_logins
+from verification.services.projects.webhook_secrets import live_webhook_secrets
 new = projects.create_project(name="Generated")
 providers.add_provider(project=new.project, channel="sms", provider_type="inbox", name="sms", values={{}})
 test_logins.add_test_login(project=new.project, to="{TO}", code="{CODE}")
-print(json.dumps({{"API_KEY": new.api_key, "SECRET_KEY": new.secret_key}}))
+new.project.events = ["session.opened", "session.verified"]
+new.project.save()
+secret = live_webhook_secrets(new.project)[0][0]
+print(json.dumps({{"API_KEY": new.api_key, "SECRET_KEY": new.secret_key, "WEBHOOK_SECRET": secret}}))
 """
 
 

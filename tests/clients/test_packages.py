@@ -7,8 +7,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import watchword
 
 from tests.clients.programs import CODE, MODULES, SEEN, TO, TOOLS, flow, need, run
+from tests.fakes.http_server import FakeHttpServer, answer
 from tests.live import ROOT
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
@@ -65,6 +67,28 @@ def test_the_wheel_holds_the_types_and_asks_for_httpx_alone(wheel):
 def test_python(wheel, environment, kind, tmp_path):
     program = [sys.executable, HERE / "flow_watchword.py", kind]
     assert flow(run(*program, cwd=tmp_path, PYTHONPATH=str(wheel), **environment)) == SEEN
+
+
+def test_the_command_forwards_events_signed_and_stops_at_the_last(wheel, environment, tmp_path):
+    program = [sys.executable, "-c", "import sys; from watchword.command import main; sys.exit(main())"]
+    keys = {"WATCHWORD_URL": environment["BASE_URL"], "WATCHWORD_SECRET_KEY": environment["SECRET_KEY"]}
+    own = {**keys, "WATCHWORD_WEBHOOK_SECRET": environment["WEBHOOK_SECRET"], "PYTHONPATH": str(wheel)}
+    run(sys.executable, HERE / "flow_watchword.py", "sync", cwd=tmp_path, PYTHONPATH=str(wheel), **environment)
+    with FakeHttpServer() as server:
+        server.script(answer(204, b""))
+        forward = ["--forward", f"{server.url}/hook"]
+        told = run(*program, "listen", "--oldest", "--once", "--json", *forward, cwd=tmp_path, **own).splitlines()
+    lines = [json.loads(line) for line in told]
+    assert lines[0]["answer"] == "HTTP 204"
+    assert [line["type"] for line in lines if line["id"].startswith("evt_")][:2] == [
+        "session.opened",
+        "session.verified",
+    ]
+    events = [request for request in server.requests if request.headers["webhook-id"].startswith("evt_")]
+    verified = watchword.verify_event(events[1].headers, events[1].body, environment["WEBHOOK_SECRET"])
+    assert (verified.type, verified.data.is_test) == ("session.verified", True)
+    (entry,) = wheel.glob("*.dist-info/entry_points.txt")
+    assert "watchword = watchword.command:main" in entry.read_text()
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)

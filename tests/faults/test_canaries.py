@@ -221,7 +221,11 @@ class Day:
         wait_until(lambda: self.shop.sent_to(PHONES[4]), "a worker asks the gateway")
 
     def tries_of(self, message_id):
-        return self.service.query("SELECT status FROM verification_callbackattempt WHERE callback_id = %s", message_id)
+        return self.service.query(
+            "SELECT attempt.status FROM verification_webhookattempt AS attempt"
+            " JOIN verification_webhookevent AS event ON event.id = attempt.event_id WHERE event.message_id = %s",
+            message_id,
+        )
 
     def break_down(self):
         """A worker dies, the database refuses rows and names them, and a worker tells all that it can."""

@@ -103,7 +103,7 @@ def test_a_delivered_message_is_a_success_and_the_customer_is_told(shop, kannel,
 
 def is_delivered(shop, message_id):
     [(found,)] = shop.service.query(
-        "SELECT delivered_at IS NOT NULL AND due_at IS NULL FROM verification_callback WHERE message_id = %s",
+        "SELECT delivered_at IS NOT NULL AND due_at IS NULL FROM verification_webhookevent WHERE message_id = %s",
         message_id,
     )
     return found

@@ -15,11 +15,10 @@ from verification.models import (
     AlertService,
     ApiKey,
     AuditEntry,
-    Callback,
-    CallbackAttempt,
     Channel,
     Decision,
     DeliveryAttempt,
+    EventType,
     GuardBlock,
     KeyKind,
     ListEntry,
@@ -32,7 +31,10 @@ from verification.models import (
     Session,
     Suppression,
     TestLogin,
+    WebhookAttempt,
+    WebhookEvent,
 )
+from verification.panel.frame.fields import ChosenField
 from verification.random_ids import generate_message_id, generate_session_id
 from verification.services.gateways import accounts
 from verification.services.notices import alert_services
@@ -74,8 +76,10 @@ def rows_of(project):
     session = a_session(project, recipient)
     message = a_message(project, recipient, session=session)
     DeliveryAttempt.objects.create(message=message, provider_name="Gateway", outcome="refused", latency_ms=40)
-    callback = Callback.objects.create(message=message, project=project, url=CALLBACK_URL, tries=10, due_at=None)
-    CallbackAttempt.objects.create(callback=callback, status=500, error="HTTP 500", latency_ms=120)
+    callback = WebhookEvent.objects.create(
+        type=EventType.MESSAGE_FINISHED, message=message, project=project, url=CALLBACK_URL, tries=10, due_at=None
+    )
+    WebhookAttempt.objects.create(event=callback, status=500, error="HTTP 500", latency_ms=120)
     return {
         Project: project,
         Channel: project.channels.get(type="sms"),
@@ -97,7 +101,7 @@ def rows_of(project):
         Suppression: Suppression.objects.create(
             project=project, recipient=recipient, channel="voice", reason="The number asked not to be called."
         ),
-        Callback: callback,
+        WebhookEvent: callback,
         Decision: Decision.objects.create(
             project=project,
             rule="country",
@@ -190,6 +194,9 @@ def form_values(response):
                     values[bound.html_name] = "on"
             elif not isinstance(value, list):
                 values[bound.html_name] = value
+            elif isinstance(bound.field, ChosenField):
+                if value:
+                    values[bound.html_name] = value
             else:
                 values[bound.html_name] = "\n".join(str(item) for item in value)
     return values

@@ -11,7 +11,6 @@ from tests.panel.rows import ADDRESS, make_panel, values_on
 from verification.models import (
     ApiKey,
     AuditEntry,
-    Callback,
     Channel,
     Membership,
     Message,
@@ -19,6 +18,7 @@ from verification.models import (
     Provider,
     SenderRule,
     TestLogin,
+    WebhookEvent,
     WebhookSecret,
 )
 from verification.models.audit import WATCHED
@@ -220,7 +220,7 @@ def test_looking_at_the_webhook_secret_is_on_record(panel):
 
 
 def test_an_object_that_says_itself_what_it_is_is_named_once(panel):
-    callback = panel.rows[Callback]
-    panel.as_("owner").post(reverse("admin:verification_callback_send_again", args=(callback.pk,)))
+    callback = panel.rows[WebhookEvent]
+    panel.as_("owner").post(reverse("admin:verification_webhookevent_send_again", args=(callback.pk,)))
     page = panel.as_("owner").get(reverse("admin:verification_auditentry_changelist")).content.decode()
-    assert f"Callback of {callback.pk}" in page and "Callback Callback" not in page
+    assert f"Event {callback.webhook_id}" in page and "Event Event" not in page

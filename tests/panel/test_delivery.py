@@ -12,7 +12,6 @@ from tests.fakes.http_server import FakeHttpServer, answer
 from tests.panel.rows import CALLBACK_URL, values_on
 from verification import memory
 from verification.models import (
-    Callback,
     CircuitBreaker,
     FallbackStep,
     Membership,
@@ -22,6 +21,7 @@ from verification.models import (
     Provider,
     SenderRule,
     Suppression,
+    WebhookEvent,
 )
 
 pytestmark = pytest.mark.django_db
@@ -222,14 +222,14 @@ def test_the_actions_of_the_lists_reach_own_rows_only(panel, who, works):
     run_action(panel, who, Provider, "use_again_selected")
     assert is_aside(panel.rows[Provider]) is not works
     assert (run_action(panel, who, Suppression, "lift_selected").lifted_at is not None) is works
-    assert (run_action(panel, who, Callback, "send_again_selected").due_at is not None) is works
+    assert (run_action(panel, who, WebhookEvent, "send_again_selected").due_at is not None) is works
 
 
 @pytest.mark.parametrize(
     ("name", "model"),
     [
         ("suppression_lift", Suppression),
-        ("callback_send_again", Callback),
+        ("webhookevent_send_again", WebhookEvent),
         ("provider_use_again", Provider),
         ("project_test_event", Project),
     ],
@@ -240,7 +240,7 @@ def test_an_action_on_the_row_of_another_is_refused(panel, name, model):
         assert response.status_code in (403, 404)
         assert getattr(panel.as_("anonymous"), method)(page(name, panel.rows[model])).status_code == 302
     assert Suppression.objects.get().lifted_at is None
-    assert Callback.objects.get().due_at is None
+    assert WebhookEvent.objects.get().due_at is None
 
 
 # --- texts -----------------------------------------------------------------------------------------------------------
@@ -385,11 +385,11 @@ def test_suppressions_are_filtered_by_their_state(panel, state, number):
 
 
 def test_a_callback_is_sent_again_with_a_post(panel):
-    row, client = panel.rows[Callback], panel.as_("owner")
-    assert "HTTP 500" in client.get(page("callback_change", row)).content.decode()
-    client.get(page("callback_send_again", row))
-    assert Callback.objects.get(pk=row.pk).due_at is None
-    client.post(page("callback_send_again", row))
+    row, client = panel.rows[WebhookEvent], panel.as_("owner")
+    assert "HTTP 500" in client.get(page("webhookevent_change", row)).content.decode()
+    client.get(page("webhookevent_send_again", row))
+    assert WebhookEvent.objects.get(pk=row.pk).due_at is None
+    client.post(page("webhookevent_send_again", row))
     row.refresh_from_db()
     assert (row.tries, row.due_at is not None) == (0, True)
 
@@ -401,20 +401,21 @@ def test_a_callback_is_sent_again_with_a_post(panel):
         ({"due_at": timezone.now() + timedelta(hours=1)}, "waiting", "Next try"),
         ({"due_at": timezone.now() - timedelta(hours=1)}, "waiting", "Due now"),
         ({}, "given_up", "Given up"),
+        ({"tries": 0}, "kept", "Not sent"),
     ],
 )
 def test_callbacks_are_filtered_by_their_state(panel, fields, state, words):
-    Callback.objects.update(**fields)
-    for chosen in ("delivered", "waiting", "given_up"):
-        response = panel.as_("owner").get(page("callback_changelist"), {"state": chosen})
+    WebhookEvent.objects.update(**fields)
+    for chosen in ("delivered", "waiting", "given_up", "kept"):
+        response = panel.as_("owner").get(page("webhookevent_changelist"), {"state": chosen})
         assert response.context["cl"].result_count == (chosen == state)
         assert (f">{words}" in response.content.decode().partition("result_list")[2]) is (chosen == state)
 
 
 def test_a_callback_is_found_by_its_message_or_event(panel):
-    number = panel.rows[Callback].pk
+    number = panel.rows[WebhookEvent].message_id
     for term, found in ((number, 1), (f"msg_{number}", 1), ("1", 0), ("shop.example", 0)):
-        response = panel.as_("owner").get(page("callback_changelist"), {"q": term})
+        response = panel.as_("owner").get(page("webhookevent_changelist"), {"q": term})
         assert response.context["cl"].result_count == found
 
 
@@ -452,7 +453,7 @@ def test_a_test_event_needs_a_webhook_secret(panel):
 
 def test_the_sidebar_leads_to_every_page(panel):
     shown = panel.as_("owner").get(reverse("admin:index")).content.decode()
-    for name in ("messagetemplate", "suppression", "callback"):
+    for name in ("messagetemplate", "suppression", "webhookevent"):
         assert f'href="{page(f"{name}_changelist")}"' in shown
 
 

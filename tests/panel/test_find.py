@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from tests.panel.rows import ADDRESS, a_message, a_session
-from verification.models import Callback, DeliveryAttempt, Membership, Message, Provider, Recipient, Session
+from verification.models import DeliveryAttempt, Membership, Message, Provider, Recipient, Session, WebhookEvent
 
 pytestmark = pytest.mark.django_db
 FIND = "admin:verification_find"
@@ -97,7 +97,7 @@ def test_the_story_links_to_what_its_reader_may_open(panel):
         )
     page = panel.as_("owner").get(page_of(panel.rows[Session])).content.decode()
     assert page_of(ours) in page and page_of(systems) not in page and systems.name in page
-    assert page_of(panel.rows[Callback]) in page
+    assert page_of(panel.rows[WebhookEvent]) in page
     assert page_of(systems) in panel.as_("root").get(page_of(panel.rows[Session])).content.decode()
 
 

@@ -16,7 +16,6 @@ from verification.models import (
     Alert,
     ApiKey,
     AuditEntry,
-    Callback,
     Channel,
     CircuitBreaker,
     DailySpend,
@@ -35,6 +34,7 @@ from verification.models import (
     Session,
     Suppression,
     TestLogin,
+    WebhookEvent,
 )
 from verification.panel.frame.scoping import Who
 from verification.panel.pages.messages import MessageAdmin
@@ -263,7 +263,7 @@ def test_autocomplete_of_accounts_is_refused(panel):
         (TestLogin, "code_encrypted__startswith"),
         (MessageTemplate, "project__keys__digest__startswith"),
         (Suppression, "recipient__address__startswith"),
-        (Callback, "message__code_encrypted__isnull"),
+        (WebhookEvent, "message__code_encrypted__isnull"),
     ],
 )
 @pytest.mark.parametrize("who", ["root", "owner"])

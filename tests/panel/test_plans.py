@@ -16,7 +16,7 @@ from verification.panel.frame.paging import LOOKED_THROUGH, MAX_COUNT
 
 ROWS = 4 * LOOKED_THROUGH  # of each table, most of them the first project's
 NUMBER = "+49151123000001"
-TABLES = ("verification_message", "verification_session", "verification_recipient", "verification_callback")
+TABLES = ("verification_message", "verification_session", "verification_recipient", "verification_webhookevent")
 LIST_LENGTH = 50
 RANGE = f"{timezone.now() - timedelta(hours=30):%Y-%m-%dT%H}..{timezone.now() - timedelta(hours=6):%Y-%m-%dT%H}"
 READ = """
@@ -45,10 +45,10 @@ SELECT id, project_id, id, '01' || lpad(id::text, 24, '0'), 'sms', 'en',
   created_at, created_at, created_at + interval '3 minutes', created_at
 FROM verification_recipient;
 
-INSERT INTO verification_callback (message_id, project_id, url, tries, created_at, delivered_at)
-SELECT id, project_id, 'https://shop.example/', 1, created_at, created_at FROM verification_message;
+INSERT INTO verification_webhookevent (type, message_id, project_id, url, tries, created_at, delivered_at)
+SELECT 'message.finished', id, project_id, 'https://shop.example/', 1, created_at, created_at FROM verification_message;
 
-ANALYZE verification_recipient, verification_session, verification_message, verification_callback;
+ANALYZE verification_recipient, verification_session, verification_message, verification_webhookevent;
 """
 
 
@@ -119,8 +119,8 @@ def rows_read_by(statement):
         ("recipient", {"q": NUMBER}),
         ("recipient", {"verified_channel__exact": "sms"}),
         ("recipient", {"o": "2"}),
-        ("callback", {}),
-        ("callback", {"state": "given_up"}),
+        ("webhookevent", {}),
+        ("webhookevent", {"state": "given_up"}),
     ],
 )
 def test_no_list_of_traffic_reads_a_whole_table(filled, who, name, query):

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from config import urls  # noqa: F401  # loads the pages, by which the tests are made
 from tests.panel.rows import PROVIDER_SECRET, make_panel
-from verification.models import RIGHTS, Callback, GuardBlock, Membership, Message, Project, Right, Role, Suppression
+from verification.models import RIGHTS, GuardBlock, Membership, Message, Project, Right, Role, Suppression, WebhookEvent
 from verification.panel.frame.scoping import Who
 
 pytestmark = pytest.mark.django_db
@@ -107,8 +107,8 @@ def test_an_analyst_sees_figures_without_a_link_to_anybodys_code(panel, page):
         (Suppression, "lift_selected", "support", True),
         (GuardBlock, "lift_selected", "developer", False),
         (GuardBlock, "lift_selected", "support", True),
-        (Callback, "send_again_selected", "support", False),
-        (Callback, "send_again_selected", "developer", True),
+        (WebhookEvent, "send_again_selected", "support", False),
+        (WebhookEvent, "send_again_selected", "developer", True),
     ],
 )
 def test_an_action_on_selected_rows_takes_the_right_of_its_button(panel, model, action, role, works):

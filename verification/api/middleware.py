@@ -29,7 +29,7 @@ PREFLIGHT_SECONDS = 600  # how long a browser may remember that it is allowed
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 URLS = "verification.api.urls"
-_PREFIXES = ("/session/", "/manual/", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
+_PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 

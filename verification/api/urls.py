@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from verification.api import hook_views, manual_views, session_views
+from verification.api import event_views, hook_views, manual_views, session_views
 
 urlpatterns = [
     path("session/create", session_views.SessionCreateView.as_view()),
@@ -15,5 +15,6 @@ urlpatterns = [
     path("manual/send", manual_views.ManualSendView.as_view()),
     path("manual/message/<str:id>", manual_views.ManualMessageView.as_view()),
     path("manual/channels", manual_views.ManualChannelsView.as_view()),
+    path("events", event_views.EventsView.as_view()),
     path("hooks/<str:provider_uuid>/<str:secret>", hook_views.ProviderHookView.as_view()),
 ]

@@ -25,6 +25,8 @@ from verification.models.channels import (
     SenderRule,
 )
 from verification.models.choices import Choice
+from verification.models.event_types import SESSION_EVENTS, EventType
+from verification.models.events import WebhookAttempt, WebhookEvent
 from verification.models.figures import (
     DailyFigures,
     DailyUsers,
@@ -40,8 +42,6 @@ from verification.models.hosted import HandOver, HostedPage
 from verification.models.keys import ApiKey, KeyKind, WebhookSecret
 from verification.models.lists import ListEntry, ListKind, ListSubject
 from verification.models.messages import (
-    Callback,
-    CallbackAttempt,
     DailyChannelCost,
     DailySpend,
     DeliveryAttempt,
@@ -77,8 +77,6 @@ __all__ = [
     "AuditEntry",
     "BotChat",
     "BotUpdate",
-    "Callback",
-    "CallbackAttempt",
     "ChallengeMode",
     "ChallengeProvider",
     "Channel",
@@ -93,6 +91,7 @@ __all__ = [
     "DailyUsers",
     "Decision",
     "DeliveryAttempt",
+    "EventType",
     "ExchangeRate",
     "FactorTries",
     "FailedCosts",
@@ -129,6 +128,7 @@ __all__ = [
     "RetentionMode",
     "RecoveryCode",
     "RoutingMode",
+    "SESSION_EVENTS",
     "SecondFactor",
     "SecurityKey",
     "SenderRule",
@@ -143,6 +143,8 @@ __all__ = [
     "UsedChallenge",
     "VendorBalance",
     "VerifyToken",
+    "WebhookAttempt",
+    "WebhookEvent",
     "WebhookSecret",
     "Worker",
     "WrongCode",

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from verification.errors import Misuse
 from verification.lazy_words import format_lazy, gettext_lazy
+from verification.models.event_types import SESSION_EVENTS
 from verification.networks import clean_network
 
 PREFIX_MAX_LENGTH = 16  # characters: a plus and the 15 digits of E.164.
@@ -117,6 +118,16 @@ def clean_time_zone(text: str) -> str:
     return name
 
 
+def clean_session_event(text: str) -> str:
+    """Return the name of an event of sessions. Raises :class:`Misuse`."""
+    name = text.strip().lower()
+    if name not in SESSION_EVENTS:
+        raise Misuse(
+            _("{text} is not an event. There are {events}.").format(text=repr(text), events=", ".join(SESSION_EVENTS))
+        )
+    return name
+
+
 if TYPE_CHECKING:
     CharField = models.CharField[str, str]
     URLField = models.URLField[str, str]
@@ -184,6 +195,10 @@ class QuietHoursField(CleanedField):
 
 class TimeZoneField(CleanedField):
     clean_text = staticmethod(clean_time_zone)
+
+
+class SessionEventField(CleanedField):
+    clean_text = staticmethod(clean_session_event)
 
 
 class HttpsUrlField(URLField):

@@ -197,48 +197,6 @@ class DeliveryAttempt(models.Model):
         return f"{self.provider_name}: {self.outcome}"
 
 
-class Callback(models.Model):
-    """The finished status of a manual send on its way to the customer's server. The row is the queue.
-
-    ``due_at`` is the next try, or the end of the lease of whoever is at it; null once delivered or given up.
-    """
-
-    message = models.OneToOneField(Message, primary_key=True, on_delete=models.CASCADE, related_name="callback")
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
-    url = models.CharField(max_length=2048)
-    tries = models.PositiveSmallIntegerField(default=0)
-    due_at = models.DateTimeField(null=True, db_default=Now())
-    delivered_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        ordering = ("-created_at",)
-        indexes = (
-            models.Index(name="callback_due", fields=("project", "due_at"), condition=Q(due_at__isnull=False)),
-            models.Index(name="callback_of_project", fields=("project", "-created_at")),
-            models.Index(name="callback_newest", fields=("-created_at",)),
-        )
-
-    def __str__(self) -> str:
-        return f"Callback of {self.message_id}"
-
-
-class CallbackAttempt(models.Model):
-    """One call of a customer's server. ``status`` is the HTTP status, null where none came."""
-
-    callback = models.ForeignKey(Callback, on_delete=models.CASCADE, related_name="attempts")
-    status = models.PositiveSmallIntegerField(null=True)
-    error = models.CharField(max_length=200, blank=True)
-    latency_ms = models.PositiveIntegerField()
-    created_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        ordering = ("id",)
-
-    def __str__(self) -> str:
-        return f"attempt {self.pk}"
-
-
 class DailySpend(models.Model):
     """Messages of one project over one channel on one day (UTC), which a daily budget is held against."""
 

@@ -17,12 +17,13 @@ FOLDER = Path(__file__).parent
 # ten times as long. So sequential scans and sorts are priced out. Some are made all the same, such as of a table of one
 # row. Before PostgreSQL 18 their price would make the plan look worth compiling, so JIT is off.
 BY_KEY = (
-    "claim_callbacks",
+    "claim_events",
     "claim_fallback",
     "claim_messages",
     "claim_updates",
     "close_session",
     "close_unconfirmed",
+    "described_events",
     "expire_messages",
     "find_reported",
     "find_session",
@@ -31,7 +32,9 @@ BY_KEY = (
     "is_any_under_way",
     "is_still_wanted",
     "judge_stranger",
+    "list_events",
     "messages_under_way",
+    "note_refused_session",
     "open_session",
     "provider_paces",
     "queue_manual_message",

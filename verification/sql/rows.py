@@ -55,17 +55,33 @@ class ProviderPace(NamedTuple):
     is_late: bool
 
 
-class ClaimedCallback(NamedTuple):
-    """A callback whose next try is due (``claim_callbacks``)."""
+class DescribedEvent(NamedTuple):
+    """An event with all that its body tells (``described_events``, ``claim_events``, ``list_events``).
 
-    message_id: int
+    An event of a message has a ``message_id`` and what follows it. An event of a session has a ``session_id`` and what
+    follows that; one of a refused request may have none, and then has the masked ``subject``.
+    """
+
+    id: int
     project_id: int
-    url: str
+    type: str
+    created_at: datetime
+    url: str  # empty where the project has no address any more
     tries: int
-    channel: str
-    status: str
+    message_id: int | None
+    status: str | None
     error: str | None
-    finished_at: datetime
+    finished_at: datetime | None
+    session_id: str | None
+    channel: str
+    reason: str
+    subject: str
+    address: str | None
+    language: str | None
+    is_test: bool | None
+    opened_at: datetime | None
+    expires_at: datetime | None
+    shows_recipient: bool
 
 
 class ClaimedUpdate(NamedTuple):

@@ -1,7 +1,7 @@
-/** Signatures of callbacks, by Standard Webhooks. */
+/** Signatures of callbacks and other events, by Standard Webhooks. */
 import { decode, encode } from "./base64.js";
 import { CallbackRefused } from "./errors.js";
-import type { FinishedMessage } from "./types.js";
+import type { FinishedMessage, SessionEvent } from "./types.js";
 
 const TOLERANCE_SECONDS = 300; // how far the two clocks may differ, and how old a recorded callback may be
 
@@ -22,8 +22,27 @@ export async function verifyCallback(
   headers: Headers | Record<string, string | string[] | undefined>,
   body: string | Uint8Array,
   secret: string | readonly string[],
-  { tolerance = TOLERANCE_SECONDS, now = Date.now() / 1000 }: CallbackOptions = {},
+  options: CallbackOptions = {},
 ): Promise<FinishedMessage> {
+  return (await genuine(headers, body, secret, options)) as FinishedMessage;
+}
+
+/** Return the event of a session that a genuine call tells of, as `verifyCallback` does for a message. */
+export async function verifyEvent(
+  headers: Headers | Record<string, string | string[] | undefined>,
+  body: string | Uint8Array,
+  secret: string | readonly string[],
+  options: CallbackOptions = {},
+): Promise<SessionEvent> {
+  return (await genuine(headers, body, secret, options)) as SessionEvent;
+}
+
+async function genuine(
+  headers: Headers | Record<string, string | string[] | undefined>,
+  body: string | Uint8Array,
+  secret: string | readonly string[],
+  { tolerance = TOLERANCE_SECONDS, now = Date.now() / 1000 }: CallbackOptions,
+): Promise<unknown> {
   const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => read(headers, `webhook-${name}`));
   if (!id || !timestamp || !/^[0-9]+$/.test(timestamp)) {
     throw new CallbackRefused("The headers webhook-id and webhook-timestamp are missing or malformed.");
@@ -42,7 +61,7 @@ export async function verifyCallback(
   if (Math.abs(now - Number(timestamp)) > tolerance) {
     throw new CallbackRefused("The callback is too old, or one of the two clocks is wrong.");
   }
-  return JSON.parse(new TextDecoder().decode(bytes)) as FinishedMessage;
+  return JSON.parse(new TextDecoder().decode(bytes));
 }
 
 function read(headers: Headers | Record<string, string | string[] | undefined>, name: string): string | undefined {

@@ -5,6 +5,7 @@ import { perform, Repeat, type Answer, type Call, type Policy } from "./transpor
 import type {
   Channel,
   CheckedCode,
+  EventList,
   ManualChannel,
   Message,
   QueuedMessage,
@@ -151,6 +152,15 @@ export class Watchword {
   async manualChannels(): Promise<ManualChannel[]> {
     const answer = await this.#manual({ method: "GET", path: "/manual/channels", repeat: Repeat.ANY });
     return answer.json as ManualChannel[];
+  }
+
+  /**
+   * List the next events after a place: the `after` of an earlier list, or "0" for the oldest. Without one the list is
+   * empty, and its `after` is where new events follow.
+   */
+  async listEvents(after?: string): Promise<EventList> {
+    const path = after === undefined ? "/events" : `/events?after=${encodeURIComponent(after)}`;
+    return (await this.#manual({ method: "GET", path, repeat: Repeat.ANY })).json as EventList;
   }
 
   /** Return the code in the envelope of a `QueuedMessage` that this client's secret key sent. */

@@ -1,4 +1,4 @@
-export { verifyCallback, type CallbackOptions } from "./callbacks.js";
+export { verifyCallback, verifyEvent, type CallbackOptions } from "./callbacks.js";
 export { Watchword, type CreateOptions, type SendMessageOptions, type WatchwordOptions } from "./client.js";
 export { openEnvelope } from "./envelopes.js";
 export {

@@ -279,8 +279,151 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description Lists what happened in the project after a place, for a listener while you develop, or to make good
+         *     what your server missed.
+         *
+         *     Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
+         *     oldest that are kept. Then ask again with the `after` of the answer. Whoever goes on like this misses none.
+         *
+         *     Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
+         *     its session or message.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "session.opened": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A session was opened
+         * @description A create opened a session. One that returns a live one tells nothing. `channel` is null where no code went out.
+         *
+         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
+         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         */
+        post: operations["sessionOpened"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "session.verified": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A session was verified
+         * @description The right code was entered, and a verify token was issued. **It lets nobody in**: your server redeems the token.
+         *
+         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
+         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         */
+        post: operations["sessionVerified"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "session.locked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A session was locked
+         * @description So many wrong codes were entered that the session is over.
+         *
+         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
+         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         */
+        post: operations["sessionLocked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "session.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A session expired
+         * @description Its time ran out, and it was neither verified nor locked. It is told within a minute of its end.
+         *
+         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
+         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         */
+        post: operations["sessionExpired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "session.refused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A code was refused
+         * @description A create or a send was refused by a rule of the decision log, which `reason` names. The same refusal is told once a minute, and a project gets about 60 in a minute.
+         *
+         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
+         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         */
+        post: operations["sessionRefused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /**
@@ -340,6 +483,27 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "parse_error" | "validation_error" | "invalid_code" | "host_not_allowed" | "missing_api_key" | "invalid_api_key" | "wrong_key_kind" | "challenge_required" | "challenge_failed" | "recipient_not_allowed" | "not_found" | "session_not_found" | "message_not_found" | "verify_token_not_found" | "method_not_allowed" | "channel_not_available" | "channel_not_active" | "session_verified" | "idempotency_conflict" | "session_expired" | "verify_token_expired" | "body_too_large" | "unsupported_media_type" | "channel_timeout" | "too_many_attempts" | "too_many_sends" | "rate_limited" | "internal_error" | "service_unavailable" | "challenge_unavailable";
+        Event: {
+            /** @description The same as the `webhook-id` of the call. Act on each one once. */
+            id: string;
+            /** @description What happened, such as `session.verified` or `message.finished`. */
+            type: string;
+            /**
+             * Format: date-time
+             * @description When it happened. ISO 8601, UTC.
+             */
+            timestamp: string;
+            /** @description The body of the call, as your server gets it. */
+            body: {
+                [key: string]: unknown;
+            };
+        };
+        EventList: {
+            /** @description The events in the order in which they happened, at most 100. */
+            events: components["schemas"]["Event"][];
+            /** @description What to send as `after` next. */
+            after: string;
+        };
         /**
          * @description * `required` - the field is missing
          *     * `null` - a required field is null
@@ -701,6 +865,67 @@ export interface components {
             /** @description The channels this recipient can be reached over, in order. */
             channels: components["schemas"]["SessionChannel"][];
         };
+        /** @description What became of a session. Further members may be added. */
+        SessionEvent: {
+            /**
+             * @description What happened.
+             *
+             *     * `session.opened` - a session was opened
+             *     * `session.verified` - the right code was entered
+             *     * `session.locked` - wrong codes locked it
+             *     * `session.expired` - its time ran out, and it was neither verified nor locked
+             *     * `session.refused` - a code was asked for and did not go out
+             */
+            type: components["schemas"]["SessionEventType"];
+            /**
+             * Format: date-time
+             * @description When it happened. ISO 8601, UTC.
+             */
+            timestamp: string;
+            /** @description The session at that moment. */
+            data: components["schemas"]["SessionEventData"];
+        };
+        SessionEventData: {
+            /** @description The session; null for a refused create, which opens none. */
+            session_id: string | null;
+            /** @description The recipient, most of it masked; the whole address where the project says so. */
+            recipient: string;
+            /**
+             * @description The channel over which its code last went at that moment, if any.
+             *
+             *     * `sms` - SMS
+             *     * `email` - E-mail
+             *     * `messenger_a` - Telegram
+             *     * `messenger_b` - WhatsApp
+             *     * `voice` - Voice call
+             */
+            channel: components["schemas"]["Channel"] | null;
+            /** @description With `session.refused`: the rule of the decision log. Else null. */
+            reason: string | null;
+            /** @description The session's language. */
+            language: string | null;
+            /** @description Whether a test login opened it. */
+            is_test: boolean;
+            /**
+             * Format: date-time
+             * @description When the session was opened.
+             */
+            created_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the session ends.
+             */
+            expires_at: string | null;
+        };
+        /**
+         * @description * `session.opened` - a session was opened
+         *     * `session.verified` - the right code was entered
+         *     * `session.locked` - wrong codes locked it
+         *     * `session.expired` - its time ran out, and it was neither verified nor locked
+         *     * `session.refused` - a code was asked for and did not go out
+         * @enum {string}
+         */
+        SessionEventType: "session.opened" | "session.verified" | "session.locked" | "session.expired" | "session.refused";
         SessionSendRequest: {
             /** @description The session: a ULID, 26 characters in capitals. */
             session_id: string;
@@ -2057,6 +2282,262 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description The `after` of an earlier answer, or `0`. Give it once at most, and not empty. */
+                after?: string;
+            };
+            header?: {
+                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The next events. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventList"];
+                };
+            };
+            /** @description The request is wrong: `validation_error`, `host_not_allowed` */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid key: `missing_api_key`, `invalid_api_key` */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed: `wrong_key_kind` */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many: `rate_limited` */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Our fault: `internal_error` */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Briefly away: `service_unavailable` */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sessionOpened: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                "webhook-id": string;
+                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionEvent"] & {
+                    /** @constant */
+                    type?: "session.opened";
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx: received. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    sessionVerified: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                "webhook-id": string;
+                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionEvent"] & {
+                    /** @constant */
+                    type?: "session.verified";
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx: received. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    sessionLocked: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                "webhook-id": string;
+                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionEvent"] & {
+                    /** @constant */
+                    type?: "session.locked";
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx: received. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    sessionExpired: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                "webhook-id": string;
+                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionEvent"] & {
+                    /** @constant */
+                    type?: "session.expired";
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx: received. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    sessionRefused: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                "webhook-id": string;
+                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionEvent"] & {
+                    /** @constant */
+                    type?: "session.refused";
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx: received. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -17,6 +17,10 @@ export type Message = Schemas["ManualMessage"];
 export type FinishedMessage = Schemas["ManualMessageFinished"];
 export type ManualChannel = Schemas["ManualChannel"];
 export type ManualProvider = Schemas["ManualProvider"];
+export type Event = Schemas["Event"];
+export type EventList = Schemas["EventList"];
+export type SessionEvent = Schemas["SessionEvent"];
+export type SessionEventType = Schemas["SessionEventType"];
 
 /** A verified phone number (E.164) or e-mail address (lower case). */
 export interface Verified {

@@ -9,7 +9,7 @@ from tests import clock, factories
 from tests.api.calls import WRONG
 from tests.fakes import collector
 from verification import memory
-from verification.models import Callback, DailySpend, DeliveryAttempt, Message
+from verification.models import DailySpend, DeliveryAttempt, Message, WebhookEvent
 from verification.services.delivery import dispatch, receipts, sweep
 from verification.services.projects import kill_switch
 
@@ -537,7 +537,7 @@ def test_what_the_sweep_expires_is_ended_with_all_that_follows(api, project):
     message = Message.objects.get(pk=message_id)
     assert (message.status, message.error) == ("expired", "It could not be sent in time.")
     assert (message.is_counted, message.code_encrypted) == (False, None)
-    assert Callback.objects.get(message=message).due_at is not None
+    assert WebhookEvent.objects.get(message=message).due_at is not None
     assert DailySpend.objects.filter(messages__gt=0).count() == 0
     assert sweep.expire_messages() == 0
 

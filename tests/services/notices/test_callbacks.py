@@ -10,8 +10,8 @@ from tests import factories
 from tests.api.calls import Api
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification import memory
-from verification.models import Callback, CallbackAttempt, WebhookSecret
-from verification.services.notices import callbacks, schedule
+from verification.models import WebhookAttempt, WebhookEvent, WebhookSecret
+from verification.services.notices import events, schedule
 from verification.services.projects import webhook_secrets
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +33,8 @@ def finished(api, outbox, receiver):
 
 def run():
     """One round of the worker's poller."""
-    for row in callbacks.claim_due(limit=10):
-        callbacks.deliver(row)
+    for row in events.claim_due(limit=10):
+        events.deliver(row)
 
 
 def verified(project, request):
@@ -69,7 +69,7 @@ def test_success_is_delivered_once(receiver, finished):
     run()
     run()
     assert len(receiver.requests) == 1
-    callback = Callback.objects.get()
+    callback = WebhookEvent.objects.get()
     assert callback.delivered_at and callback.due_at is None
 
 
@@ -86,17 +86,17 @@ def test_both_secrets_sign_during_a_rotation(project, receiver, finished):
 def test_anything_but_2xx_is_tried_again(receiver, finished, status):
     receiver.script(answer(status, b""))
     run()
-    callback = Callback.objects.get()
+    callback = WebhookEvent.objects.get()
     seconds = (callback.due_at - timezone.now()).total_seconds()
     assert callback.delivered_at is None
     assert 3 < seconds < 7
-    assert CallbackAttempt.objects.get().status == status
+    assert WebhookAttempt.objects.get().status == status
 
 
 def test_a_retry_has_the_same_id_and_a_new_signature(project, receiver, finished):
     receiver.script(answer(500, b""))
     run()
-    Callback.objects.update(due_at=timezone.now())
+    WebhookEvent.objects.update(due_at=timezone.now())
     run()
     first, second = receiver.requests
     assert first.headers["webhook-id"] == second.headers["webhook-id"] == f"msg_{finished}"
@@ -106,30 +106,30 @@ def test_a_retry_has_the_same_id_and_a_new_signature(project, receiver, finished
 def test_gone_stops_at_once(receiver, finished):
     receiver.script(answer(410, b""))
     run()
-    assert Callback.objects.get().due_at is None
-    assert Callback.objects.get().delivered_at is None
+    assert WebhookEvent.objects.get().due_at is None
+    assert WebhookEvent.objects.get().delivered_at is None
 
 
 def test_retry_after_is_kept(receiver, finished):
     receiver.script(answer(503, b"", {"Retry-After": "900"}))
     run()
-    assert (Callback.objects.get().due_at - timezone.now()).total_seconds() > 880
+    assert (WebhookEvent.objects.get().due_at - timezone.now()).total_seconds() > 880
 
 
-@pytest.mark.parametrize(("asked", "kept"), [("7200", 7_200), ("1000000", callbacks.MAX_RETRY_AFTER_SECONDS)])
+@pytest.mark.parametrize(("asked", "kept"), [("7200", 7_200), ("1000000", events.MAX_RETRY_AFTER_SECONDS)])
 def test_retry_after_is_kept_beyond_an_hour_and_for_a_day_at_most(receiver, finished, asked, kept):
     receiver.script(answer(503, b"", {"Retry-After": asked}))
     before = timezone.now()
     run()
-    due_at = Callback.objects.get().due_at
+    due_at = WebhookEvent.objects.get().due_at
     assert before + timedelta(seconds=kept) <= due_at <= timezone.now() + timedelta(seconds=kept)
 
 
 def test_it_gives_up_after_the_last_retry(receiver, finished):
     receiver.script(answer(500, b""))
-    Callback.objects.update(tries=len(schedule.RETRY_SECONDS))
+    WebhookEvent.objects.update(tries=len(schedule.RETRY_SECONDS))
     run()
-    assert Callback.objects.get().due_at is None
+    assert WebhookEvent.objects.get().due_at is None
 
 
 def test_each_wait_is_that_of_the_schedule():
@@ -143,25 +143,25 @@ def test_a_private_address_is_not_called(settings, receiver, finished):
     memory.forget_all()
     run()
     assert receiver.requests == []
-    assert CallbackAttempt.objects.get().status is None
+    assert WebhookAttempt.objects.get().status is None
 
 
 def test_a_secret_that_cannot_be_read_is_a_try_that_failed_and_ends_with_the_schedule(receiver, finished):
     WebhookSecret.objects.update(secret=b"sealed by a key that is gone")
     run()
     assert receiver.requests == []
-    assert "ENCRYPTION_KEYS" in CallbackAttempt.objects.get().error
-    Callback.objects.update(due_at=timezone.now(), tries=len(schedule.RETRY_SECONDS))
+    assert "ENCRYPTION_KEYS" in WebhookAttempt.objects.get().error
+    WebhookEvent.objects.update(due_at=timezone.now(), tries=len(schedule.RETRY_SECONDS))
     run()
-    assert Callback.objects.get().due_at is None
+    assert WebhookEvent.objects.get().due_at is None
 
 
 def test_send_again_starts_over(receiver, finished):
     receiver.script(answer(410, b""))
     run()
-    callbacks.send_again(Callback.objects.get())
+    events.send_again(WebhookEvent.objects.get())
     run()
-    assert Callback.objects.get().delivered_at
+    assert WebhookEvent.objects.get().delivered_at
     assert len(receiver.requests) == 2
 
 
@@ -169,7 +169,7 @@ def test_one_project_does_not_take_all_the_places(api, outbox, receiver):
     for number in range(4):
         api.manual_send(to=f"+4915112345{number:03d}", callback_url=receiver.url)
     assert outbox.messages
-    assert len(callbacks.claim_due(limit=10)) == callbacks.PER_PROJECT
+    assert len(events.claim_due(limit=10)) == events.PER_PROJECT
 
 
 def test_calls_under_way_take_up_their_projects_places(api, project, client, outbox, receiver):
@@ -180,7 +180,7 @@ def test_calls_under_way_take_up_their_projects_places(api, project, client, out
     assert outbox.messages
 
     def claimed(*busy):
-        return sorted(row.project_id for row in callbacks.claim_due(limit=10, busy=busy))
+        return sorted(row.project_id for row in events.claim_due(limit=10, busy=busy))
 
     assert claimed(project.id, project.id, other.id) == [other.id]
     assert claimed(project.id) == sorted([project.id, other.id, other.id])
@@ -188,11 +188,11 @@ def test_calls_under_way_take_up_their_projects_places(api, project, client, out
 
 def test_a_test_event_shows_how_the_receiver_answers(project, receiver):
     receiver.script(answer(204, b""))
-    assert callbacks.send_test_event(project=project.row, url=receiver.url).is_delivered
+    assert events.send_test_event(project=project.row, url=receiver.url).is_delivered
     verified(project, receiver.requests[0])
 
 
 def test_a_session_has_no_callback(api, outbox):
     api.create()
     assert outbox.messages
-    assert not Callback.objects.exists()
+    assert not WebhookEvent.objects.exists()

@@ -8,16 +8,17 @@ from django.utils import timezone
 from providers.outcomes import Outcome
 from verification.addresses import mask
 from verification.models import (
-    Callback,
-    CallbackAttempt,
     CircuitBreaker,
     Decision,
     DeliveryAttempt,
+    EventType,
     FallbackStep,
     Message,
     Recipient,
     Session,
     VerifyToken,
+    WebhookAttempt,
+    WebhookEvent,
     WrongCode,
 )
 from verification.random_ids import generate_message_id, generate_session_id
@@ -356,7 +357,8 @@ def test_refusals_of_the_same_hour_are_told_with_the_masks_doubt(making):
 def test_a_manual_message_is_told_to_the_callback(making, status, due, delivered, ending):
     made = making(has_session=False)
     message = made.delivered(callback_url="https://shop.example/secret-path")
-    callback = Callback.objects.create(
+    callback = WebhookEvent.objects.create(
+        type=EventType.MESSAGE_FINISHED,
         message=message,
         project=made.project.row,
         url=message.callback_url,
@@ -365,7 +367,7 @@ def test_a_manual_message_is_told_to_the_callback(making, status, due, delivered
         delivered_at=made.at(6) if delivered else None,
         created_at=made.at(5),
     )
-    CallbackAttempt.objects.create(callback=callback, status=status, latency_ms=40, created_at=made.at(6))
+    WebhookAttempt.objects.create(event=callback, status=status, latency_ms=40, created_at=made.at(6))
     story = made.told()
     assert story.verdict.sentence == "Delivered over SMS by FastSMS after 4.0 s."
     assert texts(story)[0] == "Your server asked for a message over SMS" and texts(story)[-1] == ending
@@ -398,7 +400,7 @@ def test_many_stories_take_as_many_statements_as_one(making, django_assert_num_q
             created_at=began,
             expires_at=began + timedelta(minutes=3),
         )
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         told = in_brief(Session.objects.all(), [])
     assert [rows.began_at for rows, _ in told] == [after(400), after(200), BEGAN]
 

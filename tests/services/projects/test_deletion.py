@@ -14,12 +14,12 @@ from verification.errors import Misuse
 from verification.models import (
     AuditEntry,
     BotUpdate,
-    Callback,
     DeliveryAttempt,
     Message,
     Project,
     Recipient,
     Session,
+    WebhookEvent,
     WrongCode,
 )
 from verification.services.projects import deletion, projects
@@ -37,7 +37,9 @@ def with_traffic(name, recipients=1):
         WrongCode.objects.create(project=project, session=session, recipient=recipient)
         message = a_message(project, recipient, session=session, provider=provider, pinned_provider=provider)
         DeliveryAttempt.objects.create(message=message, provider=provider, outcome="refused", latency_ms=1)
-        Callback.objects.create(message=message, project=project, url="https://shop.example/")
+        WebhookEvent.objects.create(
+            type="message.finished", message=message, project=project, url="https://shop.example/"
+        )
     return project
 
 

@@ -13,7 +13,7 @@ from tests.commands.running import run
 from tests.providers.test_altcha import solve
 from verification import memory
 from verification.errors import Misuse
-from verification.models import Callback, Message, Project, Provider, Session
+from verification.models import Message, Project, Provider, Session, WebhookEvent
 from verification.services.delivery import simulated
 from verification.services.delivery.sweep import sweep_once
 from verification.services.gateways.accounts import add_provider
@@ -150,7 +150,7 @@ def test_the_demanded_challenge_is_a_puzzle_that_can_be_solved(sandbox, made, se
 def test_the_outcome_of_a_manual_send_is_called_back(sandbox):
     sandbox.manual_send(to="refused@sandbox.example", channel="email", callback_url="https://shop.example/told")
     sweep_once(limit=10)
-    called = Callback.objects.get()
+    called = WebhookEvent.objects.get()
     assert (called.url, called.message.status) == ("https://shop.example/told", "failed")
 
 

@@ -17,13 +17,13 @@ from tests import clock, factories
 from tests.fakes.outage import database_away
 from verification import client_address, memory
 from verification.models import (
-    Callback,
-    CallbackAttempt,
     CircuitBreaker,
     DeliveryAttempt,
     Message,
     Project,
     Provider,
+    WebhookAttempt,
+    WebhookEvent,
     Worker,
 )
 from verification.services.protection.guard import findings as guard_findings
@@ -280,11 +280,13 @@ class TestProviders:
         to = factories.Recipient.objects.create(project=project.row, address="ann@example.com")
         fields = {"recipient": to, "channel": "email", "language": "en", "expires_at": timezone.now()}
         message = Message.objects.create(id=1, project=project.row, **fields)
-        callback = Callback.objects.create(message=message, project=project.row, url="https://shop.example.com/")
+        callback = WebhookEvent.objects.create(
+            tries=1, type="message.finished", message=message, project=project.row, url="https://shop.example.com/"
+        )
         for _ in range(5):
-            CallbackAttempt.objects.create(callback=callback, status=500, latency_ms=1)
+            WebhookAttempt.objects.create(event=callback, status=500, latency_ms=1)
         assert names("callbacks") == {"callbacks-fail"}
-        Callback.objects.update(due_at=None)
+        WebhookEvent.objects.update(due_at=None)
         assert names("callbacks") == {"callbacks-fail", "callbacks-given-up"}
 
 

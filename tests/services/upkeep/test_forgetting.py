@@ -12,7 +12,6 @@ from tests.commands.running import run, run_json
 from verification.models import (
     AuditEntry,
     BotUpdate,
-    Callback,
     DeliveryAttempt,
     GuardedSend,
     IdempotentRequest,
@@ -22,6 +21,7 @@ from verification.models import (
     Subscription,
     Suppression,
     VerifyToken,
+    WebhookEvent,
     WrongCode,
 )
 from verification.services.delivery.receipts import act_on_once
@@ -64,6 +64,7 @@ def test_the_export_holds_everything_of_theirs_but_no_code(known, project, outbo
         "messages": 2,
         "attempts": 2,
         "callbacks": 1,
+        "events": 0,
         "idempotent_requests": 1,
         "wrong_codes": 1,
         "bots": 1,
@@ -95,7 +96,7 @@ def test_the_forgotten_leave_no_trace_and_others_stay(known, project):
     theirs = Message.objects.filter(recipient__forgotten_at__isnull=False)
     assert not theirs.exclude(provider_message_id=None, callback_url="").exists()
     assert not DeliveryAttempt.objects.filter(message__in=theirs).exclude(provider_message_id=None).exists()
-    assert not Callback.objects.filter(message__in=theirs).exists()
+    assert not WebhookEvent.objects.filter(message__in=theirs).exists()
     assert VerifyToken.objects.count() == 1
     assert [request.key for request in IdempotentRequest.objects.all()] == [OTHER]
     clock.forward(clock.DAY + 60)
@@ -141,7 +142,7 @@ def test_what_is_under_way_to_them_is_not_sent(api, outbox, project):
     api.manual_send(callback_url="https://shop.example/done")
     forget(project=project.row, to=TO)
     assert outbox.messages == []
-    assert not Callback.objects.exists()
+    assert not WebhookEvent.objects.exists()
 
 
 def test_erasing_is_no_way_around_the_limit_of_sends(api, outbox, project):

@@ -13,7 +13,6 @@ from verification import memory
 from verification.errors import Misuse
 from verification.models import (
     BotChat,
-    Callback,
     DailySpend,
     Decision,
     DeliveryAttempt,
@@ -24,6 +23,7 @@ from verification.models import (
     Suppression,
     UsedChallenge,
     VerifyToken,
+    WebhookEvent,
     WrongCode,
 )
 from verification.services.upkeep import retention
@@ -146,7 +146,7 @@ def a_finished_history(api, outbox, to):
     api.check(session_id, outbox.code)
     api.manual_send(to, callback_url="https://shop.example/done")
     assert outbox.messages
-    Callback.objects.update(due_at=None)
+    WebhookEvent.objects.update(due_at=None)
     return session_id
 
 
@@ -162,7 +162,7 @@ def test_on_both_sides_of_the_boundary(api, outbox, project, days):
     assert list(Session.objects.values_list("pk", flat=True)) == [living]
     assert list(VerifyToken.objects.values_list("session", flat=True)) == [living]
     assert set(Message.objects.values_list("recipient__address", flat=True)) == {"+4915112345672"}
-    assert (DeliveryAttempt.objects.count(), Callback.objects.count(), Recipient.objects.count()) == (2, 1, 1)
+    assert (DeliveryAttempt.objects.count(), WebhookEvent.objects.count(), Recipient.objects.count()) == (2, 1, 1)
 
 
 def test_each_project_keeps_its_rows_as_long_as_it_says(api, outbox, project):
@@ -189,10 +189,10 @@ def test_a_token_is_known_for_a_whole_day_though_it_is_younger_than_its_session(
 def test_a_message_whose_callback_is_on_its_way_is_kept(api, outbox, project):
     project.set(retention_days=1)
     a_finished_history(api, outbox, "+4915112345671")
-    Callback.objects.update(due_at=timezone.now())
+    WebhookEvent.objects.update(due_at=timezone.now())
     clock.forward(2 * clock.DAY)
     purge()
-    assert (Callback.objects.count(), Message.objects.count()) == (1, 1)
+    assert (WebhookEvent.objects.count(), Message.objects.count()) == (1, 1)
 
 
 def test_an_opt_out_outlives_the_rows(api, outbox, project):
@@ -262,7 +262,7 @@ def test_where_addresses_are_hashed_the_old_rows_stay_without_them(api, outbox, 
     assert Session.objects.get(pk=live).recipient.address == "+4915112345671"
     for message in Message.objects.filter(recipient=old.recipient):
         assert (message.provider_message_id, message.callback_url) == (None, "")
-    assert not Callback.objects.exists() and not VerifyToken.objects.exists()
+    assert not WebhookEvent.objects.exists() and not VerifyToken.objects.exists()
     assert purge()["hashed"] == 0
 
 

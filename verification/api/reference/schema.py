@@ -120,7 +120,8 @@ ANSWER_HEADERS: dict[str, dict[str, Any]] = {
     },
 }
 CALLBACK_HEADERS = {
-    "webhook-id": "Names the event, the same at every try: `msg_` and the message's id. Handle each one once.",
+    "webhook-id": "Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. "
+    "Handle each one once.",
     "webhook-timestamp": "When this call was made, in seconds since 1970. Refuse what is older than five minutes.",
     "webhook-signature": "One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of "
     "`<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook "
@@ -221,6 +222,12 @@ def problems(codes: set[str]) -> dict[tuple[int, str], OpenApiResponse]:
     }
 
 
+def with_shapes_of_webhooks(result: dict[str, Any], generator: Any, **_: Any) -> dict[str, Any]:
+    """Add the shapes that only webhooks have, which the generator reads after the others."""
+    result["components"] = generator.registry.build({})
+    return result
+
+
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Add what decorators and serializers cannot tell the generator. This is a postprocessing hook."""
     components = result["components"]
@@ -241,6 +248,8 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                 described["responses"]["200"]["links"] = links
             for callback in described.get("callbacks", {}).values():
                 _complete_callback(callback)
+    for name, path in result["webhooks"].items():
+        _complete_webhook(name, path["post"])
     _keep_generators_happy(components["schemas"])
     return result
 
@@ -253,12 +262,22 @@ def _add_headers(status: str, response: dict[str, Any]) -> None:
 
 def _complete_callback(callback: dict[str, Any]) -> None:
     for path in callback.values():
-        path["post"]["operationId"] = "messageFinished"
-        path["post"]["security"] = []
-        path["post"]["parameters"] = [
-            {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
-            for name, text in CALLBACK_HEADERS.items()
-        ]
+        path["post"] |= {"operationId": "messageFinished", "security": [], "parameters": _signed()}
+
+
+def _complete_webhook(name: str, told: dict[str, Any]) -> None:
+    """Narrow the body of an event to its type."""
+    subject, _, verb = name.partition(".")
+    told |= {"operationId": f"{subject}{verb.capitalize()}", "security": [], "parameters": _signed()}
+    media = told["requestBody"]["content"]["application/json"]
+    media["schema"] = {"allOf": [media["schema"], {"type": "object", "properties": {"type": {"const": name}}}]}
+
+
+def _signed() -> list[dict[str, Any]]:
+    return [
+        {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
+        for name, text in CALLBACK_HEADERS.items()
+    ]
 
 
 def _share_examples(content: dict[str, Any], shared: dict[str, Any]) -> None:

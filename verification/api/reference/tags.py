@@ -1,6 +1,6 @@
 """The groups of operations in the API's reference."""
 
-SESSION, VERIFY, MANUAL = "Session", "Verify", "Manual"
+SESSION, VERIFY, MANUAL, EVENTS = "Session", "Verify", "Manual", "Events"
 TAGS = [
     {
         "name": SESSION,
@@ -15,5 +15,9 @@ TAGS = [
         "name": MANUAL,
         "description": "Sending messages of your own and reading what became of them, from your server with a "
         "**secret key**.",
+    },
+    {
+        "name": EVENTS,
+        "description": "What happened in the project: your server is told it, or reads it with a **secret key**.",
     },
 ]

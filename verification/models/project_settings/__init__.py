@@ -12,6 +12,7 @@ from verification.codes import LONG_CODE, SHORT_CODE
 from verification.lazy_words import format_lazy
 from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
+from verification.models.event_types import EVENT_TYPE_MAX_LENGTH, SESSION_EVENTS
 from verification.models.fields import (
     HOST_MAX_LENGTH,
     LANGUAGE_MAX_LENGTH,
@@ -25,6 +26,7 @@ from verification.models.fields import (
     NetworkField,
     OriginField,
     QuietHoursField,
+    SessionEventField,
     TimeZoneField,
     limit_field,
 )
@@ -235,6 +237,38 @@ class Access(SettingGroup):
         abstract = True
 
 
+class Events(SettingGroup):
+    title = "Events"
+
+    events = ListField(
+        SessionEventField(
+            max_length=EVENT_TYPE_MAX_LENGTH, choices=[(each.value, each.label) for each in SESSION_EVENTS]
+        ),
+        most=len(SESSION_EVENTS),
+        db_default=[],
+        help_text=format_lazy(
+            _("What your server is told of sessions: {events}. Empty means nothing."), events=", ".join(SESSION_EVENTS)
+        ),
+    )
+    event_url = models.URLField(
+        _("call with events"),
+        max_length=URL_MAX_LENGTH,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("An https address that is called with each of these events, signed like a callback."),
+    )
+    event_recipients = models.BooleanField(
+        _("whole recipients"),
+        default=False,
+        db_default=False,
+        help_text=_("Events name the whole phone number or e-mail address. Otherwise they show a part of it."),
+    )
+
+    class Meta:
+        abstract = True
+
+
 class Alerts(SettingGroup):
     title = "Alerts"
 
@@ -313,6 +347,7 @@ class ProjectSettings(
     Guessing,
     Challenges,
     Access,
+    Events,
     Alerts,
     Retention,
 ):

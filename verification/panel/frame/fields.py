@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextareaWidget
 
 from verification.lazy_words import format_lazy
 from verification.lazy_words import gettext_lazy as _
@@ -34,3 +34,10 @@ class LinesField(forms.Field):
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return list(initial or []) != self.to_python(data)
+
+
+class ChosenField(forms.MultipleChoiceField):
+    """A list of which every entry is one of a few, each with a box to tick."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options | {"widget": UnfoldAdminCheckboxSelectMultipleWidget})

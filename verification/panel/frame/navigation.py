@@ -40,7 +40,7 @@ _TRAFFIC = (
     (gettext_lazy("Sessions"), "verified_user", "admin:verification_session_changelist"),
     (gettext_lazy("Recipients"), "contacts", "admin:verification_recipient_changelist"),
     (gettext_lazy("Suppressions"), "do_not_disturb_on", "admin:verification_suppression_changelist"),
-    (gettext_lazy("Callbacks"), "webhook", "admin:verification_callback_changelist"),
+    (gettext_lazy("Events"), "webhook", "admin:verification_webhookevent_changelist"),
 )
 _INBOX = ((gettext_lazy("Inbox"), "inbox", "admin:verification_inbox"),)  # shown only where the inbox provider may run
 _WITHIN_MESSAGES = ("admin:verification_inbox", "admin:verification_figures")

@@ -20,7 +20,7 @@ from unfold.admin import TabularInline
 from verification.lazy_words import gettext_lazy
 from verification.models import RIGHTS, Project, Right, Role, roles_with
 from verification.models.fields import ListField
-from verification.panel.frame.fields import LinesField
+from verification.panel.frame.fields import ChosenField, LinesField
 from verification.whole_numbers import whole_number
 
 
@@ -132,7 +132,8 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
         if isinstance(db_field, URLField):
             kwargs.setdefault("assume_scheme", "https")
         if isinstance(db_field, ListField):
-            kwargs.setdefault("form_class", LinesField)
+            choices = db_field.base_field.choices
+            kwargs |= {"form_class": ChosenField, "choices": choices} if choices else {"form_class": LinesField}
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is None:
             return None

@@ -128,7 +128,7 @@ class AuditAdmin(ScopedAdmin):
         kind = str(KINDS.get(entry.object_type, entry.object_type))
         name = mask(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
         if name.lower().startswith(f"{kind} "):
-            return capfirst(name)  # "Callback of 7" has its kind in its name
+            return capfirst(name)  # "Event msg_7" has its kind in its name
         return f"{capfirst(kind)} {WIRE_NAMES.get(name, name)}"
 
     @admin.display(description=gettext_lazy("Fields"))

@@ -1,1 +1,1 @@
-"""Notices to owners and their servers: alerts and callbacks."""
+"""Notices to owners and their servers: alerts, callbacks and other events."""

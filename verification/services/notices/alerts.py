@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from verification import sql, timestamps
 from verification.models import Alert, Project
-from verification.services.notices import alert_services, callbacks, quiet_hours, schedule
+from verification.services.notices import alert_services, events, quiet_hours, schedule
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ def _post(alert: Alert) -> str:
         "detail": alert.detail,
         "created_at": timestamps.iso(alert.created_at, "seconds"),
     }
-    tried = callbacks.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
+    tried = events.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
     if not tried.is_delivered:
         return f"{tried.error}, from the alert address"
     alert.posted_at = sql.now()

@@ -25,6 +25,7 @@ from verification.models import (
     Provider,
     Recipient,
     Session,
+    WebhookEvent,
 )
 from verification.models.guard_rules import ABOUT_COUNTRIES
 from verification.random_ids import is_session_id
@@ -141,16 +142,30 @@ def _countries(projects: list[int]) -> list[str]:
 
 
 def _by_id(term: str, projects: list[int]) -> Found:
-    """Return what has this id: a session, a message, also as its callback names it, or a vendor's message."""
+    """Return what has this id: a session, a message, also as an event names it, or a vendor's message."""
     found = Found()
     if is_session_id(term.upper()):
         found.sessions = list(Session.objects.filter(pk=term.upper(), project__in=projects))
+        return found
+    if term.startswith("evt_"):
+        _add_told(whole_number(term.removeprefix("evt_")), projects, found)
         return found
     if (number := whole_number(term.removeprefix("msg_"))) is not None:
         _add_messages(Message.objects.filter(pk=number, project__in=projects), found)
     if not (found.sessions or found.messages):
         _add_messages(_by_vendors_id(term, projects), found)
     return found
+
+
+def _add_told(event_id: int | None, projects: list[int], found: Found) -> None:
+    """Add the session or the message that an event told of."""
+    event = WebhookEvent.objects.filter(pk=event_id, project__in=projects).first() if event_id else None
+    if event is None:
+        return
+    if event.session_id is not None:
+        found.sessions += Session.objects.filter(pk=event.session_id, project__in=projects)
+    elif event.message_id is not None:
+        _add_messages(Message.objects.filter(pk=event.message_id, project__in=projects), found)
 
 
 def _by_vendors_id(term: str, projects: list[int]) -> list[Message]:

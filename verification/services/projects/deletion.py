@@ -17,7 +17,6 @@ from verification.errors import Misuse
 from verification.models import (
     Alert,
     BotUpdate,
-    Callback,
     DailyCosts,
     DailyFigures,
     Decision,
@@ -32,6 +31,7 @@ from verification.models import (
     Recipient,
     Session,
     UsedChallenge,
+    WebhookEvent,
 )
 
 BATCH = 1_000  # Rows of one transaction.
@@ -71,7 +71,7 @@ def carry_on(project_id: int) -> bool:
 
 def _rows_of(project_id: int) -> Iterator[QuerySet[Any]]:
     """The tables with many rows, in an order in which nothing refers to what has gone; the rest goes with the row."""
-    models = (IdempotentRequest, Callback, Message, Session, UsedChallenge, Recipient, Decision, Alert)
+    models = (IdempotentRequest, WebhookEvent, Message, Session, UsedChallenge, Recipient, Decision, Alert)
     for model in (*models, HourlyFigures, DailyFigures, HourlyCosts, DailyCosts, HourlyFaults, HourlyRefusals):
         yield model._default_manager.filter(project=project_id)
     yield BotUpdate.objects.filter(provider__in=Provider.objects.filter(project=project_id))

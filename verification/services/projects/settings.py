@@ -29,6 +29,7 @@ from verification.whole_numbers import whole_number
 
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
+CALLED = {"alert_url", "event_url"}  # addresses that the service calls
 _RULES = {  # by the name of the database's constraint
     "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code has digits, letters or both."),
 }
@@ -83,8 +84,9 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     }
     if "is_sandbox" in changed and project.pk:
         judges["is_sandbox"] = lambda: judge_kind(project)
-    if "alert_url" in changed and project.alert_url:
-        judges["alert_url"] = lambda: judge_called_url(project.alert_url)
+    for name in CALLED & set(changed):
+        if url := getattr(project, name):
+            judges[name] = partial(judge_called_url, url)
     found = {}
     for name in CEILINGS.keys() & set(changed):
         judges[name] = partial(require_below_ceiling, name, getattr(project, name))
@@ -125,7 +127,7 @@ def _fits(provider_type: str, *, is_sandbox: bool) -> bool:
 
 
 def judge_called_url(url: str) -> None:
-    """Raises :class:`Misuse` for an address that callbacks and alerts may not be posted to."""
+    """Raises :class:`Misuse` for an address that callbacks, events and alerts may not be posted to."""
     try:
         judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
     except AddressBlocked as error:

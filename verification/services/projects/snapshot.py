@@ -157,6 +157,9 @@ class ProjectConfig:
         self.name: str = row["name"]
         self.site_url: str = row["site_url"]
         self.origins = frozenset(row["origins"])
+        self.events = frozenset(row["events"])  # the events of sessions that the customer's server is told
+        self.event_terms = {"types": sorted(self.events), "is_called": bool(row["event_url"])}
+        self._events: dict[str, Any] = {"events": self.event_terms} if self.events else {}
         self.languages: tuple[str, ...] = tuple(row["languages"])
         self.language: str = row["language"]
         self.code_length: int = row["code_length"]
@@ -253,6 +256,7 @@ class ProjectConfig:
                     "waits": self.fallback,
                     "messengers": self.messengers_for(key[0]),
                     "platform_sms_a_day": self._platform_sms_a_day,
+                    **self._events,
                 }
             )
         return self._terms[key]
@@ -261,7 +265,7 @@ class ProjectConfig:
     def terms_of_check(self) -> Any:
         """The terms for checking a code, which are the same for every recipient."""
         return terms.serialised(
-            {"wrong_codes": terms.wrong_code_limits(self.wrong_limits), "strangers": self._strangers}
+            {"wrong_codes": terms.wrong_code_limits(self.wrong_limits), "strangers": self._strangers, **self._events}
         )
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:

@@ -10,6 +10,7 @@ from verification import pseudonyms, random_ids, sql, wake
 from verification.addresses import Address
 from verification.codes import WRONG_CODES_THAT_LOCK
 from verification.errors import Refusal
+from verification.services.notices.refused import note_refused
 from verification.services.projects.snapshot import ChallengeConfig, ChannelConfig, ProjectConfig
 from verification.services.protection import challenges, limits, simulation
 from verification.services.protection.admission import refusal_of, require_not_stopped
@@ -77,6 +78,22 @@ def create_session(
     ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and ``service_unavailable`` (sending is
     stopped). Raises ``rate_limited`` for the client address, the project's second, or a spent budget of the day.
     """
+    try:
+        return _create(project, address, channel_type, send, accept_language, challenge_token, client_address)
+    except Refusal as refusal:
+        note_refused(project, refusal, to=address.text)
+        raise
+
+
+def _create(
+    project: ProjectConfig,
+    address: Address,
+    channel_type: str | None,
+    send: bool,
+    accept_language: str,
+    challenge_token: str | None,
+    client_address: str | None,
+) -> OpenedSession:
     is_test = address.text in project.test_logins
     may_ask = not is_test and client_address is not None
     is_asked, over_limit = False, None
@@ -199,6 +216,20 @@ def resend_code(
     ``service_unavailable``.
     """
     session = find_open(project, session_id)
+    try:
+        return _resend(project, session, channel_type, challenge_token, client_address)
+    except Refusal as refusal:
+        note_refused(project, refusal, to=session.address.text, session_id=session.id)
+        raise
+
+
+def _resend(
+    project: ProjectConfig,
+    session: FoundSession,
+    channel_type: str,
+    challenge_token: str | None,
+    client_address: str,
+) -> SentCode:
     channel = _channel_for(session, project, channel_type, client_address)
     used_answer = None
     if not session.is_test:

@@ -18,6 +18,7 @@ from verification.addresses import AddressInvalid, parse_address
 from verification.errors import Refusal
 from verification.models import ALL_SENDING, BotChat, KillSwitch, Provider, Recipient, Session, Subscription
 from verification.services.gateways.accounts import adapter_of
+from verification.services.notices.refused import note_refused
 from verification.services.projects.snapshot import load_project
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions import sessions
@@ -168,6 +169,7 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
         sessions.send_on_our_own(project=project, session_id=session.pk, channel_type=provider.channel)
     except Refusal as refusal:
         note_refusal(refusal)
+        note_refused(project, refusal, to=session.recipient.address, session_id=session.pk)
         log.info("session of project %s: the waiting code was not sent: %s", project.id, refusal.problem_code)
 
 

@@ -15,14 +15,14 @@ from redis.exceptions import RedisError
 
 from verification.broker import BOTS, CONNECTIONS, MESSAGES, broker
 from verification.memory import Fresh
-from verification.models import Callback, CircuitBreaker, Message, MessageStatus, Upkeep, Worker
+from verification.models import CircuitBreaker, Message, MessageStatus, Upkeep, WebhookEvent, Worker
 from verification.services.records import workers
 from verification.services.upkeep import retention
 
 GUARD = "guard"  # the name of the guard's row in Upkeep
 GUARD_LATE = timedelta(seconds=60)  # the guard sweeps every 5 seconds, and on a busy database less often
 MESSAGES_LATE = timedelta(seconds=30)  # a worker takes a message within a second or two, so this one found none
-CALLBACKS_LATE = timedelta(minutes=5)  # a callback that is due is called within a second, unless many are
+CALLBACKS_LATE = timedelta(minutes=5)  # an event that is due is told within a second, unless many are
 LOOKED_AT = 10_000  # waiting rows that are counted, the oldest: beyond that, more of them tell nothing new
 QUEUES = (MESSAGES, CONNECTIONS, BOTS)
 KNOCK = "condition"  # a key of the cache that nobody writes
@@ -33,7 +33,7 @@ DEGRADED = {
     "cache": "Valkey or Redis does not answer: limits per second and per client address count in each process alone.",
     "workers": "No worker was heard of for a minute: nothing is delivered.",
     "backlog": "Messages wait for a worker: there are too few threads, or their providers are slow.",
-    "callbacks": "Callbacks are due for minutes: there are too few workers, or customers' servers are slow.",
+    "callbacks": "Callbacks and other events wait: there are too few workers, or customers' servers are slow.",
     "sweep": "The traffic guard has not swept for a minute: some findings are late.",
     "purge": "Old rows have not gone for two periods.",
 }
@@ -104,9 +104,8 @@ def _read() -> Condition:
         oldest=Min("due_at", filter=Q(claimed_at=None, due_at__lte=now)),
         being_sent=Count("pk", filter=Q(claimed_at__isnull=False)),
     )
-    callbacks = (
-        Callback.objects.filter(due_at__lte=now).order_by()[:LOOKED_AT].aggregate(due=Count("pk"), oldest=Min("due_at"))
-    )
+    due_events = WebhookEvent.objects.filter(due_at__lte=now).order_by()[:LOOKED_AT]
+    callbacks = due_events.aggregate(due=Count("pk"), oldest=Min("due_at"))
     wake_ups = _wake_ups()
     return Condition(
         workers=tuple(workers.running()),

@@ -20,7 +20,6 @@ from verification.errors import Misuse
 from verification.models import (
     BotChat,
     BotUpdate,
-    Callback,
     DeliveryAttempt,
     GuardedSend,
     IdempotentRequest,
@@ -30,6 +29,7 @@ from verification.models import (
     Session,
     Subscription,
     Suppression,
+    WebhookEvent,
     WrongCode,
 )
 from verification.services.records import audit
@@ -54,7 +54,8 @@ EXPORTED: dict[
         "message__recipient",
         ("message", "provider_name", "outcome", "provider_message_id", "provider_status", "error", "created_at"),
     ),
-    "callbacks": (Callback, "message__recipient", ("message", "url", "tries", "created_at", "delivered_at")),
+    "callbacks": (WebhookEvent, "message__recipient", ("message", "url", "tries", "created_at", "delivered_at")),
+    "events": (WebhookEvent, "session__recipient", ("session", "type", "tries", "created_at", "delivered_at")),
     "idempotent_requests": (IdempotentRequest, "message__recipient", ("key", "message", "created_at")),
     "wrong_codes": (WrongCode, "recipient", ("session", "created_at")),
     "bots": (Subscription, "recipient", ("provider__name", "account_id", "is_active", "bound_at")),

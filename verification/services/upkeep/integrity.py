@@ -20,6 +20,7 @@ from verification.models import (
     Session,
     UsedChallenge,
     VerifyToken,
+    WebhookEvent,
     WrongCode,
 )
 
@@ -33,6 +34,7 @@ LOOKED_OVER: tuple[type[Model], ...] = (
     GuardedSend,
     UsedChallenge,
     DailySpend,
+    WebhookEvent,
 )
 
 

@@ -27,7 +27,6 @@ from verification.models import (
     ApiKey,
     BotChat,
     BotUpdate,
-    Callback,
     DailyChannelCost,
     DailySpend,
     Decision,
@@ -48,6 +47,7 @@ from verification.models import (
     Upkeep,
     UsedChallenge,
     VerifyToken,
+    WebhookEvent,
     WrongCode,
 )
 from verification.services.manual.idempotency import KEPT
@@ -139,15 +139,21 @@ def is_overdue(finished_at: datetime | None) -> bool:
 
 
 def old_messages(before: datetime) -> QuerySet[Message]:
-    """Return old messages that are final and have no callback on its way."""
-    pending = Callback.objects.filter(message=OuterRef("pk"), due_at__isnull=False)
+    """Return old messages that are final and whose callback is not on its way."""
+    pending = WebhookEvent.objects.filter(message=OuterRef("pk"), due_at__isnull=False)
     return Message.objects.filter(~Exists(pending), created_at__lt=before, finished_at__isnull=False)
 
 
 def old_sessions(before: datetime) -> QuerySet[Session]:
-    """Return sessions whose code and token ended before then, and of which no message is kept."""
+    """Return sessions whose code and token ended before then, with no message that is kept and no event on its way."""
+    pending = WebhookEvent.objects.filter(session=OuterRef("pk"), due_at__isnull=False)
     kept = Message.objects.filter(session=OuterRef("pk")).exclude(pk__in=old_messages(before).values("pk"))
-    return Session.objects.filter(~Exists(kept), created_at__lt=before - SESSION_AND_TOKEN)
+    return Session.objects.filter(~Exists(kept), ~Exists(pending), created_at__lt=before - SESSION_AND_TOKEN)
+
+
+def _lone_events(before: datetime) -> QuerySet[WebhookEvent]:
+    """Return old events of refused requests that opened no session; all others go with their session or message."""
+    return WebhookEvent.objects.filter(session=None, message=None, due_at=None, created_at__lt=before)
 
 
 def _empty_recipients(before: datetime) -> QuerySet[Recipient]:
@@ -210,6 +216,7 @@ def _purge_project(project: Project, before: datetime) -> dict[str, int]:
         **counts,
         "recipients": _delete(_empty_recipients(before).filter(project=project), project),
         "guard_blocks": _delete(GuardBlock.objects.filter(project=project, until__lt=before), project),
+        "events": _delete(_lone_events(before).filter(project=project), project),
         "decisions": _delete(Decision.objects.filter(project=project, last_at__lt=before), project),
         "alerts": _delete(Alert.objects.filter(project=project, created_at__lt=before), project),
         "keys": _delete(ApiKey.objects.ended_before(before).filter(project=project), project),
@@ -301,11 +308,12 @@ def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
 def strip(messages: list[int], sessions: list[str]) -> None:
     """Take from rows what may name a person in other words.
 
-    That is vendors' ids (WhatsApp's hold the number), callback URLs, prefixes of numbers, tokens and stored answers.
+    That is vendors' ids (WhatsApp's hold the number), events, callback URLs, prefixes of numbers, tokens and stored
+    answers.
     """
     Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="")
     DeliveryAttempt.objects.filter(message__in=messages).update(provider_message_id=None, provider_status="", error="")
-    Callback.objects.filter(message__in=messages).delete()
+    WebhookEvent.objects.filter(Q(message__in=messages) | Q(session__in=sessions)).delete()
     IdempotentRequest.objects.filter(message__in=messages).delete()
     GuardedSend.objects.filter(message__in=messages).delete()
     VerifyToken.objects.filter(session__in=sessions).delete()

@@ -87,8 +87,8 @@ BEGIN
     WHERE id = p_message;
 
     IF v_is_final AND v_message.callback_url <> '' THEN
-        INSERT INTO verification_callback (message_id, project_id, url, tries)
-        VALUES (p_message, v_message.project_id, v_message.callback_url, 0);
+        INSERT INTO verification_webhookevent (type, message_id, project_id, url)
+        VALUES ('message.finished', p_message, v_message.project_id, v_message.callback_url);
     END IF;
     IF v_is_sent THEN
         -- A hint only: if another session holds the recipient's lock, the next message records it.
@@ -170,8 +170,8 @@ BEGIN
         ), unguarded AS (
             DELETE FROM verification_guardedsend USING closed WHERE message_id = closed.id AND closed.is_freed
         ), called AS (
-            INSERT INTO verification_callback (message_id, project_id, url, tries)
-            SELECT id, project_id, callback_url, 0 FROM closed WHERE callback_url <> ''
+            INSERT INTO verification_webhookevent (type, message_id, project_id, url)
+            SELECT 'message.finished', id, project_id, callback_url FROM closed WHERE callback_url <> ''
         )
         SELECT project_id, channel, (created_at AT TIME ZONE 'UTC')::date AS day, count(*)::integer AS messages
         FROM closed WHERE is_freed AND is_budgeted

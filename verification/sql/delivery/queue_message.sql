@@ -121,8 +121,8 @@ BEGIN
         );
     END IF;
     IF p_is_test AND p_callback_url <> '' THEN
-        INSERT INTO verification_callback (message_id, project_id, url, tries)
-        VALUES (p_message, p_project, p_callback_url, 0);
+        INSERT INTO verification_webhookevent (type, message_id, project_id, url)
+        VALUES ('message.finished', p_message, p_project, p_callback_url);
     END IF;
 END
 $$;

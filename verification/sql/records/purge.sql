@@ -2,7 +2,7 @@
 -- one before looked at, in the order of age, along the index of the project's rows. So a project costs what it has to
 -- lose, however much others have. The caller has the project's removal turn.
 
--- Remove the project's next old messages that are final and have no callback on its way, with all that hangs on them.
+-- Remove the project's next old messages that are final and whose callback is not on its way, with all that hangs on them.
 -- Messages that somebody holds are left for the next run.
 CREATE OR REPLACE FUNCTION purge_messages(
     p_project bigint,
@@ -37,10 +37,9 @@ BEGIN
     SELECT array_agg(id) INTO v_messages
     FROM unnest(v_messages) AS held (id)
     WHERE NOT EXISTS (
-        SELECT FROM verification_callback AS callback WHERE callback.message_id = held.id AND callback.due_at IS NOT NULL
+        SELECT FROM verification_webhookevent AS event WHERE event.message_id = held.id AND event.due_at IS NOT NULL
     );
-    DELETE FROM verification_callbackattempt WHERE callback_id = ANY (v_messages);
-    DELETE FROM verification_callback WHERE message_id = ANY (v_messages);
+    PERFORM remove_events(ARRAY(SELECT id FROM verification_webhookevent WHERE message_id = ANY (v_messages)));
     DELETE FROM verification_deliveryattempt WHERE message_id = ANY (v_messages);
     DELETE FROM verification_idempotentrequest WHERE message_id = ANY (v_messages);
     DELETE FROM verification_guardedsend WHERE message_id = ANY (v_messages);
@@ -49,7 +48,16 @@ BEGIN
 END
 $$;
 
--- Remove the project's next old sessions of which no message is kept, with their tokens, wrong codes and chats.
+-- Remove events with the calls that told them.
+CREATE OR REPLACE FUNCTION remove_events(p_ids bigint[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+    DELETE FROM verification_webhookattempt WHERE event_id = ANY (p_ids);
+    DELETE FROM verification_webhookevent WHERE id = ANY (p_ids);
+END
+$$;
+
+-- Remove the project's next old sessions of which no message is kept and no event is on its way, with their events,
+-- tokens, wrong codes and chats.
 CREATE OR REPLACE FUNCTION purge_sessions(
     p_project bigint,
     p_before timestamptz,
@@ -78,7 +86,11 @@ BEGIN
     ) AS held;
     SELECT array_agg(id) INTO v_sessions
     FROM unnest(v_sessions) AS held (id)
-    WHERE NOT EXISTS (SELECT FROM verification_message AS message WHERE message.session_id = held.id);
+    WHERE NOT EXISTS (SELECT FROM verification_message AS message WHERE message.session_id = held.id)
+      AND NOT EXISTS (
+          SELECT FROM verification_webhookevent AS event WHERE event.session_id = held.id AND event.due_at IS NOT NULL
+      );
+    PERFORM remove_events(ARRAY(SELECT id FROM verification_webhookevent WHERE session_id = ANY (v_sessions)));
     DELETE FROM verification_botchat WHERE session_id = ANY (v_sessions);
     DELETE FROM verification_wrongcode WHERE session_id = ANY (v_sessions);
     DELETE FROM verification_verifytoken WHERE session_id = ANY (v_sessions);

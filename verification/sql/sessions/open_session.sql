@@ -158,6 +158,16 @@ BEGIN
             p_link_payload, true, false, v_session.is_test, p_test_login, p_challenge IS NOT NULL, 0, p_attempts_max,
             v_now, v_session.expires_at
         );
+        IF p_terms ? 'events' THEN
+            PERFORM note_session_event(
+                p_terms -> 'events', 'session.opened', p_project, p_session, v_session.channel, '', ''
+            );
+            IF p_attempts_max = 0 THEN  -- a recipient of the sandbox whose session is locked from the start
+                PERFORM note_session_event(
+                    p_terms -> 'events', 'session.locked', p_project, p_session, v_session.channel, '', ''
+                );
+            END IF;
+        END IF;
     ELSIF p_send THEN
         UPDATE verification_session AS s
         SET channel = v_session.channel, awaited_channel = v_session.awaited_channel, refusal = v_session.refusal

@@ -75,6 +75,11 @@ BEGIN
         UPDATE verification_recipient
         SET verified_channel = v_session.channel, verified_at = v_now, language = v_session.language
         WHERE id = v_recipient.id;
+        IF p_terms ? 'events' THEN
+            PERFORM note_session_event(
+                p_terms -> 'events', 'session.verified', p_project, p_session, v_session.channel, '', ''
+            );
+        END IF;
         outcome := 'verified';
         is_test := v_session.is_test;
     ELSE
@@ -84,6 +89,11 @@ BEGIN
         ) VALUES (p_session, v_recipient.id, p_project, p_network, p_subnet, p_guess, false, v_now);
         outcome := 'invalid_code';
         attempts_left := v_session.attempts_max - v_session.attempts - 1;
+        IF attempts_left = 0 AND p_terms ? 'events' THEN
+            PERFORM note_session_event(
+                p_terms -> 'events', 'session.locked', p_project, p_session, v_session.channel, '', ''
+            );
+        END IF;
     END IF;
 END
 $$;

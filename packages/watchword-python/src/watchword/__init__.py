@@ -2,7 +2,7 @@
 
 from watchword import problems
 from watchword.async_client import AsyncWatchword
-from watchword.callbacks import verify_callback
+from watchword.callbacks import verify_callback, verify_event
 from watchword.client import Watchword
 from watchword.envelopes import open_envelope
 from watchword.errors import (
@@ -18,6 +18,8 @@ from watchword.types import (
     Channel,
     CheckedCode,
     ErrorCode,
+    Event,
+    EventList,
     FieldProblem,
     FinishedMessage,
     ManualChannel,
@@ -28,6 +30,9 @@ from watchword.types import (
     SentCode,
     Session,
     SessionChannel,
+    SessionEvent,
+    SessionEventData,
+    SessionEventType,
     SessionSettings,
 )
 from watchword.verified import Verified
@@ -40,6 +45,8 @@ __all__ = [
     "ConnectionFailed",
     "EnvelopeRefused",
     "ErrorCode",
+    "Event",
+    "EventList",
     "FieldProblem",
     "FinishedMessage",
     "ManualChannel",
@@ -51,6 +58,9 @@ __all__ = [
     "SentCode",
     "Session",
     "SessionChannel",
+    "SessionEvent",
+    "SessionEventData",
+    "SessionEventType",
     "SessionSettings",
     "TestLoginRefused",
     "UnexpectedAnswer",
@@ -60,4 +70,5 @@ __all__ = [
     "open_envelope",
     "problems",
     "verify_callback",
+    "verify_event",
 ]

@@ -14,6 +14,7 @@ from watchword.transport import Call, Key, Repeat, given, read, repeat_of_sendin
 from watchword.types import (
     Channel,
     CheckedCode,
+    EventList,
     ManualChannel,
     Message,
     QueuedMessage,
@@ -154,6 +155,14 @@ class AsyncWatchword:
         """List the channels that ``send_message`` takes, with their providers."""
         call = Call("GET", "/manual/channels", Repeat.ANY)
         return [ManualChannel.from_json(each) for each in read(await self._call(call, self._secret_key))]
+
+    async def list_events(self, after: str | None = None) -> EventList:
+        """List the next events after a place: the ``after`` of an earlier list, or ``"0"`` for the oldest.
+
+        Without one the list is empty, and its ``after`` is where new events follow.
+        """
+        call = Call("GET", "/events", Repeat.ANY, query=given(after=after))
+        return EventList.from_json(read(await self._call(call, self._secret_key)))
 
     def open_envelope(self, envelope: str) -> str:
         """Return the code in the envelope of a ``QueuedMessage`` that this client's secret key sent."""

@@ -49,6 +49,7 @@ FieldErrorCode = Literal[
     "required", "null", "invalid_type", "blank", "too_long", "invalid_choice", "invalid", "unknown", "repeated"
 ]
 MessageStatus = Literal["queued", "sending", "sent", "success", "failed", "expired"]
+SessionEventType = Literal["session.opened", "session.verified", "session.locked", "session.expired", "session.refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,4 +347,99 @@ class SessionSettings:
             project=ProjectSettings.from_json(data["project"]),
             code=CodeSettings.from_json(data["code"]),
             challenge=ChallengeSettings.from_json(data["challenge"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEventData:
+    """``SessionEventData`` of the API."""
+
+    session_id: str | None
+    """The session; null for a refused create, which opens none."""
+    recipient: str
+    """The recipient, most of it masked; the whole address where the project says so."""
+    channel: Channel | None
+    """The channel over which its code last went at that moment, if any."""
+    reason: str | None
+    """With ``session.refused``: the rule of the decision log."""
+    language: str | None
+    """The session's language."""
+    is_test: bool
+    """Whether a test login opened it."""
+    created_at: datetime | None
+    """When the session was opened."""
+    expires_at: datetime | None
+    """When the session ends."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionEventData:
+        return cls(
+            session_id=data.get("session_id"),
+            recipient=data["recipient"],
+            channel=data.get("channel"),
+            reason=data.get("reason"),
+            language=data.get("language"),
+            is_test=data["is_test"],
+            created_at=datetime.fromisoformat(data.get("created_at")),
+            expires_at=datetime.fromisoformat(data.get("expires_at")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvent:
+    """``SessionEvent`` of the API."""
+
+    type: SessionEventType
+    """What happened."""
+    timestamp: datetime
+    """When it happened."""
+    data: SessionEventData
+    """The session at that moment."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionEvent:
+        return cls(
+            type=data["type"],
+            timestamp=datetime.fromisoformat(data["timestamp"]),
+            data=SessionEventData.from_json(data["data"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """``Event`` of the API."""
+
+    id: str
+    """The same as the ``webhook-id`` of the call."""
+    type: str
+    """What happened, such as ``session.verified`` or ``message.finished``."""
+    timestamp: datetime
+    """When it happened."""
+    body: dict[str, Any]
+    """The body of the call, as your server gets it."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Event:
+        return cls(
+            id=data["id"],
+            type=data["type"],
+            timestamp=datetime.fromisoformat(data["timestamp"]),
+            body=data["body"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EventList:
+    """``EventList`` of the API."""
+
+    events: list[Event]
+    """The events in the order in which they happened, at most 100."""
+    after: str
+    """What to send as ``after`` next."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> EventList:
+        return cls(
+            events=[Event.from_json(each) for each in data["events"]],
+            after=data["after"],
         )

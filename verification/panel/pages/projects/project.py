@@ -159,6 +159,15 @@ class ProjectAdmin(ScopedAdmin):
         _group(
             gettext_noop("Access"),
             gettext_lazy("Who may call the API with this project's keys."),
+            tab=gettext_noop("Access & events"),
+        ),
+        _group(
+            gettext_noop("Events"),
+            gettext_lazy(
+                "What your server is told of sessions, each time one is opened, verified and so on. Calls are signed"
+                " with the webhook secret, tried again for a day, and listed under Events in the menu."
+            ),
+            tab=gettext_noop("Access & events"),
         ),
         _group(
             gettext_noop("Alerts"),

@@ -11,16 +11,16 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from unfold.decorators import action
-from unfold.widgets import UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from providers.door.outbound import MAX_URL_LENGTH
 from verification.errors import Misuse
 from verification.lazy_words import gettext_lazy
-from verification.models import Callback, Project
+from verification.models import EventType, Project, WebhookEvent
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin
-from verification.services.notices import callbacks
+from verification.services.notices import events
 from verification.services.projects.settings import judge_called_url
 
 
@@ -31,6 +31,10 @@ class TestEventForm(forms.Form):
         label=gettext_lazy("Address"),
         max_length=MAX_URL_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "https://shop.example/watchword", "inputmode": "url"}),
+    )
+
+    event = forms.ChoiceField(
+        label=gettext_lazy("Event"), choices=EventType.choices, required=False, widget=UnfoldAdminSelectWidget
     )
 
     def clean_url(self) -> str:
@@ -61,8 +65,9 @@ def send_test_event(page: ScopedAdmin, request: HttpRequest, object_id: str) -> 
 
 def _send(page: ScopedAdmin, request: HttpRequest, project: Project, form: TestEventForm) -> dict[str, Any]:
     url, started_at = form.cleaned_data["url"], time.monotonic()
+    event_type = form.cleaned_data["event"] or EventType.MESSAGE_FINISHED
     try:
-        tried = callbacks.send_test_event(project=project, url=url)
+        tried = events.send_test_event(project=project, url=url, event_type=event_type)
     except Misuse as error:
         form.add_error(None, str(error))
         return {}
@@ -71,5 +76,7 @@ def _send(page: ScopedAdmin, request: HttpRequest, project: Project, form: TestE
 
 
 def _last_url(project: Project) -> str:
-    last = Callback.objects.filter(project=project).first()
+    if project.event_url:
+        return project.event_url
+    last = WebhookEvent.objects.filter(project=project, message__isnull=False).first()
     return last.url if last else ""

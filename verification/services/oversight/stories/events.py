@@ -12,7 +12,15 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from verification.models import Callback, ChannelType, Choice, DeliveryAttempt, Message, MessageStatus
+from verification.models import (
+    ChannelType,
+    Choice,
+    DeliveryAttempt,
+    Message,
+    MessageStatus,
+    WebhookAttempt,
+    WebhookEvent,
+)
 from verification.services.oversight.stories.providers import passed_over
 from verification.services.oversight.stories.rows import Rows, attempts_of
 from verification.services.oversight.stories.words import Tone, answer_of, channel_name, lowered, sentence
@@ -42,7 +50,7 @@ def events_of(rows: Rows, now: datetime) -> list[Event]:
         told += _sending(rows, message, place)
         told += _end(message)
         told += _callback(message)
-    told += [*_checks(rows), *_token(rows, now), *_over(rows, now)]
+    told += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_told(rows)]
     return sorted(told, key=lambda event: event.at)
 
 
@@ -235,46 +243,74 @@ def _over(rows: Rows, now: datetime) -> Iterator[Event]:
 
 
 def _callback(message: Message) -> Iterator[Event]:
-    callback = getattr(message, "callback", None)
+    callback = getattr(message, "event", None)
     if callback is None:
         return
     host = urlsplit(callback.url).hostname or _("your server")
     yield Event(callback.created_at, _("A callback to {host} was due").format(host=host), row=callback)
-    tries = sorted(callback.attempts.all(), key=lambda attempt: attempt.pk)
+    yield from _calls(callback, host)
+
+
+def _told(rows: Rows) -> Iterator[Event]:
+    """Tell how the customer's server took the events of the session."""
+    if rows.session is None:
+        return
+    host = urlsplit(rows.project.event_url).hostname or _("your server")
+    for event in rows.session.events.all():
+        yield from _calls(event, host)
+
+
+def _calls(event: WebhookEvent, host: str) -> Iterator[Event]:
+    """Tell each call of the customer's server, and what becomes of an event that no call has delivered so far."""
+    tries = sorted(event.attempts.all(), key=lambda attempt: attempt.pk)
     for attempt in tries:
         is_taken = attempt.status is not None and 200 <= attempt.status < 300
+        error = "" if attempt.error == f"HTTP {attempt.status}" else sentence(attempt.error)
+        tone = Tone.GOOD if is_taken else Tone.FAIR
+        yield Event(attempt.created_at, _answer_to(event, attempt, host), error, tone, event)
+    if event.delivered_at is None:
+        yield from _left(event, tries[-1].created_at if tries else event.created_at)
+
+
+def _answer_to(event: WebhookEvent, attempt: WebhookAttempt, host: str) -> str:
+    if event.message_id is not None:
         said = (
             _("{host} answered HTTP {status}, after {latency_ms} ms")
             if attempt.status is not None
             else _("{host} did not answer, after {latency_ms} ms")
-        ).format(host=host, status=attempt.status, latency_ms=grouped(attempt.latency_ms))
-        error = "" if attempt.error == f"HTTP {attempt.status}" else sentence(attempt.error)
-        yield Event(attempt.created_at, said, error, Tone.GOOD if is_taken else Tone.FAIR, callback)
-    if callback.delivered_at is None:
-        yield _callback_left(callback, tries[-1].created_at if tries else callback.created_at)
+        )
+    else:
+        said = (
+            _("{host} answered HTTP {status} to {event}, after {latency_ms} ms")
+            if attempt.status is not None
+            else _("{host} did not answer to {event}, after {latency_ms} ms")
+        )
+    return said.format(host=host, status=attempt.status, event=event.type, latency_ms=grouped(attempt.latency_ms))
 
 
-def _callback_left(callback: Callback, last_at: datetime) -> Event:
-    """Tell what becomes of a callback that no try has delivered so far."""
-    if callback.due_at is None:
-        return Event(
-            last_at,
+def _left(event: WebhookEvent, last_at: datetime) -> Iterator[Event]:
+    is_callback = event.message_id is not None
+    if event.due_at is not None:
+        said = (
+            _("The callback waits for its next try") if is_callback else _("The event {event} waits for its next try")
+        )
+        detail = _("It is due at {next_at}.").format(next_at=f"{event.due_at:%H:%M:%S} UTC")
+        yield Event(last_at, said.format(event=event.type), detail, row=event)
+    elif event.tries:
+        said = (
             ngettext(
                 "The callback was given up after {number} call",
                 "The callback was given up after {number} calls",
-                callback.tries,
-            ).format(number=callback.tries),
-            "",
-            Tone.BAD,
-            callback,
+                event.tries,
+            )
+            if is_callback
+            else ngettext(
+                "The event {event} was given up after {number} call",
+                "The event {event} was given up after {number} calls",
+                event.tries,
+            )
         )
-    next_at = f"{callback.due_at:%H:%M:%S} UTC"
-    return Event(
-        last_at,
-        _("The callback waits for its next try"),
-        _("It is due at {next_at}.").format(next_at=next_at),
-        row=callback,
-    )
+        yield Event(last_at, said.format(event=event.type, number=event.tries), "", Tone.BAD, event)
 
 
 def _from(subnet: str) -> str:

@@ -24,12 +24,13 @@ from verification.models import (
 )
 from verification.services.records.decisions import RULES
 
-OF_MESSAGE = ("recipient", "project", "provider", "pinned_provider", "attempts", "callback__attempts")
+OF_MESSAGE = ("recipient", "project", "provider", "pinned_provider", "attempts", "event__attempts")
 OF_SESSION = (
     "recipient",
     "project",
     "wrong_codes",
     "verify_token",
+    "events__attempts",
     *(f"messages__{name}" for name in OF_MESSAGE if name not in ("recipient", "project")),
 )
 HOUR = timedelta(hours=1)

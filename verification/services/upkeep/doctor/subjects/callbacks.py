@@ -1,4 +1,4 @@
-"""Callbacks: calls of customers' servers that fail, by project."""
+"""Callbacks and other events: calls of customers' servers that fail, by project."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
-from verification.models import Callback, CallbackAttempt
+from verification.models import WebhookAttempt, WebhookEvent
 from verification.services.upkeep.doctor.findings import Aims, Finding, warning
 
 SINCE = timedelta(hours=1)  # what failed before has been mended, or fails again
@@ -20,29 +20,30 @@ SUCCESSES = Q(status__gte=200, status__lt=300)
 
 def servers_answer(aims: Aims) -> Iterator[Finding]:
     """Count the last hour's calls. The alarm WatchwordCallbacksFail takes the same share, of all projects."""
-    newest = CallbackAttempt.objects.aggregate(Max("pk"))["pk__max"] or 0
-    recent = CallbackAttempt.objects.filter(pk__gt=newest - MOST_LOOKED_AT, created_at__gt=timezone.now() - SINCE)
-    by_name = recent.order_by().values_list("callback__project__name")
+    newest = WebhookAttempt.objects.aggregate(Max("pk"))["pk__max"] or 0
+    recent = WebhookAttempt.objects.filter(pk__gt=newest - MOST_LOOKED_AT, created_at__gt=timezone.now() - SINCE)
+    by_name = recent.order_by().values_list("event__project__name")
     rows = by_name.annotate(all=Count("pk"), good=Count("pk", filter=SUCCESSES))
-    for name, calls, good in rows.order_by("callback__project__name"):
+    for name, calls, good in rows.order_by("event__project__name"):
         if calls >= LEAST and 2 * (calls - good) >= calls:
             yield warning(
                 "callbacks-fail",
                 f"{calls - good} of the last hour's {calls} calls of {name}'s server failed.",
-                "The panel's Callbacks page shows its answers: tell the customer. If all projects' fail, see whether"
+                "The panel's Events page shows its answers: tell the customer. If all projects' fail, see whether"
                 " this machine reaches the internet, and OUTBOUND_ALLOWED_NETWORKS.",
             )
 
 
 def none_is_given_up(aims: Aims) -> Iterator[Finding]:
-    given_up = Callback.objects.filter(due_at=None, delivered_at=None, created_at__gt=timezone.now() - LOST_SINCE)
+    given_up = WebhookEvent.objects.filter(
+        due_at=None, delivered_at=None, tries__gt=0, created_at__gt=timezone.now() - LOST_SINCE
+    )
     rows = given_up.order_by().values_list("project__name").annotate(count=Count("pk"))
     for name, count in rows.order_by("project__name"):
         yield warning(
             "callbacks-given-up",
-            f"{name}'s server was not told how manual sends ended: {count} within a day.",
-            "The panel's Callbacks page shows its answers. The customer can ask for each message (GET"
-            " /manual/message).",
+            f"{name}'s server was not told of {count} events within a day.",
+            "The panel's Events page shows its answers. The customer can read them with a secret key (GET /events).",
         )
 
 

@@ -18,7 +18,7 @@ REMEDIES = {
     "cache": (Severity.WARNING, "Start Valkey again; nothing in it has to be restored. See REDIS_URL."),
     "workers": (Severity.CRITICAL, "Start manage.py worker. If it ends at once, its last lines say why."),
     "backlog": (Severity.CRITICAL, "Start another worker, or switch a slow provider off (manage.py provider disable)."),
-    "callbacks": (Severity.WARNING, "See the panel's Callbacks page for a slow server; else start another worker."),
+    "callbacks": (Severity.WARNING, "See the panel's Events page for a slow server; else start another worker."),
     "sweep": (Severity.WARNING, "Workers sweep: see that they run, and that the database is not overloaded."),
     "purge": (Severity.WARNING, "Run manage.py purge and read what it prints."),
 }

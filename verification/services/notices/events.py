@@ -1,6 +1,8 @@
-"""Callbacks: the customer's server is told how a manual send ended, by a call signed as Standard Webhooks has it.
+"""Events: the customer's server is told what happened, by a call signed as Standard Webhooks has it.
 
-The rows are the queue. Workers call in threads of their own, so that a slow receiver slows down no message.
+An event is the end of a manual send (its callback), or what became of a session. The rows are the queue: each is told
+until the server takes it or the schedule ends. Workers call in threads of their own, so that a slow receiver slows down
+no message.
 """
 
 from __future__ import annotations
@@ -16,20 +18,22 @@ from standardwebhooks import Webhook
 
 from providers.door.http import HttpAnswer, Timeouts, retry_after_seconds
 from providers.errors import ProviderError
-from verification import metrics, sql, timestamps
+from verification import metrics, sql
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
-from verification.models import Callback, CallbackAttempt, MessageStatus, Project
+from verification.models import EventType, MessageStatus, Project, WebhookAttempt, WebhookEvent
 from verification.outside import Busy, outside
-from verification.services.gateways.accounts import http_door
+from verification.random_ids import ULID_LENGTH
+from verification.services.gateways.accounts import Door, http_door
 from verification.services.notices import schedule
+from verification.services.notices.bodies import body_of, webhook_id
 from verification.services.projects.webhook_secrets import live_webhook_secrets
-from verification.sql.rows import ClaimedCallback
+from verification.sql.rows import DescribedEvent
 
 log = logging.getLogger(__name__)
 
 TIMEOUTS = Timeouts(connect=3.0, total=10.0)
-LEASE_SECONDS = 30  # the time a worker has for one callback: longer than a call may take.
+LEASE_SECONDS = 30  # the time a worker has for one event: longer than a call may take.
 PER_PROJECT = 2  # calls of one project at a time, in each worker: a slow receiver leaves threads to the others.
 MAX_RETRY_AFTER_SECONDS = 86_400  # a receiver that asks for a longer wait is called after this one.
 GONE = 410  # the status by which a receiver says that it wants no further call.
@@ -55,14 +59,14 @@ class Try:
         return "delivered" if self.is_delivered else "refused"
 
 
-def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[ClaimedCallback]:
-    """Claim callbacks that are due, up to :data:`PER_PROJECT` of a project.
+def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[DescribedEvent]:
+    """Claim events that are due, up to :data:`PER_PROJECT` of a project.
 
-    ``busy`` names the project of each callback that this process has under way, and so may name one twice.
+    ``busy`` names the project of each event that this process has under way, and so may name one twice.
     """
     return sql.call_many(
-        ClaimedCallback,
-        "claim_callbacks",
+        DescribedEvent,
+        "claim_events",
         limit=limit,
         per_project=PER_PROJECT,
         busy=list(busy),
@@ -70,24 +74,13 @@ def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[ClaimedCallback]:
     )
 
 
-def deliver(row: ClaimedCallback) -> None:
-    """Make one call for a claimed callback (a row of ``claim_callbacks``) and note its outcome."""
+def deliver(row: DescribedEvent) -> None:
+    """Make one call for a claimed event (a row of ``claim_events``) and note its outcome."""
     started_at = time.monotonic()
-    tried = call(
-        project=Project.objects.get(pk=row.project_id),
-        url=row.url,
-        event_id=f"msg_{row.message_id}",
-        body={
-            "id": row.message_id,
-            "channel": row.channel,
-            "status": row.status,
-            "error": row.error,
-            "finished_at": timestamps.iso(row.finished_at),
-        },
-    )
+    tried = _tell(row)
     metrics.count_callback(tried.result)
-    CallbackAttempt.objects.create(
-        callback_id=row.message_id,
+    WebhookAttempt.objects.create(
+        event_id=row.id,
         status=tried.status,
         error=tried.error[:200],
         latency_ms=round((time.monotonic() - started_at) * 1000),
@@ -96,13 +89,25 @@ def deliver(row: ClaimedCallback) -> None:
     due_at = None
     if not tried.is_delivered and tried.status != GONE:
         due_at = schedule.next_try(row.tries, wait_at_least=tried.retry_after or 0)
-    Callback.objects.filter(pk=row.message_id, tries=row.tries).update(due_at=due_at, delivered_at=delivered_at)
+    WebhookEvent.objects.filter(pk=row.id, tries=row.tries).update(due_at=due_at, delivered_at=delivered_at)
     if not tried.is_delivered and due_at is None:
-        log.warning("The callback of message %s was given up after %s tries.", row.message_id, row.tries)
+        log.warning("Event %s was given up after %s tries.", webhook_id(row), row.tries)
 
 
-def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> Try:
-    """POST one signed event. Every live secret of the project signs the very bytes that are sent."""
+def _tell(row: DescribedEvent) -> Try:
+    if not row.url:
+        return Try(None, error="The project has no address for events any more.")
+    project = Project.objects.get(pk=row.project_id)
+    return call(project=project, url=row.url, event_id=webhook_id(row), body=body_of(row))
+
+
+def call(
+    *, project: Project, url: str, event_id: str, body: dict[str, Any], networks: Sequence[str] | None = None
+) -> Try:
+    """POST one signed event. Every live secret of the project signs the very bytes that are sent.
+
+    ``networks`` are those of our own that may be called, in place of the operator's.
+    """
     try:
         secrets = [secret for secret, _ in live_webhook_secrets(project)]
     except DecryptionFailed:
@@ -119,7 +124,8 @@ def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> 
     }
     try:
         with outside(project.pk):
-            answer = http_door().request(
+            door = http_door() if networks is None else Door(networks)
+            answer = door.request(
                 "POST", url, headers=headers, content=text.encode(), timeout=TIMEOUTS, wants_body=False
             )
     except ProviderError as error:
@@ -127,29 +133,55 @@ def call(*, project: Project, url: str, event_id: str, body: dict[str, Any]) -> 
     return Try(answer.status, error="" if answer.status < 300 else _reason(answer), retry_after=_asked_for(answer))
 
 
-def send_again(callback: Callback) -> None:
+def described(event: WebhookEvent) -> DescribedEvent:
+    """Return the event with all that its body tells."""
+    return sql.call_many(DescribedEvent, "described_events", ids=[event.pk])[0]
+
+
+def send_again(event: WebhookEvent) -> None:
     """Start the schedule over, for an owner who has mended their server."""
-    Callback.objects.filter(pk=callback.pk).update(due_at=sql.now(), delivered_at=None, tries=0)
+    WebhookEvent.objects.filter(pk=event.pk).update(due_at=sql.now(), delivered_at=None, tries=0)
 
 
-def send_test_event(*, project: Project, url: str) -> Try:
-    """Call ``url`` once with a made-up message, so that an owner sees their receiver work.
+def send_test_event(*, project: Project, url: str, event_type: str = EventType.MESSAGE_FINISHED) -> Try:
+    """Call ``url`` once with a made-up event, so that an owner sees their receiver work.
 
     Raises :class:`Misuse` for a project without a webhook secret, and where too many requests wait outside already.
     """
     if not live_webhook_secrets(project):
         raise Misuse("The project has no webhook secret to sign with.")
-    body = {
-        "id": 0,
-        "channel": "sms",
-        "status": MessageStatus.SUCCESS.value,
-        "error": None,
-        "finished_at": timestamps.iso(sql.now()),
-    }
     try:
-        return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body)
+        return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body_of(_made_up(event_type)))
     except Busy as busy:
         raise Misuse(f"It was not sent. {busy.detail}") from None
+
+
+def _made_up(event_type: str) -> DescribedEvent:
+    """Return an event as none has happened: of message 0, or of a session whose id is all zeros."""
+    now = sql.now()
+    is_message = event_type == EventType.MESSAGE_FINISHED
+    return DescribedEvent(
+        id=0,
+        project_id=0,
+        type=event_type,
+        created_at=now,
+        url="",
+        tries=0,
+        message_id=0 if is_message else None,
+        status=MessageStatus.SUCCESS.value,
+        error=None,
+        finished_at=now,
+        session_id="0" * ULID_LENGTH,
+        channel="sms",
+        reason="too_many_sends" if event_type == EventType.SESSION_REFUSED else "",
+        subject="",
+        address="+4915112345678",
+        language="en",
+        is_test=True,
+        opened_at=now,
+        expires_at=now,
+        shows_recipient=False,
+    )
 
 
 def _reason(answer: HttpAnswer) -> str:

@@ -1,0 +1,106 @@
+"""The command ``watchword``: ``watchword listen`` shows a project's events while you develop, or forwards them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+from watchword.callbacks import signed_headers
+from watchword.client import Watchword
+from watchword.errors import ConnectionFailed, Problem, WatchwordError
+from watchword.types import Event
+
+POLL_SECONDS = 1.0  # between two questions, while there is nothing new
+AWAY_SECONDS = 5.0  # before the next question to a service that does not answer
+FORWARD_SECONDS = 10.0  # the time that a server on this machine has for its answer, as the service gives it
+OLDEST = "0"
+
+DESCRIPTION = """Show the events of a project while you develop, or forward them to a server on this machine. What the
+service itself delivers is left as it is.
+
+The secret key is read from WATCHWORD_SECRET_KEY, as arguments can be seen by everybody on the machine. Forwarded events
+are signed if WATCHWORD_WEBHOOK_SECRET holds the project's webhook secret."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command, and return its exit code."""
+    parser = argparse.ArgumentParser(prog="watchword")
+    commands = parser.add_subparsers(dest="command", required=True)
+    listener = commands.add_parser(
+        "listen", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    address = os.environ.get("WATCHWORD_URL", "http://localhost:8000")
+    listener.add_argument("--url", default=address, help="The service; WATCHWORD_URL, else %(default)s.")
+    listener.add_argument("--forward", metavar="URL", help="Post each event here, as http://localhost:3000/hook.")
+    listener.add_argument("--oldest", action="store_true", help="Begin with the oldest event that is kept.")
+    listener.add_argument("--once", action="store_true", help="Stop when there is no further event.")
+    listener.add_argument("--json", action="store_true", help="Print one JSON object a line.")
+    options = parser.parse_args(arguments)
+    secret_key = os.environ.get("WATCHWORD_SECRET_KEY", "")
+    if not secret_key:
+        return _fail("Put the project's secret key into WATCHWORD_SECRET_KEY.")
+    try:
+        with Watchword(options.url, secret_key=secret_key) as watchword, httpx.Client(timeout=FORWARD_SECONDS) as http:
+            _listen(watchword, http, options)
+    except WatchwordError as error:
+        return _fail(str(error))
+    except ValueError as error:  # a webhook secret that is none
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _listen(watchword: Watchword, http: httpx.Client, options: argparse.Namespace) -> None:
+    after = OLDEST if options.oldest else watchword.list_events().after
+    if not options.once:
+        print(f"Listening to {options.url}. Ctrl-C stops it.", file=sys.stderr)
+    while True:
+        try:
+            page = watchword.list_events(after)
+        except (ConnectionFailed, Problem) as error:
+            if options.once or (isinstance(error, Problem) and error.status < 500):
+                raise
+            print(f"{error} The next try is in {AWAY_SECONDS:.0f} s.", file=sys.stderr)
+            time.sleep(AWAY_SECONDS)
+            continue
+        for event in page.events:
+            _show(event, _forward(http, options.forward, event) if options.forward else None, as_json=options.json)
+        after = page.after
+        if not page.events:
+            if options.once:
+                return
+            time.sleep(POLL_SECONDS)
+
+
+def _forward(http: httpx.Client, url: str, event: Event) -> str:
+    """Post an event as the service does, and return how the server answered."""
+    body = json.dumps(event.body, separators=(",", ":"), ensure_ascii=False).encode()
+    secret = os.environ.get("WATCHWORD_WEBHOOK_SECRET", "")
+    signed = signed_headers(event.id, body, secret) if secret else {"webhook-id": event.id}
+    try:
+        answer = http.post(url, content=body, headers={"content-type": "application/json", **signed})
+    except (httpx.RequestError, httpx.InvalidURL) as error:
+        return f"no answer: {type(error).__name__}"
+    return f"HTTP {answer.status_code}"
+
+
+def _show(event: Event, answer: str | None, *, as_json: bool) -> None:
+    if as_json:
+        told: dict[str, Any] = {"id": event.id, "type": event.type, "body": event.body, "answer": answer}
+        print(json.dumps(told, ensure_ascii=False), flush=True)
+        return
+    line = f"{event.timestamp.isoformat(timespec='milliseconds')}  {event.type}  {event.id}"
+    print(f"{line}  → {answer}" if answer else line)
+    print(f"  {json.dumps(event.body, ensure_ascii=False)}", flush=True)
+
+
+def _fail(sentence: str) -> int:
+    print(f"watchword: {sentence}", file=sys.stderr)
+    return 1

@@ -1,0 +1,72 @@
+"""Reading a project's events with its secret key."""
+
+import pytest
+
+from tests.api.calls import problem, wrong_fields
+from verification.models import SESSION_EVENTS
+from verification.services.notices import listening
+
+pytestmark = pytest.mark.django_db
+
+TO = "+4915112345678"
+
+
+@pytest.fixture
+def told(api, project, outbox):
+    """A verified session and a manual send, in a project that wants all events and has no address."""
+    project.set(events=[each.value for each in SESSION_EVENTS])
+    start = api.events().data["after"]
+    session_id = api.create(TO).data["session_id"]
+    api.check(session_id, outbox.code)
+    api.manual_send("+4915112345679", callback_url="https://shop.example/done")
+    assert len(outbox.messages) == 2
+    return start
+
+
+def types(answer):
+    assert answer.status_code == 200
+    return [event["type"] for event in answer.data["events"]]
+
+
+def test_the_events_after_a_place_come_in_their_order(api, told):
+    answer = api.events(told)
+    assert types(answer) == ["session.opened", "session.verified", "message.finished"]
+    opened, _, finished = answer.data["events"]
+    assert opened["id"].startswith("evt_") and opened["body"]["type"] == "session.opened"
+    assert finished["id"] == f"msg_{finished['body']['id']}" and finished["body"]["status"] == "success"
+    assert types(api.events(answer.data["after"])) == []
+    assert api.events(answer.data["after"]).data["after"] == answer.data["after"]
+
+
+def test_without_a_place_it_tells_where_new_events_follow(api, told):
+    assert api.events().data["events"] == []
+    assert types(api.events(api.events().data["after"])) == []
+
+
+def test_pages_follow_each_other_without_a_gap(api, told, monkeypatch):
+    monkeypatch.setattr(listening, "PAGE", 1)
+    after, found = "0", []
+    while new := types(answer := api.events(after)):
+        found, after = found + new, answer.data["after"]
+    assert found == ["session.opened", "session.verified", "message.finished"]
+
+
+def test_another_projects_events_are_not_listed(api, told, project):
+    from tests import factories
+    from tests.api.calls import Api
+
+    other = factories.project()
+    assert types(Api(api.client, other.api_key, other.secret_key).events("0")) == []
+
+
+def test_no_recipient_is_listed_in_whole(api, told):
+    assert TO not in api.events("0").content.decode()
+
+
+@pytest.mark.parametrize("after", ["", "x", "1", "-1", "1-", "99999999999999999-1", "1-1&after=2", "1" * 41, "%00"])
+def test_a_text_that_is_no_place_is_a_wrong_field(api, after):
+    assert wrong_fields(api.events(after)) == ["after"]
+
+
+def test_an_api_key_reads_no_events(api):
+    assert problem(api.call("GET", "/events", key=api.api_key)) == (403, "wrong_key_kind")

@@ -1,0 +1,107 @@
+"""The list of events, and the events themselves, in words and examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, OpenApiWebhook, extend_schema
+
+from verification.api.reference import event_shapes, examples
+from verification.api.reference.schema import SECRET_KEY, operation
+from verification.api.reference.tags import EVENTS
+from verification.models import EventType
+
+_HAPPENED_AT = "2026-05-04T09:31:12.418Z"
+_BODY = {
+    "type": "session.verified",
+    "timestamp": _HAPPENED_AT,
+    "data": {
+        "session_id": examples.SESSION_ID,
+        "recipient": "+467******05",
+        "channel": "sms",
+        "reason": None,
+        "language": "sv",
+        "is_test": False,
+        "created_at": "2026-05-04T09:30:00.000Z",
+        "expires_at": examples.EXPIRY,
+    },
+}
+
+list_events = operation(
+    "listEvents",
+    tag=EVENTS,
+    key=SECRET_KEY,
+    summary="List events",
+    description="""Lists what happened in the project after a place, for a listener while you develop, or to make good
+what your server missed.
+
+Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
+oldest that are kept. Then ask again with the `after` of the answer. Whoever goes on like this misses none.
+
+Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
+its session or message.""",
+    parameters=[
+        OpenApiParameter(
+            "after",
+            {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^(0|[0-9]{1,17}-[0-9]{1,18})$"},
+            description="The `after` of an earlier answer, or `0`. Give it once at most, and not empty.",
+        )
+    ],
+    answer=event_shapes.EventList,
+    answer_description="The next events.",
+    answer_example={
+        "events": [{"id": "evt_481516", "type": "session.verified", "timestamp": _HAPPENED_AT, "body": _BODY}],
+        "after": "1777887072418000-481516",
+    },
+    errors=("validation_error",),
+)
+
+_RULES = """Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
+once: act on each `webhook-id` once. Tried again as a callback is. No code is in it."""
+
+
+def _webhook(event: EventType, summary: str, description: str, **data: Any) -> OpenApiWebhook:
+    body = {"type": event.value, "timestamp": _HAPPENED_AT, "data": {**_BODY["data"], **data}}  # type: ignore[dict-item]
+    return OpenApiWebhook(
+        event.value,
+        extend_schema(
+            summary=summary,
+            description=f"{description}\n\n{_RULES}",
+            tags=[EVENTS],
+            request=event_shapes.SessionEvent,
+            responses={200: OpenApiResponse(description="Any 2xx: received.")},
+            examples=[OpenApiExample(str(event.label), value=body)],
+        ),
+    )
+
+
+opened = _webhook(
+    EventType.SESSION_OPENED,
+    "A session was opened",
+    "A create opened a session. One that returns a live one tells nothing. `channel` is null where no code went out.",
+)
+verified = _webhook(
+    EventType.SESSION_VERIFIED,
+    "A session was verified",
+    "The right code was entered, and a verify token was issued. **It lets nobody in**: your server redeems the token.",
+)
+locked = _webhook(
+    EventType.SESSION_LOCKED, "A session was locked", "So many wrong codes were entered that the session is over."
+)
+expired = _webhook(
+    EventType.SESSION_EXPIRED,
+    "A session expired",
+    "Its time ran out, and it was neither verified nor locked. It is told within a minute of its end.",
+)
+refused = _webhook(
+    EventType.SESSION_REFUSED,
+    "A code was refused",
+    "A create or a send was refused by a rule of the decision log, which `reason` names. The same refusal is told once"
+    " a minute, and a project gets about 60 in a minute.",
+    session_id=None,
+    channel=None,
+    reason="too_many_sends",
+    language=None,
+    created_at=None,
+    expires_at=None,
+)

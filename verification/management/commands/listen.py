@@ -1,0 +1,87 @@
+"""``listen [--project PROJECT] [--forward URL]``"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from verification import timestamps
+from verification.errors import Misuse
+from verification.management.base import WatchwordCommand
+from verification.models import Project
+from verification.services.notices import events, listening
+from verification.services.notices.bodies import body_of, webhook_id
+from verification.services.projects.projects import find_project
+from verification.sql.rows import DescribedEvent
+
+POLL_SECONDS = 1.0  # between two looks at the database
+# Whoever runs this command forwards to their own machine, whatever the service may call.
+THIS_MACHINE = ("127.0.0.0/8", "::1/128")
+
+
+class Command(WatchwordCommand):
+    help = "Print the events of a project while you develop, or forward them to a server on this machine."
+    epilog = (
+        "It reads the database and leaves the real delivery as it is. Forwarded events have the same id and body, and\n"
+        "are signed with the project's webhook secret. Ctrl-C stops it.\n\n"
+        "examples:\n"
+        "  manage.py setproject Shop events=session.opened,session.verified\n"
+        "  manage.py listen --project Shop --forward http://localhost:3000/hook"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", help="A project's name or id; not needed where there is one.")
+        parser.add_argument("--forward", metavar="URL", help="Post each event to this address.")
+        parser.add_argument("--oldest", action="store_true", help="Begin with the oldest event that is kept.")
+        parser.add_argument("--once", action="store_true", help="Stop when there is no further event.")
+
+    def handle(
+        self, *, project: str | None, forward: str | None, oldest: bool, once: bool, json: bool, **_: Any
+    ) -> None:
+        row = find_project(project) if project else _only_project()
+        after = listening.OLDEST if oldest else listening.newest_place()
+        if not once:
+            self.stderr.write(_introduction(row))
+        while True:
+            page = listening.page_after(row.pk, after)
+            after = page.after
+            for event in page.events:
+                self._print(row, event, forward, as_json=json)
+            if once and not page.events:
+                return
+            if len(page.events) < listening.PAGE and not once:
+                time.sleep(POLL_SECONDS)
+
+    def _print(self, project: Project, event: DescribedEvent, forward: str | None, *, as_json: bool) -> None:
+        body = body_of(event)
+        answer = _forward(project, forward, event, body) if forward else None
+        if as_json:
+            data = {"id": webhook_id(event), "type": event.type, "body": body, "answer": answer}
+            self.stdout.write(jsonlib.dumps(data, ensure_ascii=False))
+        else:
+            line = f"{timestamps.iso(event.created_at)}  {event.type}  {webhook_id(event)}"
+            self.stdout.write(f"{line}  → {answer}" if answer else line)
+            self.stdout.write(f"  {jsonlib.dumps(body, ensure_ascii=False)}")
+        self.stdout.flush()
+
+
+def _forward(project: Project, url: str, event: DescribedEvent, body: dict[str, Any]) -> str:
+    networks = (*settings.OUTBOUND_ALLOWED_NETWORKS, *THIS_MACHINE)
+    tried = events.call(project=project, url=url, event_id=webhook_id(event), body=body, networks=networks)
+    return tried.error if tried.status is None else f"HTTP {tried.status}"
+
+
+def _only_project() -> Project:
+    found = list(Project.objects.filter(deleted_at=None)[:2])
+    if len(found) != 1:
+        raise Misuse("Name the project with --project: there is not just one.")
+    return found[0]
+
+
+def _introduction(project: Project) -> str:
+    chosen = ", ".join(project.events) or "none yet, see: manage.py setproject --help"
+    return f"Listening to {project}. Its chosen events of sessions: {chosen}. Ctrl-C stops it."

@@ -1,0 +1,144 @@
+-- Events for customers' servers: noted by whatever makes them happen, claimed by workers, and listed for listeners.
+
+-- Note an event of a session, if the project wants it. p_events are the project's choice, as the terms have them:
+-- {"types": [...], "is_called": whether it has an address}. Without an address the event is kept for listeners alone.
+-- The callers ask for p_terms ? 'events' first, so that nothing is called for a project that wants none.
+CREATE OR REPLACE FUNCTION note_session_event(
+    p_events jsonb, p_type text, p_project bigint, p_session text, p_channel text, p_reason text, p_subject text
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_events -> 'types' ? p_type THEN
+        PERFORM pg_current_xact_id();  -- from here on list_events knows of this transaction
+        INSERT INTO verification_webhookevent (project_id, type, session_id, channel, reason, subject, due_at)
+        VALUES (
+            p_project, p_type, p_session, p_channel, p_reason, p_subject,
+            CASE WHEN (p_events -> 'is_called')::boolean THEN clock_timestamp() END
+        );
+    END IF;
+END
+$$;
+
+-- Note that a code did not go out. Callers repeat refused requests at will. So the same refusal is told once a minute,
+-- and no project is told more than p_per_minute in a minute; the decision log counts all.
+CREATE OR REPLACE FUNCTION note_refused_session(
+    p_events jsonb, p_project bigint, p_session text, p_reason text, p_subject text, p_per_minute integer
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_told integer;
+    v_is_told boolean;
+BEGIN
+    SELECT count(*), bool_or(told.reason = p_reason AND told.subject = p_subject
+                             AND told.session_id IS NOT DISTINCT FROM p_session)
+    INTO v_told, v_is_told
+    FROM (
+        SELECT reason, subject, session_id FROM verification_webhookevent
+        WHERE project_id = p_project AND type = 'session.refused'
+          AND created_at > clock_timestamp() - interval '1 minute'
+        ORDER BY created_at DESC LIMIT p_per_minute
+    ) AS told;
+    IF v_told < p_per_minute AND NOT coalesce(v_is_told, false) THEN
+        PERFORM note_session_event(
+            p_events, 'session.refused', p_project, p_session,
+            coalesce((SELECT channel FROM verification_session WHERE id = p_session), ''), p_reason, p_subject
+        );
+    END IF;
+END
+$$;
+
+-- Return events with all that their bodies tell. An event without an address of its own goes to its project's.
+CREATE OR REPLACE FUNCTION described_events(p_ids bigint[]) RETURNS TABLE (
+    id bigint, project_id bigint, type text, created_at timestamptz, url text, tries integer,
+    message_id bigint, status text, error text, finished_at timestamptz,
+    session_id text, channel text, reason text, subject text, address text, language text, is_test boolean,
+    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean
+) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
+    SELECT event.id, event.project_id, event.type::text, event.created_at,
+           CASE WHEN event.url <> '' THEN event.url ELSE project.event_url END::text, event.tries::integer,
+           event.message_id, message.status::text, message.error::text, message.finished_at,
+           event.session_id::text, coalesce(message.channel, event.channel)::text, event.reason::text,
+           event.subject::text, recipient.address::text, session.language::text, session.is_test,
+           session.created_at, session.expires_at, project.event_recipients
+    FROM verification_webhookevent AS event
+    JOIN verification_project AS project ON project.id = event.project_id
+    LEFT JOIN verification_message AS message ON message.id = event.message_id
+    LEFT JOIN verification_session AS session ON session.id = event.session_id
+    LEFT JOIN verification_recipient AS recipient ON recipient.id = session.recipient_id
+    WHERE event.id = ANY (p_ids)
+    ORDER BY event.created_at, event.id;
+END
+$$;
+
+-- Claim up to p_limit events that are due. Of one project no more than p_per_project are under way in the worker, so
+-- a customer whose server is slow holds up nobody else's. p_busy names the project of each event that is under way
+-- there now. `due_at` moves to the end of a lease.
+CREATE OR REPLACE FUNCTION claim_events(
+    p_limit integer, p_per_project integer, p_busy bigint[], p_lease_seconds integer
+) RETURNS TABLE (
+    id bigint, project_id bigint, type text, created_at timestamptz, url text, tries integer,
+    message_id bigint, status text, error text, finished_at timestamptz,
+    session_id text, channel text, reason text, subject text, address text, language text, is_test boolean,
+    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_ids bigint[];
+BEGIN
+    v_ids := ARRAY(
+        SELECT due.id
+        FROM verification_project AS project
+        CROSS JOIN LATERAL (
+            SELECT event.id, event.due_at FROM verification_webhookevent AS event
+            WHERE event.project_id = project.id AND event.due_at <= v_now
+            ORDER BY event.due_at
+            LIMIT greatest(p_per_project - cardinality(array_positions(p_busy, project.id)), 0)
+            FOR UPDATE SKIP LOCKED
+        ) AS due
+        ORDER BY due.due_at LIMIT p_limit
+    );
+    UPDATE verification_webhookevent AS event
+    SET tries = event.tries + 1, due_at = v_now + make_interval(secs => p_lease_seconds)
+    WHERE event.id = ANY (v_ids);
+    RETURN QUERY SELECT * FROM described_events(v_ids);
+END
+$$;
+
+-- The time before which all events are written: no transaction that began earlier can still add one. Events get the
+-- time of their insert, under a transaction's id. The caller reads the events in a later statement.
+CREATE OR REPLACE FUNCTION events_complete_until() RETURNS timestamptz LANGUAGE plpgsql AS $$
+DECLARE
+    v_now constant timestamptz := clock_timestamp();  -- before the look at the others
+BEGIN
+    RETURN least(v_now, (
+        SELECT min(xact_start) FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()
+    ));
+END
+$$;
+
+-- Return the project's next events after a place in their order. None is passed over that is committed later.
+CREATE OR REPLACE FUNCTION list_events(p_project bigint, p_after timestamptz, p_after_id bigint, p_limit integer)
+RETURNS TABLE (
+    id bigint, project_id bigint, type text, created_at timestamptz, url text, tries integer,
+    message_id bigint, status text, error text, finished_at timestamptz,
+    session_id text, channel text, reason text, subject text, address text, language text, is_test boolean,
+    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_until timestamptz;
+    v_ids bigint[];
+BEGIN
+    v_until := events_complete_until();
+    v_ids := ARRAY(
+        SELECT event.id FROM verification_webhookevent AS event
+        WHERE event.project_id = p_project AND event.created_at < v_until
+          AND (event.created_at, event.id) > (p_after, p_after_id)
+        ORDER BY event.created_at, event.id
+        LIMIT p_limit
+    );
+    RETURN QUERY SELECT * FROM described_events(v_ids);
+END
+$$;
