@@ -11,7 +11,7 @@ import pytest
 from tests.live import LiveService
 from verification.panel.pages.projects.code import filled_in
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(300)]
 
 # language -> the file that its program is kept in, and the command that runs it
 RUN = {

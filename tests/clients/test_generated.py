@@ -15,7 +15,7 @@ import yaml
 from tests.clients.programs import MODULES, SEEN, TOOLS, flow, need, run
 from verification.api.reference.views import description
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 
 HERE = Path(__file__).parent
 ANNOTATIONS = Path("/usr/share/java/geronimo-annotation-1.3-spec.jar")  # javax.annotation, which Java 9 dropped

@@ -13,7 +13,7 @@ from tests.clients.programs import CODE, MODULES, SEEN, TO, TOOLS, flow, need, r
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.live import ROOT
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 
 HERE = Path(__file__).parent
 PYTHON = ROOT / "packages" / "watchword-python"

@@ -8,7 +8,7 @@ import pytest
 from tests.clients.programs import CODE, MODULES, TO, TOOLS, flow, need, run
 from tests.live import ROOT
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 
 PAGE = (ROOT / "docs" / "from-twilio.md").read_text()
 HERE = ROOT / "tests" / "clients"

@@ -15,6 +15,7 @@ from tests.live import ROOT, LiveService
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.long,
     pytest.mark.xdist_group("database_failover"),
     pytest.mark.timeout(500),  # with two new servers and all migrations
     pytest.mark.skipif(

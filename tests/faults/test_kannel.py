@@ -18,6 +18,7 @@ from tests.fakes.store import FakeStore
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.long,
     pytest.mark.xdist_group("kannel"),
     pytest.mark.skipif(not is_installed(), reason="Debian's packages kannel and kannel-extras are not installed."),
 ]

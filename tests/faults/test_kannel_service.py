@@ -17,6 +17,7 @@ from tests.live import wait_until as wait_for_long
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.long,
     pytest.mark.xdist_group("live"),
     pytest.mark.skipif(not is_installed(), reason="Debian's packages kannel and kannel-extras are not installed."),
 ]

@@ -19,6 +19,7 @@ from tests.live import LiveService, free_port, wait_until
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.long,
     pytest.mark.xdist_group("nodes"),
     pytest.mark.timeout(400),  # of the first test, which waits for all migrations
     pytest.mark.skipif(

@@ -14,6 +14,7 @@ from tests.live import LiveService, at_once, wait_until
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.long,
     pytest.mark.xdist_group("pgbouncer"),
     pytest.mark.timeout(300),  # of the first test, which waits for all migrations
     pytest.mark.skipif(pgbouncer.PROGRAM is None, reason="Debian's package pgbouncer is not installed."),

@@ -22,7 +22,7 @@ from tests.faults.callers import Callers, assert_nothing_is_lost
 from tests.live import LiveService, wait_until
 from verification import valkey
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("sentinel"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("sentinel"), pytest.mark.timeout(300)]
 
 BEFORE, AFTER = 30, 40  # verifications before the primary dies, and after it
 CALLERS = 4

@@ -25,6 +25,7 @@ MODULES = Path(os.environ.get("NODE_PATH", ROOT / "var" / "npm" / "node_modules"
 LOOPBACK = ("127.0.0.0/8",)
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.xdist_group("smpp_npm"),
     pytest.mark.skipif(
         not (shutil.which("node") and (MODULES / "smpp").exists()),
