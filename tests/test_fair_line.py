@@ -1,9 +1,15 @@
 """The line of a web process' requests: whoever asks for much at once, another caller has a place."""
 
+import threading
+from queue import SimpleQueue
+
 import pytest
 
+from tests.live import at_once
 from verification import fair_line
 from verification.fair_line import FairLine
+
+SECONDS = 20  # none of which passes unless something is wrong
 
 
 @pytest.fixture
@@ -125,3 +131,24 @@ def test_nothing_is_kept_of_turns_that_are_over(line):
         line.get()
         done(line, "one", "turn")
     assert (line._turns, line._held, line._in_hand) == ({}, {}, {})
+
+
+def test_nothing_is_lost_or_given_twice_where_many_put_and_get(line):
+    taken = SimpleQueue()
+
+    def work():
+        while (got := line.get())[1] is not None:
+            line.done(got[0])
+            taken.put(got[1])
+
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    at_once(6, lambda caller: [line.put(caller, (caller, n), n % 2 or None) for n in range(200)])
+    found = [taken.get(timeout=SECONDS) for _ in range(1200)]
+    assert sorted(found) == [(caller, n) for caller in range(6) for n in range(200)]
+    for _ in workers:
+        line.put(None, None)
+    for worker in workers:
+        worker.join(SECONDS)
+    assert (line._turns, line._held, line._in_hand, is_empty(line)) == ({}, {}, {}, True)
