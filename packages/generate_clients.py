@@ -124,7 +124,10 @@ def python_class(name: str, schema: Mapping[str, Any]) -> str:
         annotation, reading = python_type(about, f'data["{member}"]')
         is_nullable = "null" in about.get("type", ()) or {"type": "null"} in about.get("oneOf", ())
         if member not in required or is_nullable:
-            annotation, reading = f"{annotation} | None", reading.replace(f'data["{member}"]', f'data.get("{member}")')
+            given = f'data.get("{member}")'
+            is_converted = reading.startswith("datetime.")  # which takes no None
+            reading = f"{reading} if {given} else None" if is_converted else reading.replace(f'data["{member}"]', given)
+            annotation = f"{annotation} | None"
         hidden = " = field(repr=False)" if (name, member) in HIDDEN else ""
         lines += [f"    {member}: {annotation}{hidden}", f'    """{first_sentence(about["description"])}"""']
         readings.append(f"{member}={reading}")

@@ -170,3 +170,11 @@ def test_the_readme_in_typescript_compiles(javascript, tmp_path):
     compiler = {"strict": True, "noEmit": True, "module": "nodenext", "lib": ["es2022", "dom"], "types": []}
     (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": compiler, "include": ["*.ts"]}))
     run(MODULES / ".bin" / "tsc", "--project", tmp_path, cwd=tmp_path)
+
+
+def test_a_refusal_without_a_session_is_read_as_an_event():
+    data = dict.fromkeys(("session_id", "channel", "language", "created_at", "expires_at"))
+    data |= {"recipient": "+467******05", "reason": "country", "is_test": False}
+    body = {"type": "session.refused", "timestamp": "2026-05-04T09:31:12.418Z", "data": data}
+    event = watchword.SessionEvent.from_json(body)
+    assert (event.data.reason, event.data.session_id, event.data.created_at) == ("country", None, None)

@@ -380,8 +380,8 @@ class SessionEventData:
             reason=data.get("reason"),
             language=data.get("language"),
             is_test=data["is_test"],
-            created_at=datetime.fromisoformat(data.get("created_at")),
-            expires_at=datetime.fromisoformat(data.get("expires_at")),
+            created_at=datetime.fromisoformat(data["created_at"]) if data.get("created_at") else None,
+            expires_at=datetime.fromisoformat(data["expires_at"]) if data.get("expires_at") else None,
         )
 
 
