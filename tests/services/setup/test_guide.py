@@ -17,7 +17,10 @@ GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "configuration-file.md")
 
 @pytest.mark.django_db
 def test_the_example_is_applied_and_then_holds():
-    secrets = {"shop_gateway_password": "hunter2"}.get
+    secrets = {
+        "shop_gateway_password": "hunter2",
+        "shop_team_chat": "https://hooks.slack.example/1",
+    }.get
     plan.apply(document(EXAMPLE), find_secret=secrets)
     project = Project.objects.get(name="Shop")
     assert project.countries == ["DE", "AT", "NO"]

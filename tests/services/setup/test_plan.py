@@ -13,7 +13,7 @@ from tests.services.setup.files import document, file_with, text_of
 from verification.models import AuditEntry, Channel, ListEntry, Project, Provider
 from verification.services.gateways.accounts import stored_secrets
 from verification.services.projects import lists
-from verification.services.setup import export, plan
+from verification.services.setup import bringing_alerts, export, plan
 from verification.services.setup.reading import FileRefused
 from verification.services.setup.writing import write
 from verification.services.texts import variants
@@ -59,8 +59,10 @@ WHOLE = {
         "block": {"country": {"KP": {"note": "No business there."}}, "prefix": {"+1900": None}},
         "safe": {"domain": {"shop.example": {"expires_at": "2099-01-01T00:00:00Z"}}},
     },
+    "alerts": {"Team": {"kind": "slack", "address": {"secret": "team_chat"}}},
 }
-SECRETS = {"sms_password": "hunter2"}.get
+CHAT = "https://hooks.slack.example/services/T0/B0/quiet"
+SECRETS = {"sms_password": "hunter2", "team_chat": CHAT}.get
 
 
 def apply(file, find_secret=SECRETS, **options):
@@ -101,7 +103,7 @@ def test_an_exported_file_makes_the_same_set_up_under_another_name():
     apply({"Shop": WHOLE})
     shop = Project.objects.get(name="Shop")
     file = yaml.safe_load(write(export.file_of(shop)))
-    apply({"Copy": file["projects"]["Shop"]}, find_secret=lambda name: "hunter2")
+    apply({"Copy": file["projects"]["Shop"]}, find_secret=lambda name: CHAT if "alerts" in name else "hunter2")
     assert export.state_of(Project.objects.get(name="Copy")) == export.state_of(shop)
 
 
@@ -229,7 +231,7 @@ def test_a_project_that_shares_its_name_is_refused():
 def test_a_secret_that_is_not_given_stays_and_one_that_is_changes_hidden():
     apply({"Shop": WHOLE})
     kept = plan.plan(document({"Shop": WHOLE}))
-    assert kept.is_empty and kept.projects[0].kept_secrets == ("sms_password",)
+    assert kept.is_empty and kept.projects[0].kept_secrets == ("sms_password", "team_chat")
     changed = apply({"Shop": WHOLE}, find_secret={"sms_password": "other"}.get)
     (change,) = changed.projects[0].changes
     assert (change.path, change.before, change.after) == (
@@ -405,3 +407,47 @@ def test_a_price_list_is_brought_compared_line_by_line_and_refused_with_its_line
     prices["XX"] = "0.2 EUR"
     with pytest.raises(FileRefused, match="prices.XX: write a price"):
         apply(file)
+
+
+def test_alert_services_are_brought_by_name_with_their_address_as_a_secret():
+    apply({"Chats": {"alerts": WHOLE["alerts"]}})
+    project = Project.objects.get(name="Chats")
+    row = project.alert_services.get()
+    assert (row.kind, row.name, bringing_alerts.read(row)) == ("slack", "Team", CHAT)
+    exported = export.file_of(project)["projects"]["Chats"]["alerts"]["Team"]
+    assert exported["address"] == {"secret": "chats_alerts_team"} and CHAT not in str(exported)
+    off = {"Team": {**WHOLE["alerts"]["Team"], "is_enabled": False}}
+    told = plan.apply(document({"Chats": {"alerts": off}}))  # nobody gives the address, and it stays
+    assert [(each.path, each.after) for each in told.projects[0].changes] == [("alerts.Team.is_enabled", False)]
+    moved = apply({"Chats": {"alerts": off}}, {"team_chat": f"{CHAT}-2"}.get).projects[0]
+    assert [str(each.after) for each in moved.changes] == ["(hidden)"]
+    apply({"Chats": {"alerts": {}}})
+    assert not project.alert_services.exists()
+
+
+@pytest.mark.parametrize(
+    ("service", "complaint"),
+    [
+        ({"kind": "slack"}, "address is missing"),
+        ({"kind": "slack", "address": "https://hooks.slack.example/1"}, "not written into the file"),
+        ({"kind": "slack", "address": {"secret": "unknown"}}, "not given"),
+        ({"kind": "telegram", "address": {"secret": "team_chat"}}, "no token of a bot"),
+        ({"kind": "pager", "address": {"secret": "team_chat"}}, "write one of"),
+    ],
+)
+def test_an_alert_service_that_cannot_be_told_is_refused(service, complaint):
+    with pytest.raises(FileRefused, match=complaint):
+        apply({"Chats": {"alerts": {"Team": service}}})
+
+
+def test_the_best_for_the_money_needs_prices_which_the_same_file_may_bring():
+    providers = {"sms": {"Gateway": {"type": "collector", "settings": {"name": "a"}}}}
+    file = {"Priced": {"channels": {"sms": {"routing": "best_price"}}, "providers": providers}}
+    collector.install()
+    with pytest.raises(FileRefused, match="routing: The best for the money needs prices, and Gateway has none"):
+        apply(file)
+    providers["sms"]["Gateway"]["prices"] = {"default": "0.12 EUR message"}
+    apply(file)
+    assert Channel.objects.get(project__name="Priced").routing == "best_price"
+    providers["sms"]["Gateway"]["prices"] = {}
+    apply(file)  # the choice is as it was, and is not judged again

@@ -38,7 +38,7 @@ class Bringing:
     """The things that every part needs: the project, the file for the lines of its refusals, and who knows the secrets.
 
     ``is_trial`` says that all will be undone. ``kept`` gathers the names of secrets that nobody has given and that stay
-    as they are stored.
+    as they are stored; ``routed`` the channels whose choice of the provider differs from before.
     """
 
     project: Project
@@ -46,6 +46,7 @@ class Bringing:
     find_secret: Finder
     is_trial: bool
     kept: list[str] = field(default_factory=list)
+    routed: list[Channel] = field(default_factory=list)
 
     def refuse(self, path: Path, sentence: str) -> Misuse:
         return self.document.refusal(Fault(path, sentence))
@@ -133,6 +134,8 @@ def bring_channels(bringing: Bringing, wanted: Mapping[str, Any], path: Path) ->
             with bringing.judging((*path, name, "daily_budget")):
                 require_budget_below_ceiling(row.daily_budget)
         save_changes(row, changed)
+        if "routing" in changed:
+            bringing.routed.append(row)
 
 
 def bring_fallback(bringing: Bringing, wanted: list[dict[str, Any]], path: Path) -> None:

@@ -13,11 +13,12 @@ from django.db import models
 
 from providers import registry
 from verification.crypto import DecryptionFailed
-from verification.models import Project, Provider
+from verification.models import AlertService, Project, Provider
 from verification.services.gateways import price_lists
 from verification.services.gateways.accounts import is_known, stored_secrets
 from verification.services.projects.settings import challenge_secret_of
 from verification.services.setup import parts
+from verification.services.setup.bringing_alerts import read
 
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
 _UNREADABLE = "\0unreadable"  # in place of a secret that no key opens; no secret holds a NUL
@@ -67,6 +68,7 @@ def setup_of(project: Project, write: Writer) -> dict[str, Any]:
         "providers": _nested(((row.channel, row.name), _provider(row, write)) for row in providers),
         "texts": _nested(((row.channel, row.language), _values(row, parts.TEXT)) for row in texts),
         "lists": _lists(project),
+        "alerts": {row.name: _alert_service(row, write) for row in project.alert_services.all()},
     }
 
 
@@ -86,6 +88,12 @@ def _provider(row: Provider, write: Writer) -> dict[str, Any]:
     if row.channel in parts.WITH_SENDERS:
         found["senders"] = {rule.prefix: _values(rule, parts.SENDER) for rule in row.sender_rules.all()}
     return found
+
+
+def _alert_service(row: AlertService, write: Writer) -> dict[str, Any]:
+    address = read(row) or _UNREADABLE
+    values = {name: value for name, value in _values(row, parts.ALERT_SERVICE).items() if name != "name"}
+    return {"kind": row.kind, **values, parts.ADDRESS: write((str(row.project), "alerts", row.name), address)}
 
 
 def _settings_of(row: Provider, write: Writer) -> dict[str, Any]:

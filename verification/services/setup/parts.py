@@ -9,6 +9,8 @@ from __future__ import annotations
 from providers import registry
 from providers.base import Adapter, SettingKind
 from verification.models import (
+    AlertService,
+    AlertServiceKind,
     Channel,
     ChannelType,
     FallbackStep,
@@ -27,6 +29,8 @@ from verification.services.texts.own import VENDOR_WORDED
 
 FORMAT = 1  # the version of the format; another number is a file for another Watchword
 NOT_SETTINGS = ("name", "is_enabled")  # the first is the file's key of a project, the second a switch
+ADDRESS = "address"  # of an alert service: its address or token, which is a secret
+ALERT_KINDS = tuple(AlertServiceKind.values)
 SECRET = "secret"  # noqa: S105  (the key of a reference to a secret)
 
 SETTINGS_BY_GROUP: dict[str, dict[str, Field]] = {
@@ -44,6 +48,7 @@ PROVIDER = PROVIDER_FIELDS
 SENDER = fields_of(SenderRule, "provider", "prefix")
 STEP = fields_of(FallbackStep, "project", "position")
 TEXT = fields_of(MessageTemplate, "project", "channel", "language")
+ALERT_SERVICE = fields_of(AlertService, "project", "kind")
 ENTRY = fields_of(ListEntry, "project", "kind", "subject", "value", "created_at")
 
 WITH_SENDERS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the sender

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from verification.errors import Misuse
 from verification.models import Project, bounds
+from verification.services.gateways.learnt import require_prices
 from verification.services.projects.projects import create_bare_project, find_project
 from verification.services.records import audit
 from verification.services.setup import export, parts, schema
@@ -28,6 +29,7 @@ from verification.services.setup.bringing import (
     bring_settings,
     bring_texts,
 )
+from verification.services.setup.bringing_alerts import bring_alerts
 from verification.services.setup.bringing_providers import bring_providers
 from verification.services.setup.reading import Document, Fault, FileRefused, Path, dotted
 
@@ -38,11 +40,12 @@ _PARTS: dict[str, Callable[[Bringing, Any, Path], None]] = {  # in the order in 
     "fallback": bring_fallback,
     "texts": bring_texts,
     "lists": bring_lists,
+    "alerts": bring_alerts,
 }
 
 
 TURN_LOCK = 7_294_007  # an advisory lock of our own
-_GROUPS = {"providers": 2, "texts": 2, "lists": 3}  # how deep the names of a part stand above its rows
+_GROUPS = {"providers": 2, "texts": 2, "lists": 3, "alerts": 1}  # how deep the names of a part stand above its rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +184,9 @@ def _bring_project(
         if part in wanted:
             bring(bringing, wanted[part], (*path, part))
     _require_channels(bringing, wanted, path)
+    for channel in bringing.routed:  # judged last, as the file may bring the prices too
+        with bringing.judging((*path, "channels", channel.type, "routing")):
+            require_prices(channel)
     changes = tuple(differences(before, export.state_of(Project.objects.get(pk=project.pk))))
     if (changes or row is None) and not is_trial:
         number = f"{len(changes)} {'change' if len(changes) == 1 else 'changes'}"

@@ -38,6 +38,9 @@ _REFERENCE: Schema = {
     "required": [parts.SECRET],
     "additionalProperties": False,
 }
+_ADDRESS = (
+    "The webhook's address or the bot's token, by the name under which the machine that applies the file knows it."
+)
 _KINDS = {  # of JSON, in words for people
     "object": gettext_lazy("names with values are expected"),
     "array": gettext_lazy("a list is expected"),
@@ -66,6 +69,7 @@ def schema() -> Schema:
                     "fallback": {"type": "array", "items": _step()},
                     "providers": _object({value: _rows({"$ref": f"#/$defs/provider_{value}"}) for value in channels}),
                     "texts": _object(dict.fromkeys(parts.WITH_TEXTS, _rows({"$ref": "#/$defs/text"}))),
+                    "alerts": _rows({"$ref": "#/$defs/alert_service"}),
                     "lists": _object(
                         {
                             kind.value: _object(dict.fromkeys(subjects, _rows({"$ref": "#/$defs/entry"})))
@@ -78,6 +82,7 @@ def schema() -> Schema:
             "text": {**_of(parts.TEXT), "required": ["text"]},
             "entry": {**_of(parts.ENTRY), "type": ["object", "null"]},
             "sender": _of(parts.SENDER),
+            "alert_service": _alert_service(),
             **{f"provider_{value}": _provider(value) for value in channels},
         },
     }
@@ -160,6 +165,15 @@ def _provider(channel: str) -> Schema:
     if channel in parts.WITH_SENDERS:
         own["senders"] = _rows({"$ref": "#/$defs/sender"})
     return {**_object(own), "required": ["type"], "allOf": [_settings_of(adapter) for adapter in adapters]}
+
+
+def _alert_service() -> Schema:
+    own = {name: of_field(field) for name, field in parts.ALERT_SERVICE.items() if name != "name"}
+    own |= {
+        "kind": {"enum": list(parts.ALERT_KINDS)},
+        parts.ADDRESS: {**_REFERENCE, "type": "object", "description": _ADDRESS},
+    }
+    return {**_object(own), "required": ["kind"]}
 
 
 def _prices() -> Schema:
