@@ -168,5 +168,6 @@ def test_a_provider_of_the_system_is_offered_for_the_traffic_of_all(project):
     at_hour(second, sends=5, amount="1")
     system = Provider.objects.create(channel="sms", type="http", name="System", hook_secret=b"x")
     price_lists.replace(system, price_lists.read("to,price,currency,per\ndefault,0.1,USD,message"), number=0)
-    found = other_prices.offers([project.id, second.id], last_day())
+    found = other_prices.offers([project.id, second.id], last_day(), with_system=True)
     assert [(offer.provider, offer.compared) for offer in found] == [("System", 15)]
+    assert other_prices.offers([project.id, second.id], last_day()) == []  # its list is the operator's

@@ -131,7 +131,7 @@ def collect(span: ranges.Range) -> list[dict[str, Any]]:
 
 def _row(project: Project, span: ranges.Range) -> dict[str, Any]:
     only = [project.pk]
-    told = summarize(only, span)
+    told = summarize(only, span, with_system=True)
     counts = told.told.counts
     by = {name: lines for name, lines in as_dict(told)["by"].items() if name != "project"}
     return {

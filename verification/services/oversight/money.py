@@ -36,7 +36,7 @@ class Money:
         return self.over_time.get(moment, Cost(self.cost.currency))
 
 
-def money_of(projects: Sequence[int], span: Range, where: Where | None = None) -> Money:
+def money_of(projects: Sequence[int], span: Range, where: Where | None = None, *, with_system: bool = False) -> Money:
     """Sum the costs of these projects, or only those that have the values of ``where``."""
     rows = costs.grouped(projects, span, DIMENSIONS, where)
     before = costs.total(projects, span.before, where)
@@ -46,4 +46,5 @@ def money_of(projects: Sequence[int], span: Range, where: Where | None = None) -
         whole.merge(cost)
         for name, key in zip(DIMENSIONS, keys, strict=True):
             by[name].setdefault(key, Cost(before.currency)).merge(cost)
-    return Money(whole, before, by, costs.over_time(projects, span, where), other_prices.offers(projects, span, where))
+    offers = other_prices.offers(projects, span, where, with_system=with_system)
+    return Money(whole, before, by, costs.over_time(projects, span, where), offers)

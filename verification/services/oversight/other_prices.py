@@ -40,9 +40,12 @@ class Offer:
         return self.did_cost - self.would_cost
 
 
-def offers(projects: Sequence[int], span: Range, where: Where | None = None) -> list[Offer]:
+def offers(
+    projects: Sequence[int], span: Range, where: Where | None = None, *, with_system: bool = False
+) -> list[Offer]:
     """Return an offer of each provider that has a price list and serves these projects, the cheapest saving first.
 
+    A system provider's list is the operator's: it is told ``with_system`` alone, which is for the operator.
     The list is taken as it holds on the range's last day. A country's numbers are priced like a usual mobile number.
     """
     narrowed = {name: value for name, value in (where or {}).items() if name != "provider_id"}
@@ -52,6 +55,8 @@ def offers(projects: Sequence[int], span: Range, where: Where | None = None) -> 
     found: dict[int, Offer] = {}
     senders = list({owner for owner, _, _ in traffic})
     for provider in Provider.objects.serving(senders).filter(price_list__gt=0).order_by("pk"):
+        if provider.is_system and not with_system:
+            continue
         book = book_of(provider.pk, provider.price_list)
         for (owner, channel, country), did in traffic.items():
             if channel != provider.channel or provider.project_id not in (None, owner):

@@ -72,8 +72,13 @@ class Summary:
         return not (self.told.counts["sessions"] or self.told.counts["messages"] or self.refused)
 
 
-def summarize(projects: Sequence[int], span: Range, where: Where | None = None) -> Summary:
-    """Sum the figures of these projects, or only those that have the values of ``where``."""
+def summarize(
+    projects: Sequence[int], span: Range, where: Where | None = None, *, with_system: bool = False
+) -> Summary:
+    """Sum the figures of these projects, or only those that have the values of ``where``.
+
+    ``with_system`` compares with the price lists of system providers, too, which are the operator's to see.
+    """
     rows, rows_before = (report.grouped(projects, each, report.DIMENSIONS, where) for each in (span, span.before))
     country = (where or {}).get("country")
     has_users = span.is_of_days and not where
@@ -89,7 +94,7 @@ def summarize(projects: Sequence[int], span: Range, where: Where | None = None) 
         refused=report.refusals(projects, span, country),
         refused_before=sum(times for _, times in report.refusals(projects, span.before, country)),
         events=events(projects, span),
-        money=money_of(projects, span, where),
+        money=money_of(projects, span, where, with_system=with_system),
     )
 
 
