@@ -131,6 +131,20 @@ def test_failing_on_demand_sets_nothing_aside(sandbox):
     assert Message.objects.get(recipient__address="delivered@sandbox.example").status == "success"
 
 
+def test_wrong_codes_have_no_limit_for_the_recipients_of_the_sandbox_alone(sandbox, made):
+    connect(made.project, "inbox", channel="email")
+    Project.objects.update(wrong_codes_per_15_minutes=2)
+    memory.forget_all()
+    guesses = {}
+    for to in ("delivered@sandbox.example", "ann@shop.example"):
+        session = sandbox.create(to, type="email").data["session_id"]
+        guesses[to] = [problem(sandbox.check(session, "000000"))[1] for _ in range(3)]
+    assert guesses == {
+        "delivered@sandbox.example": ["invalid_code"] * 3,
+        "ann@shop.example": ["invalid_code", "invalid_code", "too_many_attempts"],
+    }
+
+
 def test_createproject_makes_a_test_project_in_one_step():
     shown = run("createproject", "Mine", "--sandbox")
     assert "It is a test project" in shown

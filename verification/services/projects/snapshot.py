@@ -169,9 +169,7 @@ class ProjectConfig:
         self.allow_voip: bool = row["allow_voip"]
         ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
         settings_below = {setting: bounded(row[setting], ceiling) for setting, ceiling in ceilings.items()}
-        self.wrong_limits: dict[str, int] = {
-            window.setting: 0 if self.is_sandbox else row[window.setting] for window in terms.WRONG_CODES
-        }
+        self.wrong_limits: dict[str, int] = {window.setting: row[window.setting] for window in terms.WRONG_CODES}
         self.send_limits: dict[str, int] = {
             window.setting: settings_below.get(window.setting, row[window.setting]) for window in terms.SENDS
         }
@@ -240,16 +238,20 @@ class ProjectConfig:
         """Return the limits of sends; for recipients without limits only the operator's ceiling."""
         return self._safe_send_limits if self.is_unlimited(to) else self.send_limits
 
+    def wrong_limits_for(self, to: str) -> dict[str, int]:
+        """Return the limits of wrong codes; none for the recipients of the sandbox, whose tests guess all day."""
+        return dict.fromkeys(self.wrong_limits, 0) if self.simulated(to) else self.wrong_limits
+
     def terms_for(self, to: str) -> Any:
         """Return the terms for this recipient, as the SQL functions take them: serialised once for its kind."""
-        key = kind_of(to), self.is_unlimited(to)
+        key = kind_of(to), self.is_unlimited(to), self.simulated(to) is not None
         if key not in self._terms:
             self._terms[key] = terms.serialised(
                 {
                     "language": self.language,
                     "draws_new_code": self.new_code_on_send,
                     "sends": terms.limits_of(terms.SENDS, self.send_limits_for(to)),
-                    "wrong_codes": terms.wrong_code_limits(self.wrong_limits),
+                    "wrong_codes": terms.wrong_code_limits(self.wrong_limits_for(to)),
                     "strangers": self._strangers,
                     # A budget of no message refuses the next one, which is what one in money means once it is spent.
                     "budgets": {**self.budgets, **dict.fromkeys(self.spent_costs, 0)},
@@ -263,9 +265,17 @@ class ProjectConfig:
 
     @cached_property
     def terms_of_check(self) -> Any:
-        """The terms for checking a code, which are the same for every recipient."""
+        """The terms for checking a code, which are the same for every recipient outside the sandbox."""
+        return self._terms_of_check(self.wrong_limits)
+
+    @cached_property
+    def terms_of_simulated_check(self) -> Any:
+        """The terms for checking a code of a recipient of the sandbox."""
+        return self._terms_of_check(dict.fromkeys(self.wrong_limits, 0))
+
+    def _terms_of_check(self, limits: dict[str, int]) -> Any:
         return terms.serialised(
-            {"wrong_codes": terms.wrong_code_limits(self.wrong_limits), "strangers": self._strangers, **self._events}
+            {"wrong_codes": terms.wrong_code_limits(limits), "strangers": self._strangers, **self._events}
         )
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:

@@ -40,7 +40,9 @@ def standings(recipient: Recipient) -> list[Standing]:
     if project is None:
         return []
     divisor = WRONG_CODES_DIVISORS[project.code_length]
-    wrong_limits = {setting: -(-limit // divisor) for setting, limit in project.wrong_limits.items()}
+    wrong_limits = {
+        setting: -(-limit // divisor) for setting, limit in project.wrong_limits_for(recipient.address).items()
+    }
     send_limits = project.send_limits_for(recipient.address)
     sends = _latest_sends(recipient, max(send_limits.values()))
     wrong = _latest_wrong_codes(recipient, max(wrong_limits.values()))

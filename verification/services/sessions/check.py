@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from verification import random_ids, sql
 from verification.addresses import AddressKind, kind_of
 from verification.codes import MAX_GUESS_CHARACTERS
 from verification.crypto import code_digest, guess_digest, stored_digest
 from verification.errors import Refusal, refusal
+from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.admission import refusal_of
@@ -56,7 +58,7 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
         code_digest=_digest_of_guess(code, session_id),
         token_digest=_digest(token),
         token_seconds=VERIFY_TOKEN_SECONDS,
-        terms=project.terms_of_check,
+        terms=_terms(project, session_id),
         network=network,
         subnet=subnet,
         guess=guess_digest(code.strip(" ").upper(), project_id=project.id),
@@ -68,6 +70,14 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
     if row.outcome == "stranger_refused":
         raise judge.subnet_refusal(project, subnet, row.retry_after, row.figures)
     raise refusal_of(project, row.outcome, row.retry_after, to=row.address or "", channel=None)
+
+
+def _terms(project: ProjectConfig, session_id: str) -> Any:
+    """Return the terms of the session's recipient. Only a test project has to be asked who that is."""
+    if not project.is_sandbox:
+        return project.terms_of_check
+    to = Session.objects.filter(pk=session_id, project=project.id).values_list("recipient__address", flat=True).first()
+    return project.terms_of_simulated_check if to and project.simulated(to) else project.terms_of_check
 
 
 def redeem_verify_token(*, project: ProjectConfig, token: str) -> VerifiedAddress:
