@@ -11,6 +11,7 @@ from tests.panel.rows import a_message, a_session
 from verification.models import ApiKey, KeyKind, Membership, Provider, Recipient
 from verification.panel.pages.projects.first_use import steps_of
 from verification.services.gateways import accounts
+from verification.services.gateways.editing import change_provider
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +56,28 @@ def test_each_line_is_done_once_its_rows_are_there(new):
     assert "Ask for a code from your app" in done(new) and "Say where alerts go" not in done(new)
     new.alert_emails = ["ops@example.com"]
     assert "Say where alerts go" in done(new)
+
+
+def test_a_check_is_undone_by_other_settings(new):
+    settings = {"url": "https://sms.example/send", "username": "shop", "password": "old"}
+    provider = accounts.add_provider(project=new, channel="sms", provider_type="http", name="G", values=settings)
+    for values, is_kept in (
+        ({"priority": 5}, True),
+        ({}, True),
+        ({"password": "new"}, False),
+        ({"username": "b"}, False),
+    ):
+        Provider.objects.filter(pk=provider.pk).update(checked_at=timezone.now())
+        provider.refresh_from_db()
+        change_provider(provider, *(({}, values) if "priority" not in values else (values, {})))
+        provider.refresh_from_db()
+        assert (provider.checked_at is not None) is is_kept, values
+
+
+def test_on_a_test_project_no_message_is_called_a_real_one(new):
+    assert "A real message" in str(steps_of(new))
+    new.is_sandbox = True
+    assert "A simulated message" in str(steps_of(new)) and "A real message" not in str(steps_of(new))
 
 
 def test_the_checklist_goes_with_the_first_verified_user(new, owner):

@@ -121,6 +121,7 @@ class HourlyRefusals(models.Model):
         constraints = (
             models.UniqueConstraint(name="hourly_refusals_once", fields=("project", "hour", "rule", "country")),
         )
+        indexes = (models.Index(name="hourly_refusals_to_purge", fields=("hour",)),)
 
     def __str__(self) -> str:
         return f"{self.rule} at {self.hour}"
@@ -142,6 +143,7 @@ class HourlyFaults(models.Model):
                 name="hourly_faults_once", fields=("project", "hour", "provider_id", "country", "outcome")
             ),
         )
+        indexes = (models.Index(name="hourly_faults_to_purge", fields=("hour",)),)
 
     def __str__(self) -> str:
         return f"{self.outcome} at {self.hour}"

@@ -186,6 +186,7 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
 
     Raises :class:`providers.errors.SettingsInvalid` and :class:`verification.crypto.DecryptionFailed`.
     """
+    before = provider.settings
     stored = _secrets_before(provider, values)
     given = {name: value for name, value in values.items() if not (value == "" and name in stored)}
     cleaned = registry.clean_settings(provider.type, {**stored, **given}, settings.OUTBOUND_ALLOWED_NETWORKS)
@@ -194,6 +195,8 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     if kept and _servers(provider.type, plain) != _servers(provider.type, provider.settings):
         raise SettingsInvalid(dict.fromkeys(kept, _("enter it again, as it would go to another server")))
     provider.settings = plain
+    if secret != stored or plain != before:
+        provider.checked_at = None  # the last check was of other settings
     if secret != stored or not provider.secrets:  # each encryption is another text, and the audit log notes a change
         binding = bindings.provider_secrets(provider.uuid)
         provider.secrets = encrypt(json.dumps(secret), binding=binding) if secret else None

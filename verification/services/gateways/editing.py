@@ -99,7 +99,7 @@ def _release_batch(row: Provider) -> bool:
 
 def _store(row: Provider, settings: Mapping[str, Any]) -> list[str]:
     """Put settings on the row beside those that stay. Return the columns that differ."""
-    columns = ("settings", "secrets", "hook_secret")
+    columns = ("settings", "secrets", "hook_secret", "checked_at")
     before = {column: getattr(row, column) for column in columns}
     declared = {setting.name for setting in registry.adapter_class(row.type).declared}
     kept = {name: value for name, value in row.settings.items() if name in declared}

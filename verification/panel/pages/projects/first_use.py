@@ -59,7 +59,9 @@ def steps_of(project: Project) -> list[Step]:
         ),
         Step(
             _("Send a test to yourself"),
-            _("A real message. Its page tells what became of it."),
+            _("A simulated message, which reaches nobody. Its page tells what became of it.")
+            if project.is_sandbox
+            else _("A real message. Its page tells what became of it."),
             _test_link(project),
             _("Send a test"),
             facts.has_sent_test,
