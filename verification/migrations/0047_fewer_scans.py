@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0045_security_keys"),
+        ("verification", "0046_twilio_endpoints"),
     ]
 
     operations = [
