@@ -177,7 +177,7 @@ class ProjectConfig:
         self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in terms.SENDS}
         self._strangers = {term: row[setting] for term, setting in terms.STRANGERS.items()}
         self._platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
-        self._terms: dict[tuple[AddressKind, bool], Any] = {}
+        self._terms: dict[tuple[AddressKind, bool, bool], Any] = {}
         self.creates_per_address = settings_below["creates_per_address"]
         self.requests_per_second = settings_below["requests_per_second"]
         self.server_addresses = frozenset(row["server_addresses"])
