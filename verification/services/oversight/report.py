@@ -127,7 +127,7 @@ def grouped(
 ) -> dict[tuple[Any, ...], Told]:
     """The sums of a range for each value of some of :data:`DIMENSIONS`."""
     found: dict[tuple[Any, ...], Told] = {}
-    for rows in _rows(projects, span, where):
+    for rows in rows_of(projects, span, where):
         for row in rows.order_by().values(*by).annotate(**_sums()):
             _add(found.setdefault(tuple(row[name] for name in by), Told()), row)
     return found
@@ -140,7 +140,7 @@ def over_time(projects: Sequence[int], span: Range, where: Where | None = None) 
     while moment < span.until:
         found[moment] = Told()
         moment += span.step
-    for rows in _rows(projects, span, where):
+    for rows in rows_of(projects, span, where):
         when = "hour" if rows.model is HourlyFigures else "day"
         for row in rows.order_by().values(when).annotate(**_sums()):
             at = row["hour"] if when == "hour" else datetime.combine(row["day"], time.min, UTC)
@@ -199,7 +199,7 @@ def _add(told: Told, row: dict[str, Any]) -> None:
     told.add({name: row[f"sum_{name}"] or 0 for name in COUNTS}, {name: row[f"sum_{name}"] for name in TIMES})
 
 
-def _rows(projects: Sequence[int], span: Range, where: Where | None) -> Iterable[QuerySet[Any, Any]]:
+def rows_of(projects: Sequence[int], span: Range, where: Where | None) -> Iterable[QuerySet[Any, Any]]:
     """Return the rows of a range. Days are read once they are surely summed; the last two are read by the hour."""
     hours = HourlyFigures.objects.filter(project__in=projects, hour__lt=span.until, **(where or {}))
     if not span.is_by_day:

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from unfold.decorators import action
 
@@ -20,11 +21,13 @@ from verification.panel.frame.replica import database_for, reading
 from verification.panel.frame.scoping import own_project_ids
 from verification.panel.pages.providers.balance import balance_shown
 from verification.panel.pages.providers.breaker import state_label
-from verification.services.oversight import costs, losses, scorecards
+from verification.services.oversight import costs, losses, scorecards, turning_points
 from verification.services.oversight.costs import Cost
+from verification.services.oversight.ranges import Range
 from verification.services.oversight.scorecards import Card, Opening
 from verification.services.oversight.stories.words import answer_of
 from verification.services.oversight.summary import summarize
+from verification.services.oversight.turning_points import TurningPoint
 from verification.written_numbers import grouped
 
 LONG_MINUTES = 5  # a time aside from which its cost in users is estimated
@@ -75,6 +78,7 @@ def _told(provider: Provider, projects: list[int], choice: RangeChoice, country:
         "faults": [
             (outcome.replace("_", " ").capitalize(), *_words(outcome, provider), calls) for outcome, calls in faults
         ],
+        "worsened": [_worsened(each, span) for each in turning_points.worsened(projects, provider.pk, span, country)],
         **over_time(summary),
         "openings": _openings(projects, scorecards.openings(provider, span)),
         "countries": [
@@ -119,6 +123,16 @@ def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[
         "accept_late": seconds(card.seconds("accept_times", 0.95)),
         "deliver": seconds(card.seconds("receipt_times")),
         "deliver_late": seconds(card.seconds("receipt_times", 0.95)),
+    }
+
+
+def _worsened(point: TurningPoint, span: Range) -> dict[str, Any]:
+    return {
+        "country": point.country,
+        "at": date_format(point.at, "j M Y" if span.is_by_day else "j M Y, H:i") + ("" if span.is_by_day else " UTC"),
+        "before": point.before,
+        "since": point.since,
+        "asked": point.asked,
     }
 
 
