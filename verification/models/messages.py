@@ -1,5 +1,7 @@
 """Messages and the attempts to send them: the channel, the provider, the outcome."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -14,6 +16,17 @@ from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS, SUM_DIGITS
 ERROR_MAX_LENGTH = 500
 PROVIDER_MESSAGE_ID_MAX_LENGTH = 255
 PROVIDER_STATUS_MAX_LENGTH = 100
+
+
+def unlink_carried(collector: Any, field: Any, sub_objs: Any, using: str) -> None:
+    """Unlink the messages of a provider that is deleted: those that its attempts name.
+
+    No index holds a message's provider alone, so Django's own ``SET_NULL`` would read every message there is.
+    """
+    providers = [row.pk for row in collector.data[field.remote_field.model]]
+    carried = DeliveryAttempt.objects.using(using).filter(provider__in=providers).values("message")
+    rows = Message.objects.using(using).filter(pk__in=carried, provider__in=providers).order_by("pk").only("pk")
+    collector.add_field_update(field, None, list(rows))
 
 
 class MessageStatus(models.TextChoices):
@@ -75,7 +88,7 @@ class Message(models.Model):
         "verification.Provider",
         null=True,
         blank=True,
-        on_delete=models.SET_NULL,
+        on_delete=unlink_carried,
         related_name="messages",
         db_index=False,
         db_constraint=False,
