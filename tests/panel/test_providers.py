@@ -1,8 +1,11 @@
 """The provider's two-step form, made from what the adapter declares."""
 
+import re
 import sys
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from providers import registry
@@ -238,3 +241,17 @@ def test_a_provider_with_much_traffic_stays_and_its_page_says_what_removes_it(pa
     monkeypatch.setattr(editing, "MOST_ATTEMPTS", 1)
     client.post(page, {"post": "yes"})
     assert not Provider.objects.filter(pk=provider.pk).exists()
+
+
+def test_deleting_a_provider_unlinks_its_messages_by_its_attempts(panel):
+    provider = factories.provider(project=panel.project, channel="sms", type="http", name="Old")
+    message = panel.rows[Message]
+    message.attempts.create(provider=provider, provider_name="Old", outcome="accepted", latency_ms=1)
+    Message.objects.filter(pk=message.pk).update(provider=provider)
+    with CaptureQueriesContext(connection) as asked:
+        editing.remove_provider(provider)
+    message.refresh_from_db()
+    assert message.provider is None
+    touching = [each["sql"] for each in asked if '"verification_message"' in each["sql"]]
+    scans = [sql for sql in touching if not re.search(r"pinned_provider_id|deliveryattempt|\"id\" (IN|=)", sql)]
+    assert scans == []

@@ -29,6 +29,9 @@ def unlink_carried(collector: Any, field: Any, sub_objs: Any, using: str) -> Non
     collector.add_field_update(field, None, list(rows))
 
 
+unlink_carried.lazy_sub_objs = True  # type: ignore[attr-defined]  # Django reads no message before it calls
+
+
 class MessageStatus(models.TextChoices):
     """Forward only: a message never goes back, and the last three are final."""
 
