@@ -123,7 +123,7 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
             choice.ids,
             choice.span,
             choice.where,
-            with_system=request.user.is_superuser,  # type: ignore[union-attr]
+            with_system=request.user.is_superuser,
         )
     if "csv" in request.GET:
         return _csv(summary, request.GET["csv"])
