@@ -237,6 +237,7 @@ def shop(now: datetime) -> Season:
         ExchangeRate,
         Membership,
         MessageTemplate,
+        Platform,
         Price,
         Project,
         Provider,
@@ -248,6 +249,7 @@ def shop(now: datetime) -> Season:
     user = User.objects.create_user(OWNER, email="mara@shop.example", password=PASSWORD, is_staff=True)
     Membership.objects.create(project=project, user=user, role="owner", sees_addresses=True)
     Channel.objects.create(project=project, type="sms", daily_budget=5_000)
+    Platform.objects.update_or_create(pk=1, defaults={"account_currency": "EUR"})
     for currency, rate in RATES.items():
         ExchangeRate.objects.create(currency=currency, account="EUR", rate=Decimal(rate), valid_from="2026-01-01")
     providers = {}
