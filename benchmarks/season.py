@@ -130,7 +130,7 @@ def send(season: Season, country: Country, message: Any) -> float | None:
         waited += chance.lognormvariate(-1.2, 0.4)
         if outage and not outage.is_silent and chance.random() < outage.loses:
             waited += chance.uniform(1, 4)
-            attempt(season, message, name, country, "temporary", place, waited)
+            attempt(season, message, name, country, "out_of_funds", place, waited)
             continue
         attempt(season, message, name, country, "accepted", place, waited)
         message.provider = season.providers[name]
@@ -163,8 +163,8 @@ def attempt(season: Season, message: Any, name: str, country: Country, outcome: 
             provider_name=name,
             outcome=outcome,
             provider_message_id=f"{name[:2].lower()}-{message.pk:x}" if is_sent else None,
-            provider_status="" if is_sent else "503",
-            error="" if is_sent else "The vendor's service is unavailable.",
+            provider_status="" if is_sent else "402",
+            error="" if is_sent else "The account has no credit left.",
             latency_ms=season.chance.randint(90, 480),
             choice="order" if place == 0 else "instead",
             segments=1 if is_sent else None,
@@ -307,14 +307,14 @@ def told(season: Season) -> None:
         opened, closed = outage.since + timedelta(minutes=4), outage.until + timedelta(minutes=3)
         if not outage.country:
             BreakerOpening.objects.create(
-                provider=provider, opened_at=opened, closed_at=closed, reason="temporary: the service is unavailable"
+                provider=provider, opened_at=opened, closed_at=closed, reason="The account has no credit left."
             )
         Alert.objects.create(
             project=season.project,
             kind="provider",
-            key=f"{provider.pk}-{opened:%Y%m%d%H}",
-            title=f"{provider.name} fails",
-            detail=f"{provider.name} refuses most messages: the vendor's service is unavailable.",
+            key=f"{provider.pk} out_of_funds {opened:%Y-%m-%d}",
+            title=f"{provider.name} is out of funds",
+            detail="It answered: The account has no credit left. Top the account up.",
             created_at=opened,
         )
 

@@ -167,3 +167,18 @@ def test_a_scorecard_tells_the_balance_and_the_day_it_runs_out(panel):
 
 def test_a_scorecard_of_a_vendor_that_tells_no_balance_has_no_place_for_one(panel):
     assert panel.as_("owner").get(page_of(panel.rows[Provider])).context["balance"] is None
+
+
+def test_an_alerts_page_tells_what_it_cost_that_its_provider_was_set_aside(panel):
+    start, provider = this_hour() - 2 * HOUR, panel.rows[Provider]
+    for days in range(1, 8):
+        counted(panel.project, provider.pk, hour=start - days * DAY, sessions=120, sessions_verified=100)
+    opening = provider.openings.create(opened_at=start + timedelta(minutes=4), closed_at=start + timedelta(minutes=40))
+    alert = Alert.objects.create(
+        project=panel.project, kind="provider", key=f"{provider.pk} out_of_funds 2026-11-14", title="Out of funds",
+        created_at=start + timedelta(minutes=2),
+    )  # fmt: skip
+    page = reverse("admin:verification_alert_change", args=(alert.pk,))
+    assert "About 100 users fewer were verified" in panel.as_("owner").get(page).content.decode()
+    opening.delete()
+    assert "What it cost" not in panel.as_("owner").get(page).content.decode()

@@ -14,7 +14,6 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from verification.models import ChannelType
-from verification.models.oversight import OUTAGE
 from verification.panel.frame.charts import Chart, Mark, Number, Series, draw
 from verification.panel.frame.display import ago, exactly
 from verification.services.oversight import losses, report
@@ -322,9 +321,7 @@ def _times(told: Sequence[Told], name: str) -> list[Series]:
 
 def _shown(event: Event) -> Shown:
     lasted = _("until {time}").format(time=exactly(event.until)) if event.until else ""
-    if event.kind != OUTAGE:
-        return Shown(event, exactly(event.at), ago(event.at), lasted)
-    loss = losses.loss([event.project], event.at, event.until)
+    loss = losses.of_alert(project=event.project, kind=event.kind, key=event.key, since=event.at, until=event.until)
     return Shown(event, exactly(event.at), ago(event.at), lasted, loss.sentence if loss else "")
 
 

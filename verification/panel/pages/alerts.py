@@ -18,6 +18,14 @@ from verification.panel.frame.display import cause_of, time_of, when
 from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.frame.traffic_page import CreatedFilter, TrafficAdmin
 from verification.services.notices.alerts import mark_read
+from verification.services.oversight import losses
+from verification.services.oversight.losses import Loss
+
+
+def _loss(alert: Alert) -> Loss | None:
+    return losses.of_alert(
+        project=alert.project_id, kind=alert.kind, key=alert.key, since=alert.created_at, until=alert.ended_at
+    )
 
 
 class UnreadFilter(admin.SimpleListFilter):
@@ -48,13 +56,22 @@ class AlertAdmin(TrafficAdmin):
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
     fieldsets = (
-        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when")}),
+        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when", "users_lost")}),
         (
             gettext_lazy("How it was told"),
             {"fields": ("told", "mailed_when", "posted_when", "services", "shown_error")},
         ),
     )
-    readonly_fields = ("created_when", "ended_when", "mailed_when", "posted_when", "services", "told", "shown_error")
+    readonly_fields = (
+        "created_when",
+        "ended_when",
+        "users_lost",
+        "mailed_when",
+        "posted_when",
+        "services",
+        "told",
+        "shown_error",
+    )
     shown_error = cause_of("error")
     created_when = time_of("created_at", gettext_lazy("Raised"))
     ended_when = time_of("ended_at", gettext_lazy("Over since"))
@@ -66,11 +83,17 @@ class AlertAdmin(TrafficAdmin):
         told = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
         return ", ".join(each.name for each in told) or "–"
 
+    @admin.display(description=gettext_lazy("What it cost"))
+    def users_lost(self, alert: Alert) -> str:
+        loss = _loss(alert)
+        return loss.sentence if loss else "–"
+
     def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
-        """Leave out the end of what has none: an outage that lasts, and all alerts of one moment."""
+        """Leave out the end of what has none, such as an outage that lasts, and the users of what cost nobody."""
         (_unused, about), *rest = self.fieldsets
-        if obj is None or obj.ended_at is None:
-            about = {"fields": tuple(name for name in about["fields"] if name != "ended_when")}
+        left_out = set() if obj and obj.ended_at else {"ended_when"}
+        left_out |= set() if obj and _loss(obj) else {"users_lost"}
+        about = {"fields": tuple(name for name in about["fields"] if name not in left_out)}
         return ((None, about), *rest)
 
     def change_view(

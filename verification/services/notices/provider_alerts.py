@@ -33,6 +33,7 @@ _WORDS = {
     ),
 }
 
+KIND = "provider"  # of the alert; its key begins with the provider's id
 MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
 # By provider, outcome and day: the alerts that this process raised. It only spares the database: the row is unique.
 _told: Waits[tuple[int, Outcome, date]] = Waits(MAX_REMEMBERED)
@@ -52,7 +53,7 @@ def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
     else:
         alerts.raise_alert(
             project_id=project_id,
-            kind="provider",
+            kind=KIND,
             key=f"{provider.id} {result.outcome.value} {today}",
             title=f"{provider.name} {title}",
             detail=f"It answered: {result.error.rstrip('.')}. {advice} Meanwhile the next provider of the channel has"

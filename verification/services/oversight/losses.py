@@ -11,12 +11,17 @@ from django.db.models import Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.models import HourlyFigures
+from verification.models import BreakerOpening, HourlyFigures
+from verification.models.oversight import OUTAGE
+from verification.services.notices.provider_alerts import KIND as PROVIDER
 from verification.services.oversight.ranges import DAY, HOUR
+from verification.whole_numbers import whole_number
 from verification.written_numbers import grouped
 
 DAYS_BEFORE = 7  # the days whose same hours say what is usual: each weekday once
 FEWEST_DAYS = 3  # of them with traffic: fewer say nothing of what is usual
+SHORTEST = timedelta(minutes=5)  # a provider that is set aside for less has cost next to nobody
+SOON = timedelta(hours=1)  # after the alert of a refusal, within which the provider is set aside for it
 LONGEST = timedelta(days=2)  # an outage beyond says more of the service than of a comparison with days before
 
 
@@ -55,6 +60,20 @@ def loss(projects: Sequence[int], since: datetime, until: datetime | None) -> Lo
     if len(usual) < FEWEST_DAYS:
         return None
     return Loss(verified[0] or 0, round(median(usual)))
+
+
+def of_alert(*, project: int, kind: str, key: str, since: datetime, until: datetime | None) -> Loss | None:
+    """Return the estimate for what an alert tells of: an outage, or a provider that was set aside for a while."""
+    if kind == OUTAGE:
+        return loss([project], since, until)
+    provider = whole_number(key.partition(" ")[0]) if kind == PROVIDER else None
+    if provider is None:
+        return None
+    openings = BreakerOpening.objects.filter(provider=provider, opened_at__lt=since + SOON).order_by("opened_at")
+    found = openings.exclude(closed_at__lt=since).first()
+    if found is None or (found.closed_at or timezone.now()) - found.opened_at < SHORTEST:
+        return None
+    return loss([project], min(since, found.opened_at), found.closed_at)
 
 
 def _verified(projects: Sequence[int], hours: Sequence[datetime]) -> int | None:

@@ -7,7 +7,7 @@ import verification.models.messages
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0047_fewer_scans"),
+        ("verification", "0048_fewer_scans"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0046_twilio_endpoints"),
+        ("verification", "0047_webhook_events"),
     ]
 
     operations = [
