@@ -12,7 +12,7 @@ from verification.services.upkeep.doctor.findings import Aims, Finding, critical
 
 SHRUNKEN = 0.5  # of the one before: a dump that was broken off is shorter
 READ_BY_OTHERS = stat.S_IROTH | stat.S_IWOTH
-LOOK = "See the last lines of the job that writes it, and restore it once to be sure (docs/operate.md)."
+LOOK = "See the last lines of the job that writes it, and restore it once to be sure (docs/upgrade.md)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def newest_is_good(aims: Aims) -> Iterator[Finding]:
     found = sorted(backups_in(aims.backups), key=lambda each: each.written_at, reverse=True)
     if not found:
         yield critical(
-            "no-backup", f"There is no backup in {aims.backups}.", "Write one every night (docs/operate.md)."
+            "no-backup", f"There is no backup in {aims.backups}.", "Write one every night (docs/upgrade.md)."
         )
         return
     newest, name = found[0], found[0].path.name
