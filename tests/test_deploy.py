@@ -41,6 +41,17 @@ def test_a_unit_starts_a_command_that_there_is(unit):
     assert (ROOT / "verification" / "management" / "commands" / f"{command}.py").exists()
 
 
+def test_the_guide_names_files_and_commands_that_there_are():
+    guide = (ROOT / "docs" / "install.md").read_text()
+    files = set(re.findall(r"\b(?:deploy|requirements)/[\w./-]*\w", guide))
+    assert {"deploy/caddy/Caddyfile", "deploy/helm/watchword", "requirements/production.txt"} <= files
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    commands = set(re.findall(r"(?m)^watchword ([a-z]+)", guide)) - {"check", "createsuperuser"}  # Django's own
+    assert commands == {"migrate", "createproject", "addprovider"}
+    for command in commands:
+        assert (ROOT / "verification" / "management" / "commands" / f"{command}.py").exists()
+
+
 @pytest.fixture(scope="module")
 def node():
     with FakeHttpServer() as server:
