@@ -79,9 +79,8 @@ def ask(proxy, path, *, method="GET", body=None, **headers):
 
 @pytest.mark.parametrize("path", ["/metrics", "/readyz", "//metrics", "/x/../readyz", "/%6detrics"])
 def test_the_world_gets_neither_metrics_nor_what_is_degraded(proxy, node, path):
-    before = len(node.requests)
     assert ask(proxy, path, Authorization="Bearer known") == 404
-    assert len(node.requests) == before
+    assert [each.target for each in node.requests if re.search("etrics|readyz", each.target)] == []
 
 
 def test_the_caller_is_who_the_proxy_says(proxy, node):
@@ -95,14 +94,7 @@ def test_the_caller_is_who_the_proxy_says(proxy, node):
     )
 
 
-def test_reports_of_providers_may_be_larger_than_other_requests(proxy, node):
-    large = b"x" * 1_000_000
+def test_the_largest_bundle_of_reports_passes(proxy, node):
+    large = b"x" * 3_000_000
     assert ask(proxy, "/hooks/1/secret", method="POST", body=large) == 200
     assert node.requests[-1].body == large
-    node.requests.clear()
-    try:
-        status = ask(proxy, "/session/create", method="POST", body=large)
-    except (ConnectionError, http.client.HTTPException):
-        status = 413  # it hung up before it had read everything
-    assert status in (413, 502)
-    assert [request for request in node.requests if request.body == large] == []
