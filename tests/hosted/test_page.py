@@ -1,6 +1,7 @@
 """The hosted page as it is served: whom it leads back to, what it may load, and what it never does."""
 
 import re
+import tomllib
 import uuid
 from urllib.parse import urlencode
 
@@ -8,9 +9,11 @@ import pytest
 from django.test import Client
 
 from tests import factories
+from tests.conftest import ROOT
 from tests.hosted.pictures import png
 from verification.models import Project
 from verification.services.projects import hosted_pages
+from verification.services.texts.rendering import languages
 
 pytestmark = pytest.mark.django_db
 BACK = "https://shop.example/verified?a=b"
@@ -138,6 +141,38 @@ def test_a_recipient_in_the_query_changes_nothing(project):
 def test_its_language_is_that_of_the_link_else_of_the_browser(project, lang, header, language, direction):
     page = ask(project, return_to=BACK, lang=lang, headers={"accept-language": header}).content.decode()
     assert f'<html lang="{language}" dir="{direction}">' in page and f'language="{language}"' in page
+
+
+def test_its_own_words_are_whole_in_every_language_of_the_form():
+    words = tomllib.loads((ROOT / "templates/hosted/words.toml").read_text(encoding="utf-8"))
+    assert tuple(words) == languages()
+    for language, own in words.items():
+        assert list(own) == list(words["en"]) and all(own.values()), language
+        for name, text in words["en"].items():
+            kept = set(re.findall(r"return_to|\bstate\b|\{\w+\}", text)) if name.endswith("_why") else set()
+            assert all(each in own[name] for each in kept), (language, name)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({}, "return_to, die Adresse"),
+        ({"return_to": "https://evil.example"}, "nicht eingetragen"),
+        ({"return_to": BACK, "state": "x" * 513}, "länger als 512 Zeichen"),
+    ],
+)
+def test_a_refusal_is_told_in_the_language_of_the_form(project, query, told):
+    page = ask(project, headers={"accept-language": "de-AT"}, **query).content.decode()
+    assert '<html lang="de" dir="ltr">' in page and told in page and "Bitte geh dorthin zurück" in page
+
+
+def test_a_page_that_is_not_there_says_so_from_right_to_left(project):
+    page = Client().get(f"/verify/{uuid.uuid4()}?lang=ar").content.decode()
+    assert '<html lang="ar" dir="rtl">' in page and "لا توجد صفحة كهذه" in page
+
+
+def test_what_to_do_without_scripts_is_told_in_the_language_of_the_form(project):
+    assert "erlaube Skripte" in ask(project, return_to=BACK, lang="de").content.decode()
 
 
 def test_only_a_known_channel_is_chosen(project):

@@ -14,46 +14,34 @@ from django.views.decorators.http import require_safe
 
 from verification.hosted import colours
 from verification.hosted.policy import guard, source_of
+from verification.hosted.words import words_of
 from verification.models import ChallengeMode, ChannelType, HandOver, HostedPage
 from verification.services.projects import hosted_pages
-from verification.services.texts.rendering import best_language
+from verification.services.texts.rendering import RIGHT_TO_LEFT, best_language
 
 MAX_STATE = 512  # Characters: room for any random text, and not for a document.
-RIGHT_TO_LEFT = ("ar", "fa")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a form would change some of them on the way
-
-CLOSED = "There is no such page", "The link may be old, or the page may have been switched off."
-NO_RETURN = (
-    "This link does not say where to go next",
-    "It needs return_to, the address that the page leads back to. Please go back to where you came from.",
-)
-UNLISTED = (
-    "This link leads somewhere else",
-    "It would send you on to an address that the owner of this page has not listed, so it ends here. Nothing was sent"
-    " there. Please go back to where you came from.",
-)
-LONG_STATE = (
-    "This link is damaged",
-    f"Its state must be at most {MAX_STATE} characters, without line breaks. Please go back to where you came from.",
-)
 
 
 @require_safe
 def show(request: HttpRequest, public_id: UUID) -> HttpResponse:
     page = hosted_pages.find(public_id)
     if page is None:
-        return _end(request, CLOSED, 404)
+        return _end(request, "closed", 404)
     return_to, state = request.GET.get("return_to"), request.GET.get("state", "")
     if return_to is None:
-        return _end(request, NO_RETURN, 400, page)
+        return _end(request, "no_return", 400, page)
     if return_to not in page.return_addresses:
-        return _end(request, UNLISTED, 400, page)
+        return _end(request, "unlisted", 400, page)
     if len(state) > MAX_STATE or _CONTROLS.search(state):
-        return _end(request, LONG_STATE, 400, page)
+        return _end(request, "damaged", 400, page)
     is_form = page.hand_over == HandOver.FORM
+    spoken = _spoken(request)
     context = {
-        **_looks(request, page),
+        **spoken,
+        **_looks(page),
         "page": page,
+        "scripts": words_of(spoken["language"])["scripts"],
         "version": settings.VERSION,
         "channel": _channel(request),
         "return_to": return_to,
@@ -80,11 +68,8 @@ def logo(request: HttpRequest, public_id: UUID) -> HttpResponse:
     return response
 
 
-def _looks(request: HttpRequest, page: HostedPage) -> dict[str, Any]:
-    language = _language(request)
+def _looks(page: HostedPage) -> dict[str, Any]:
     return {
-        "language": language,
-        "direction": "rtl" if language in RIGHT_TO_LEFT else "ltr",
         "name": page.name,
         "monogram": page.name[:1].upper(),
         "logo": f"/verify/{page.project.public_id}/logo.png?{_mark(page.logo)}" if page.logo else "",
@@ -97,10 +82,11 @@ def _mark(logo: Any) -> str:
     return hashlib.sha256(bytes(logo)).hexdigest()[:12]
 
 
-def _language(request: HttpRequest) -> str:
-    """Return the form's language: that of the link, else of the browser, else English."""
+def _spoken(request: HttpRequest) -> dict[str, str]:
+    """Return the page's language, which is that of the link, else of the browser, else English; and its direction."""
     wanted = (request.GET.get("lang", ""), request.headers.get("Accept-Language", ""))
-    return next((found for each in wanted if each and (found := best_language(each, ()))), "en")
+    language = next((found for each in wanted if each and (found := best_language(each, ()))), "en")
+    return {"language": language, "direction": "rtl" if language in RIGHT_TO_LEFT else "ltr"}
 
 
 def _channel(request: HttpRequest) -> str:
@@ -108,9 +94,16 @@ def _channel(request: HttpRequest) -> str:
     return channel if channel in ChannelType.values else ""
 
 
-def _end(request: HttpRequest, words: tuple[str, str], status: int, page: HostedPage | None = None) -> HttpResponse:
-    """Answer with a page of plain words that leads nowhere."""
-    heading, text = words
-    context = {"heading": heading, "text": text, **(_looks(request, page) if page else {})}
-    response = render(request, "hosted/end.html", {**context, "language": "en", "direction": "ltr"}, status=status)
+def _end(request: HttpRequest, refusal: str, status: int, page: HostedPage | None = None) -> HttpResponse:
+    """Answer with a page of plain words that leads nowhere. ``refusal`` is the name of its words."""
+    spoken = _spoken(request)
+    words = words_of(spoken["language"])
+    context = {
+        **spoken,
+        **(_looks(page) if page else {}),
+        "heading": words[refusal],
+        "text": words[f"{refusal}_why"].replace("{most}", str(MAX_STATE)),
+        "back": words["back"] if page else "",
+    }
+    response = render(request, "hosted/end.html", context, status=status)
     return guard(response, nonce=str(request.csp_nonce))  # type: ignore[attr-defined]
