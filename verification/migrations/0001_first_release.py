@@ -3,7 +3,9 @@
 A database with every step that this one replaces needs nothing; it goes on with the next migration.
 """
 
+import datetime
 import uuid
+from decimal import Decimal
 
 import django.contrib.postgres.fields
 import django.contrib.postgres.functions
@@ -12,8 +14,12 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.comparison
 import django.db.models.functions.datetime
+import django.db.models.functions.text
 from django.conf import settings
 from django.db import migrations, models
+
+import verification.models.events
+import verification.models.messages
 
 # On a machine of one's own, where many a project tries the same number, SMS to it are not limited.
 SMS_PER_RECIPIENT_A_DAY = 15
@@ -40,118 +46,35 @@ def make_platform_row(apps, schema_editor):
 class Migration(migrations.Migration):
     initial = True
     replaces = [
-        ("verification", "0001_initial"),
-        ("verification", "0002_platform_row"),
-        ("verification", "0003_test_login_revision"),
-        ("verification", "0004_session_of_link"),
-        ("verification", "0005_stored_digests"),
-        ("verification", "0006_worker"),
-        ("verification", "0007_newest_first_and_spent_forms"),
-        ("verification", "0008_message_is_budgeted"),
-        ("verification", "0009_message_lost"),
-        ("verification", "0010_bot_updates"),
-        ("verification", "0011_strangers"),
-        ("verification", "0012_deleted_projects"),
-        ("verification", "0013_alert_of_outage"),
-        ("verification", "0014_attempt_by_provider_id"),
-        ("verification", "0015_bounded_lists"),
-        ("verification", "0016_refused_requests"),
-        ("verification", "0017_session_refusal"),
-        ("verification", "0018_names_of_projects"),
-        ("verification", "0019_no_addresses_in_the_panels_log"),
-        ("verification", "0020_daily_budget_by_default"),
-        ("verification", "0021_accounts_of_all_projects"),
-        ("verification", "0022_one_session_of_a_link"),
-        ("verification", "0023_settings_declared_once"),
-        ("verification", "0024_finding_is_the_word"),
-        ("verification", "0025_message_pinned"),
-        ("verification", "0026_lost_messages_of_each_project"),
-        ("verification", "0027_help_in_plain_words"),
-        ("verification", "0028_no_foreign_keys_on_hot_rows"),
-        ("verification", "0029_mailbox_is_written"),
+        ("verification", "0001_tables"),
+        ("verification", "0030_figures_that_last"),
+        ("verification", "0031_why_a_provider_was_asked"),
+        ("verification", "0032_prices"),
+        ("verification", "0033_choice_of_providers"),
+        ("verification", "0034_refusals_by_subject"),
+        ("verification", "0035_text_variants"),
+        ("verification", "0036_scorecards"),
+        ("verification", "0037_hot_rows_without_checks"),
+        ("verification", "0038_roles"),
+        ("verification", "0039_first_use"),
+        ("verification", "0040_test_projects"),
+        ("verification", "0041_balances_and_cost_budgets"),
+        ("verification", "0042_alert_services"),
+        ("verification", "0043_people"),
+        ("verification", "0044_hosted_pages"),
+        ("verification", "0045_security_keys"),
+        ("verification", "0046_twilio_endpoints"),
+        ("verification", "0047_webhook_events"),
+        ("verification", "0048_fewer_scans"),
+        ("verification", "0049_messages_of_a_deleted_provider"),
     ]
 
     dependencies = [
+        ("sessions", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
-        migrations.CreateModel(
-            name="Message",
-            fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
-                (
-                    "channel",
-                    models.CharField(
-                        choices=[
-                            ("sms", "SMS"),
-                            ("email", "E-mail"),
-                            ("messenger_a", "Telegram"),
-                            ("messenger_b", "WhatsApp"),
-                            ("voice", "Voice call"),
-                        ],
-                        max_length=20,
-                    ),
-                ),
-                ("language", models.CharField(max_length=35)),
-                (
-                    "status",
-                    models.CharField(
-                        choices=[
-                            ("queued", "Queued"),
-                            ("sending", "Sending"),
-                            ("sent", "Sent"),
-                            ("success", "Delivered"),
-                            ("failed", "Failed"),
-                            ("expired", "Expired"),
-                        ],
-                        default="queued",
-                        max_length=8,
-                    ),
-                ),
-                ("error", models.CharField(blank=True, max_length=500, null=True)),
-                ("is_test", models.BooleanField(default=False)),
-                ("is_counted", models.BooleanField(default=True)),
-                (
-                    "is_budgeted",
-                    models.BooleanField(
-                        db_default=False, default=False, help_text="Counted in its channel's budget of the day."
-                    ),
-                ),
-                (
-                    "code_encrypted",
-                    models.BinaryField(help_text="The code of a manual send, until it is sent.", null=True),
-                ),
-                ("callback_url", models.CharField(blank=True, max_length=2048)),
-                ("provider_message_id", models.CharField(blank=True, max_length=255, null=True)),
-                ("claims", models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it.")),
-                (
-                    "lost_leases",
-                    models.PositiveSmallIntegerField(default=0, help_text="How often a worker died with it."),
-                ),
-                ("claimed_at", models.DateTimeField(null=True)),
-                (
-                    "is_handed_over",
-                    models.BooleanField(
-                        db_default=False,
-                        default=False,
-                        help_text="Left to a worker that holds its provider's connection.",
-                    ),
-                ),
-                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ("due_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                (
-                    "fallback_at",
-                    models.DateTimeField(help_text="When the next channel is tried unless it has arrived.", null=True),
-                ),
-                ("expires_at", models.DateTimeField()),
-                ("sent_at", models.DateTimeField(null=True)),
-                ("finished_at", models.DateTimeField(null=True)),
-            ],
-            options={
-                "ordering": ("-created_at",),
-            },
-        ),
         migrations.CreateModel(
             name="Provider",
             fields=[
@@ -205,12 +128,36 @@ class Migration(migrations.Migration):
                         verbose_name="never numbers that begin with",
                     ),
                 ),
+                (
+                    "failed_costs",
+                    models.CharField(
+                        choices=[("price", "Its full price"), ("nothing", "Nothing")],
+                        default="price",
+                        help_text="Whether the vendor charges for a message that it accepted and then reports as not delivered.",
+                        max_length=7,
+                        verbose_name="a failed message costs",
+                    ),
+                ),
+                (
+                    "price_list",
+                    models.PositiveIntegerField(
+                        default=0,
+                        editable=False,
+                        help_text="How often its prices were replaced: a new number, and they are read anew.",
+                    ),
+                ),
                 ("settings", models.JSONField(blank=True, default=dict)),
                 ("secrets", models.BinaryField(null=True)),
                 ("hook_secret", models.BinaryField()),
                 (
                     "created_at",
                     models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                (
+                    "checked_at",
+                    models.DateTimeField(
+                        editable=False, help_text="When a check of its settings last found them good.", null=True
+                    ),
                 ),
             ],
             options={
@@ -242,6 +189,14 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "kill switches",
             },
+        ),
+        migrations.CreateModel(
+            name="NumberArea",
+            fields=[
+                ("area", models.CharField(max_length=9, primary_key=True, serialize=False)),
+                ("country", models.CharField(blank=True, max_length=3)),
+                ("noted_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+            ],
         ),
         migrations.CreateModel(
             name="Project",
@@ -532,6 +487,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "is_sandbox",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Sends nothing: recipients of the sandbox have known outcomes and one known code. Only before the project's first session or message.",
+                        verbose_name="test project",
+                    ),
+                ),
+                (
                     "site_url",
                     models.URLField(
                         blank=True, help_text="The link of a channel that has none of its own.", verbose_name="site"
@@ -753,6 +717,56 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "twilio_endpoints",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Serve the paths of Twilio Verify v2 to the project's secret keys, for servers that were written for Twilio.",
+                        verbose_name="Twilio Verify endpoints",
+                    ),
+                ),
+                (
+                    "events",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(
+                            choices=[
+                                ("session.opened", "Session opened"),
+                                ("session.verified", "Session verified"),
+                                ("session.locked", "Session locked"),
+                                ("session.expired", "Session expired"),
+                                ("session.refused", "Session refused"),
+                            ],
+                            max_length=20,
+                        ),
+                        blank=True,
+                        db_default=[],
+                        default=list,
+                        help_text="What your server is told of sessions: session.opened, session.verified, session.locked, session.expired, session.refused. Empty means nothing.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(5)],
+                    ),
+                ),
+                (
+                    "event_url",
+                    models.URLField(
+                        blank=True,
+                        db_default="",
+                        default="",
+                        help_text="An https address that is called with each of these events, signed like a callback.",
+                        max_length=2048,
+                        verbose_name="call with events",
+                    ),
+                ),
+                (
+                    "event_recipients",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Events name the whole phone number or e-mail address. Otherwise they show a part of it.",
+                        verbose_name="whole recipients",
+                    ),
+                ),
+                (
                     "alert_emails",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.EmailField(max_length=254),
@@ -771,6 +785,42 @@ class Migration(migrations.Migration):
                         help_text="An https address that is called with each alert, signed like a callback.",
                         max_length=2048,
                         verbose_name="call with alerts",
+                    ),
+                ),
+                (
+                    "balance_alert_days",
+                    models.PositiveSmallIntegerField(
+                        default=7,
+                        help_text="Days: an alert tells when a provider's balance would be used up sooner, at the last week's rate. 0 is no alert.",
+                        validators=[django.core.validators.MaxValueValidator(90)],
+                        verbose_name="balance lasts less than",
+                    ),
+                ),
+                (
+                    "alert_quiet_hours",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="Such as 22:00-07:00. Mails and chats then wait until they end, but for a channel over which nothing gets out. The call goes at once.",
+                        max_length=11,
+                        verbose_name="quiet hours",
+                    ),
+                ),
+                (
+                    "alert_time_zone",
+                    models.CharField(
+                        default="UTC",
+                        help_text="Of quiet hours and the digest, such as Europe/Berlin.",
+                        max_length=40,
+                        verbose_name="time zone",
+                    ),
+                ),
+                (
+                    "alert_digest",
+                    models.BooleanField(
+                        default=False,
+                        help_text="On Monday from 9: verified users, conversion, cost and the worst provider of the last week.",
+                        verbose_name="weekly digest",
                     ),
                 ),
                 (
@@ -877,27 +927,37 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Callback",
+            name="BrowserLogin",
             fields=[
                 (
-                    "message",
+                    "session",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,
-                        related_name="callback",
+                        related_name="+",
                         serialize=False,
-                        to="verification.message",
+                        to="sessions.session",
                     ),
                 ),
-                ("url", models.CharField(max_length=2048)),
-                ("tries", models.PositiveSmallIntegerField(default=0)),
-                ("due_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), null=True)),
-                ("delivered_at", models.DateTimeField(null=True)),
-                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "number",
+                    models.UUIDField(default=uuid.uuid4, editable=False, help_text="Names it in forms.", unique=True),
+                ),
+                ("browser", models.CharField(max_length=60)),
+                (
+                    "network",
+                    models.CharField(
+                        help_text="The client's network, without the part that names the device.", max_length=60
+                    ),
+                ),
+                ("started_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
-            options={
-                "ordering": ("-created_at",),
-            },
         ),
         migrations.CreateModel(
             name="CircuitBreaker",
@@ -921,35 +981,77 @@ class Migration(migrations.Migration):
                 ("reason", models.CharField(blank=True, max_length=200)),
             ],
         ),
-        migrations.AddField(
-            model_name="message",
-            name="pinned_provider",
-            field=models.ForeignKey(
-                blank=True,
-                db_index=False,
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="+",
-                to="verification.provider",
-            ),
+        migrations.CreateModel(
+            name="ExchangeRate",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("currency", models.CharField(help_text="Three letters, such as EUR.", max_length=3)),
+                (
+                    "account",
+                    models.CharField(
+                        help_text="The currency of account that the rate leads to, such as USD.",
+                        max_length=3,
+                        verbose_name="in",
+                    ),
+                ),
+                (
+                    "rate",
+                    models.DecimalField(
+                        decimal_places=12,
+                        help_text="How much one unit of the first is worth in the second: 1 EUR = 1.08 USD is 1.08.",
+                        max_digits=24,
+                        validators=[django.core.validators.MinValueValidator(Decimal("1E-12"))],
+                    ),
+                ),
+                (
+                    "valid_from",
+                    models.DateField(help_text="The first day (UTC) that it is good for.", verbose_name="good from"),
+                ),
+            ],
+            options={
+                "ordering": ("currency", "-valid_from"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("currency", "account", "valid_from"),
+                        name="exchange_rate_once",
+                        violation_error_message="There is a rate of these two from this day already. Change that one.",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("rate__gt", 0)), name="exchange_rate_positive"),
+                ],
+            },
         ),
-        migrations.AddField(
-            model_name="message",
-            name="provider",
-            field=models.ForeignKey(
-                blank=True,
-                db_constraint=False,
-                db_index=False,
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="messages",
-                to="verification.provider",
-            ),
+        migrations.CreateModel(
+            name="FactorTries",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("failures", models.PositiveIntegerField(default=0, help_text="Failed tries in a row.")),
+                ("failed_at", models.DateTimeField(null=True)),
+                (
+                    "user",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+            ],
         ),
         migrations.CreateModel(
             name="Membership",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("owner", "Owner"),
+                            ("developer", "Developer"),
+                            ("analyst", "Analyst"),
+                            ("support", "Support"),
+                        ],
+                        default="owner",
+                        help_text="Decides what they see and do in the project.",
+                        max_length=10,
+                    ),
+                ),
                 (
                     "sees_addresses",
                     models.BooleanField(
@@ -1003,12 +1105,35 @@ class Migration(migrations.Migration):
                         help_text="Session creates from one client address in 10 minutes. 0 means no ceiling.",
                     ),
                 ),
+                (
+                    "account_currency",
+                    models.CharField(
+                        default="USD",
+                        help_text="The currency that costs are summed in, such as EUR. Prices in others need an exchange rate.",
+                        max_length=3,
+                    ),
+                ),
             ],
             options={
                 "verbose_name": "ceilings",
                 "verbose_name_plural": "ceilings",
                 "constraints": [models.CheckConstraint(condition=models.Q(("id", 1)), name="platform_one_row")],
             },
+        ),
+        migrations.CreateModel(
+            name="PurgedRows",
+            fields=[
+                (
+                    "project",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        serialize=False,
+                        to="verification.project",
+                    ),
+                ),
+                ("before", models.DateTimeField()),
+            ],
         ),
         migrations.AddField(
             model_name="provider",
@@ -1060,15 +1185,110 @@ class Migration(migrations.Migration):
                 "ordering": ("channel", "language"),
             },
         ),
-        migrations.AddField(
-            model_name="message",
-            name="project",
-            field=models.ForeignKey(
-                db_constraint=False,
-                db_index=False,
-                on_delete=django.db.models.deletion.CASCADE,
-                to="verification.project",
-            ),
+        migrations.CreateModel(
+            name="Message",
+            fields=[
+                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                (
+                    "channel",
+                    models.CharField(
+                        choices=[
+                            ("sms", "SMS"),
+                            ("email", "E-mail"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("language", models.CharField(max_length=35)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("sending", "Sending"),
+                            ("sent", "Sent"),
+                            ("success", "Delivered"),
+                            ("failed", "Failed"),
+                            ("expired", "Expired"),
+                        ],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("error", models.CharField(blank=True, max_length=500, null=True)),
+                ("is_test", models.BooleanField(default=False)),
+                ("is_counted", models.BooleanField(default=True)),
+                (
+                    "is_budgeted",
+                    models.BooleanField(
+                        db_default=False, default=False, help_text="Counted in its channel's budget of the day."
+                    ),
+                ),
+                (
+                    "code_encrypted",
+                    models.BinaryField(help_text="The code of a manual send, until it is sent.", null=True),
+                ),
+                ("callback_url", models.CharField(blank=True, max_length=2048)),
+                ("provider_message_id", models.CharField(blank=True, max_length=255, null=True)),
+                ("claims", models.SmallIntegerField(default=0, help_text="How often a worker took it.")),
+                ("lost_leases", models.SmallIntegerField(default=0, help_text="How often a worker died with it.")),
+                ("claimed_at", models.DateTimeField(null=True)),
+                (
+                    "is_handed_over",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Left to a worker that holds its provider's connection.",
+                    ),
+                ),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("due_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "fallback_at",
+                    models.DateTimeField(help_text="When the next channel is tried unless it has arrived.", null=True),
+                ),
+                ("expires_at", models.DateTimeField()),
+                ("sent_at", models.DateTimeField(null=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+                (
+                    "pinned_provider",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="verification.provider",
+                    ),
+                ),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        blank=True,
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=verification.models.messages.unlink_carried,
+                        related_name="messages",
+                        to="verification.provider",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="verification.project",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("-created_at",),
+            },
         ),
         migrations.AddField(
             model_name="membership",
@@ -1125,6 +1345,51 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Invitation",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("email", models.EmailField(max_length=254)),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("owner", "Owner"),
+                            ("developer", "Developer"),
+                            ("analyst", "Analyst"),
+                            ("support", "Support"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("sees_addresses", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("expires_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(help_text="Since when it is accepted, or withdrawn.", null=True)),
+                ("digest", models.BinaryField(max_length=32, null=True, unique=True)),
+                (
+                    "due_at",
+                    models.DateTimeField(
+                        help_text="When it is mailed, or tried again; empty once it is mailed.", null=True
+                    ),
+                ),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "invited_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="invitations",
+                        to="verification.project",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="IdempotentRequest",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -1143,6 +1408,241 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("project", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="verification.project")),
+            ],
+        ),
+        migrations.CreateModel(
+            name="HourlyRefusals",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("hour", models.DateTimeField()),
+                ("rule", models.CharField(max_length=40)),
+                ("country", models.CharField(blank=True, max_length=3)),
+                ("refused", models.PositiveIntegerField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="HourlyFigures",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "channel",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("sms", "SMS"),
+                            ("email", "E-mail"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "provider_id",
+                    models.BigIntegerField(help_text="The provider, also once it was deleted; 0 for none."),
+                ),
+                ("country", models.CharField(blank=True, help_text="ISO 3166, empty for none.", max_length=3)),
+                ("language", models.CharField(max_length=35)),
+                (
+                    "is_manual",
+                    models.BooleanField(help_text="Sent by the customer's server itself, so without a session."),
+                ),
+                ("sessions", models.PositiveIntegerField(default=0)),
+                (
+                    "sessions_sent",
+                    models.PositiveIntegerField(default=0, help_text="A provider accepted a message of them."),
+                ),
+                ("sessions_delivered", models.PositiveIntegerField(default=0, help_text="A message of them arrived.")),
+                ("sessions_checked", models.PositiveIntegerField(default=0, help_text="A code was entered.")),
+                ("sessions_verified", models.PositiveIntegerField(default=0, help_text="The right code was entered.")),
+                ("sessions_proved", models.PositiveIntegerField(default=0, help_text="Their token was redeemed.")),
+                ("sessions_first", models.PositiveIntegerField(default=0, help_text="Verified with one message.")),
+                ("messages", models.PositiveIntegerField(default=0)),
+                ("messages_accepted", models.PositiveIntegerField(default=0)),
+                ("messages_delivered", models.PositiveIntegerField(default=0)),
+                (
+                    "messages_confirmed",
+                    models.PositiveIntegerField(default=0, help_text="Delivered, as a receipt of its own says."),
+                ),
+                ("messages_failed", models.PositiveIntegerField(default=0)),
+                ("messages_expired", models.PositiveIntegerField(default=0)),
+                ("attempts", models.PositiveIntegerField(default=0, help_text="Calls of this provider.")),
+                ("attempts_accepted", models.PositiveIntegerField(default=0)),
+                (
+                    "accept_times",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(),
+                        help_text="A message's, from creation to acceptance.",
+                        null=True,
+                        size=None,
+                    ),
+                ),
+                (
+                    "receipt_times",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(),
+                        help_text="A message's, from creation to receipt.",
+                        null=True,
+                        size=None,
+                    ),
+                ),
+                (
+                    "verify_times",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(),
+                        help_text="A session's, from creation to right code.",
+                        null=True,
+                        size=None,
+                    ),
+                ),
+                ("hour", models.DateTimeField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="HourlyFaults",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("hour", models.DateTimeField()),
+                ("provider_id", models.BigIntegerField()),
+                ("country", models.CharField(blank=True, max_length=3)),
+                ("outcome", models.CharField(max_length=20)),
+                ("calls", models.PositiveIntegerField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="HourlyCosts",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "channel",
+                    models.CharField(
+                        choices=[
+                            ("sms", "SMS"),
+                            ("email", "E-mail"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "provider_id",
+                    models.BigIntegerField(help_text="The provider, also once it was deleted; 0 for none."),
+                ),
+                ("country", models.CharField(blank=True, help_text="ISO 3166, empty for none.", max_length=3)),
+                ("language", models.CharField(max_length=35)),
+                ("currency", models.CharField(blank=True, max_length=3)),
+                ("sends", models.PositiveIntegerField(default=0)),
+                ("segments", models.PositiveIntegerField(default=0)),
+                ("amount", models.DecimalField(decimal_places=8, default=0, max_digits=28)),
+                ("hour", models.DateTimeField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="HostedPage",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "is_enabled",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Serve the page. Off, its address answers that there is nothing.",
+                        verbose_name="on",
+                    ),
+                ),
+                (
+                    "title",
+                    models.CharField(
+                        blank=True,
+                        help_text="The name above the form. Left empty, that of the project.",
+                        max_length=60,
+                        verbose_name="name",
+                    ),
+                ),
+                (
+                    "accent",
+                    models.CharField(
+                        default="#4f46e5",
+                        help_text="Of buttons and links, such as #0f766e. It is made darker or lighter where it could not be read.",
+                        max_length=7,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^#[0-9a-f]{6}\\Z", "Write a colour as # and six digits, such as #0f766e."
+                            )
+                        ],
+                        verbose_name="colour",
+                    ),
+                ),
+                (
+                    "return_addresses",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=500),
+                        blank=True,
+                        default=list,
+                        help_text="Where the page may lead back to: whole addresses, such as https://shop.example/verified. One that a link names must be the same in every character.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(50)],
+                    ),
+                ),
+                (
+                    "hand_over",
+                    models.CharField(
+                        choices=[
+                            ("form", "Form, posted to your server"),
+                            ("fragment", "Fragment, read by your script"),
+                        ],
+                        default="form",
+                        help_text="How it comes back. It is never in a query, which logs would keep.",
+                        max_length=8,
+                        verbose_name="verify token",
+                    ),
+                ),
+                ("logo", models.BinaryField(help_text="A PNG made of the pixels alone.", null=True)),
+                ("key_text", models.CharField(blank=True, editable=False, max_length=80)),
+                (
+                    "key",
+                    models.OneToOneField(
+                        editable=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="verification.apikey",
+                    ),
+                ),
+                (
+                    "project",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="hosted_page",
+                        to="verification.project",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
@@ -1283,6 +1783,21 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="DailyUsers",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("day", models.DateField()),
+                ("users", models.PositiveIntegerField()),
+                ("verified", models.PositiveIntegerField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="DailySpend",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -1300,7 +1815,151 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("day", models.DateField()),
-                ("messages", models.PositiveIntegerField()),
+                ("messages", models.IntegerField()),
+                ("project", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="verification.project")),
+            ],
+        ),
+        migrations.CreateModel(
+            name="DailyFigures",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "channel",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("sms", "SMS"),
+                            ("email", "E-mail"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "provider_id",
+                    models.BigIntegerField(help_text="The provider, also once it was deleted; 0 for none."),
+                ),
+                ("country", models.CharField(blank=True, help_text="ISO 3166, empty for none.", max_length=3)),
+                ("language", models.CharField(max_length=35)),
+                (
+                    "is_manual",
+                    models.BooleanField(help_text="Sent by the customer's server itself, so without a session."),
+                ),
+                ("sessions", models.PositiveIntegerField(default=0)),
+                (
+                    "sessions_sent",
+                    models.PositiveIntegerField(default=0, help_text="A provider accepted a message of them."),
+                ),
+                ("sessions_delivered", models.PositiveIntegerField(default=0, help_text="A message of them arrived.")),
+                ("sessions_checked", models.PositiveIntegerField(default=0, help_text="A code was entered.")),
+                ("sessions_verified", models.PositiveIntegerField(default=0, help_text="The right code was entered.")),
+                ("sessions_proved", models.PositiveIntegerField(default=0, help_text="Their token was redeemed.")),
+                ("sessions_first", models.PositiveIntegerField(default=0, help_text="Verified with one message.")),
+                ("messages", models.PositiveIntegerField(default=0)),
+                ("messages_accepted", models.PositiveIntegerField(default=0)),
+                ("messages_delivered", models.PositiveIntegerField(default=0)),
+                (
+                    "messages_confirmed",
+                    models.PositiveIntegerField(default=0, help_text="Delivered, as a receipt of its own says."),
+                ),
+                ("messages_failed", models.PositiveIntegerField(default=0)),
+                ("messages_expired", models.PositiveIntegerField(default=0)),
+                ("attempts", models.PositiveIntegerField(default=0, help_text="Calls of this provider.")),
+                ("attempts_accepted", models.PositiveIntegerField(default=0)),
+                (
+                    "accept_times",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(),
+                        help_text="A message's, from creation to acceptance.",
+                        null=True,
+                        size=None,
+                    ),
+                ),
+                (
+                    "receipt_times",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(),
+                        help_text="A message's, from creation to receipt.",
+                        null=True,
+                        size=None,
+                    ),
+                ),
+                (
+                    "verify_times",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(),
+                        help_text="A session's, from creation to right code.",
+                        null=True,
+                        size=None,
+                    ),
+                ),
+                ("day", models.DateField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="DailyCosts",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "channel",
+                    models.CharField(
+                        choices=[
+                            ("sms", "SMS"),
+                            ("email", "E-mail"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "provider_id",
+                    models.BigIntegerField(help_text="The provider, also once it was deleted; 0 for none."),
+                ),
+                ("country", models.CharField(blank=True, help_text="ISO 3166, empty for none.", max_length=3)),
+                ("language", models.CharField(max_length=35)),
+                ("currency", models.CharField(blank=True, max_length=3)),
+                ("sends", models.PositiveIntegerField(default=0)),
+                ("segments", models.PositiveIntegerField(default=0)),
+                ("amount", models.DecimalField(decimal_places=8, default=0, max_digits=28)),
+                ("day", models.DateField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="DailyChannelCost",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "channel",
+                    models.CharField(
+                        choices=[
+                            ("sms", "SMS"),
+                            ("email", "E-mail"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("day", models.DateField()),
+                ("amount", models.DecimalField(decimal_places=8, max_digits=28)),
+                ("currency", models.CharField(max_length=3)),
                 ("project", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="verification.project")),
             ],
         ),
@@ -1371,6 +2030,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "daily_cost_budget",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="What the messages of a day (UTC) may cost, in whole units of the currency of account. Costs are summed once a minute, so the messages of about a minute may pass it; those without a price do not count. 0 or empty means no limit.",
+                        null=True,
+                    ),
+                ),
+                (
                     "countries",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.CharField(max_length=2),
@@ -1379,6 +2046,32 @@ class Migration(migrations.Migration):
                         help_text="Narrows the project's countries for this channel, two letters each. Empty means as the project.",
                         size=None,
                         validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(300)],
+                    ),
+                ),
+                (
+                    "routing",
+                    models.CharField(
+                        choices=[
+                            ("fixed", "Fixed order"),
+                            ("shares", "Shares"),
+                            ("best_price", "Best for the money"),
+                            ("best_time", "Best for the time"),
+                        ],
+                        db_default="fixed",
+                        default="fixed",
+                        help_text="In any case your own providers come before the system's, and those that were late just now last.",
+                        max_length=10,
+                        verbose_name="choice of the provider",
+                    ),
+                ),
+                (
+                    "explore_percent",
+                    models.PositiveSmallIntegerField(
+                        db_default=5,
+                        default=5,
+                        help_text="With one of the best: how many of a hundred messages at the most try another provider, so that one that became better is found. 0 to 20.",
+                        validators=[django.core.validators.MaxValueValidator(20)],
+                        verbose_name="messages to learn from",
                     ),
                 ),
                 (
@@ -1432,6 +2125,54 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.CreateModel(
+            name="AlertService",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("telegram", "Telegram"),
+                            ("slack", "Slack, Mattermost, Discord"),
+                            ("apprise", "Another one, by Apprise"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("name", models.CharField(max_length=80)),
+                ("secret", models.BinaryField()),
+                ("chat", models.CharField(blank=True, default="", max_length=40)),
+                ("is_enabled", models.BooleanField(default=True)),
+                ("told_at", models.DateTimeField(editable=False, null=True)),
+                (
+                    "error",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        editable=False,
+                        help_text="Why it was last not told; empty if it was.",
+                        max_length=200,
+                    ),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="alert_services",
+                        to="verification.project",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("name", "id"),
+            },
+        ),
+        migrations.CreateModel(
             name="Alert",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -1444,6 +2185,15 @@ class Migration(migrations.Migration):
                 ("due_at", models.DateTimeField(null=True)),
                 ("mailed_at", models.DateTimeField(null=True)),
                 ("posted_at", models.DateTimeField(null=True)),
+                (
+                    "told_services",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(),
+                        help_text="The ids of the alert services that took it.",
+                        null=True,
+                        size=None,
+                    ),
+                ),
                 ("read_at", models.DateTimeField(null=True)),
                 ("ended_at", models.DateTimeField(help_text="Of an outage, when it was over.", null=True)),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
@@ -1579,13 +2329,37 @@ class Migration(migrations.Migration):
                         default=0, help_text="The step of time of the last code; none is good twice."
                     ),
                 ),
-                ("failures", models.PositiveIntegerField(default=0, help_text="Wrong codes in a row.")),
-                ("failed_at", models.DateTimeField(null=True)),
                 (
                     "user",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="second_factor",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="SecurityKey",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=60)),
+                (
+                    "host",
+                    models.CharField(
+                        help_text="The relying party's id: the panel's host, without a port.", max_length=253
+                    ),
+                ),
+                ("credential", models.BinaryField(help_text="The key's id for itself.", max_length=1023, unique=True)),
+                ("public_key", models.BinaryField()),
+                ("signatures", models.BigIntegerField(default=0, help_text="The key's own count; it never goes back.")),
+                ("added_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("used_at", models.DateTimeField(null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="security_keys",
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
@@ -1626,7 +2400,7 @@ class Migration(migrations.Migration):
                 ("language", models.CharField(max_length=35)),
                 ("code_digest", models.BinaryField(max_length=32, null=True)),
                 ("code_encrypted", models.BinaryField(null=True)),
-                ("code_length", models.PositiveSmallIntegerField()),
+                ("code_length", models.SmallIntegerField()),
                 ("code_digits", models.BooleanField()),
                 ("code_letters", models.BooleanField()),
                 (
@@ -1686,8 +2460,8 @@ class Migration(migrations.Migration):
                     models.UUIDField(help_text="The revision of the test login that it is good for.", null=True),
                 ),
                 ("is_challenged", models.BooleanField(default=False, help_text="Whether a challenge was passed.")),
-                ("attempts", models.PositiveSmallIntegerField(default=0)),
-                ("attempts_max", models.PositiveSmallIntegerField()),
+                ("attempts", models.SmallIntegerField(default=0)),
+                ("attempts_max", models.SmallIntegerField()),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("expires_at", models.DateTimeField()),
                 ("verified_at", models.DateTimeField(null=True)),
@@ -1845,6 +2619,63 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="TextVariant",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "channel",
+                    models.CharField(
+                        choices=[
+                            ("sms", "SMS"),
+                            ("email", "E-mail"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("language", models.CharField(max_length=35)),
+                ("subject", models.CharField(blank=True, max_length=200)),
+                ("text", models.TextField(max_length=1000)),
+                ("share", models.PositiveSmallIntegerField(help_text="Percent of the sessions that get it.")),
+                (
+                    "since",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(),
+                        help_text="Sessions created since then count.",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="text_variants",
+                        to="verification.project",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="TextVariantFigures",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("hour", models.DateTimeField()),
+                ("is_variant", models.BooleanField(help_text="False for the present text.")),
+                ("sessions", models.PositiveIntegerField()),
+                ("verified", models.PositiveIntegerField()),
+                (
+                    "variant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="figures",
+                        to="verification.textvariant",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="UsedChallenge",
             fields=[
                 ("digest", models.BinaryField(max_length=32, primary_key=True, serialize=False)),
@@ -1856,6 +2687,24 @@ class Migration(migrations.Migration):
                         db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         to="verification.project",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="VendorBalance",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("day", models.DateField()),
+                ("amount", models.DecimalField(decimal_places=8, max_digits=28)),
+                ("unit", models.CharField(max_length=7)),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="balances",
+                        to="verification.provider",
                     ),
                 ),
             ],
@@ -1898,6 +2747,106 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+        ),
+        migrations.CreateModel(
+            name="WebhookEvent",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "type",
+                    models.CharField(
+                        choices=[
+                            ("message.finished", "Message finished"),
+                            ("session.opened", "Session opened"),
+                            ("session.verified", "Session verified"),
+                            ("session.locked", "Session locked"),
+                            ("session.expired", "Session expired"),
+                            ("session.refused", "Session refused"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "channel",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("sms", "SMS"),
+                            ("email", "E-mail"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        db_default="",
+                        default="",
+                        max_length=20,
+                    ),
+                ),
+                ("reason", models.CharField(blank=True, db_default="", default="", max_length=40)),
+                ("subject", models.CharField(blank=True, db_default="", default="", max_length=120)),
+                ("url", models.CharField(blank=True, db_default="", default="", max_length=2048)),
+                ("tries", models.PositiveSmallIntegerField(db_default=0, default=0)),
+                ("due_at", models.DateTimeField(db_default=verification.models.events.ClockNow(), null=True)),
+                ("delivered_at", models.DateTimeField(null=True)),
+                ("created_at", models.DateTimeField(db_default=verification.models.events.ClockNow())),
+                (
+                    "message",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="event",
+                        to="verification.message",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="verification.project",
+                    ),
+                ),
+                (
+                    "session",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="verification.session",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "event",
+                "verbose_name_plural": "events",
+                "ordering": ("-created_at",),
+            },
+        ),
+        migrations.CreateModel(
+            name="WebhookAttempt",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("status", models.PositiveSmallIntegerField(null=True)),
+                ("error", models.CharField(blank=True, max_length=200)),
+                ("latency_ms", models.PositiveIntegerField()),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "event",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="attempts",
+                        to="verification.webhookevent",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "call of a server",
+                "verbose_name_plural": "calls of a server",
+                "ordering": ("id",),
+            },
         ),
         migrations.CreateModel(
             name="WebhookSecret",
@@ -1970,72 +2919,25 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name="CallbackAttempt",
+            name="BreakerOpening",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("status", models.PositiveSmallIntegerField(null=True)),
-                ("error", models.CharField(blank=True, max_length=200)),
-                ("latency_ms", models.PositiveIntegerField()),
-                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("opened_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("closed_at", models.DateTimeField(null=True)),
+                ("reason", models.CharField(blank=True, max_length=200)),
                 (
-                    "callback",
+                    "provider",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="attempts", to="verification.callback"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="openings",
+                        to="verification.provider",
                     ),
                 ),
             ],
             options={
-                "ordering": ("id",),
+                "indexes": [models.Index(fields=["provider", "-opened_at"], name="breaker_opening_of_provider")],
             },
-        ),
-        migrations.AddField(
-            model_name="callback",
-            name="project",
-            field=models.ForeignKey(
-                db_index=False, on_delete=django.db.models.deletion.CASCADE, to="verification.project"
-            ),
-        ),
-        migrations.CreateModel(
-            name="GuardedSend",
-            fields=[
-                (
-                    "message",
-                    models.OneToOneField(
-                        db_constraint=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        primary_key=True,
-                        related_name="guarded_send",
-                        serialize=False,
-                        to="verification.message",
-                    ),
-                ),
-                ("prefix", models.CharField(help_text="The number without its last 4 digits.", max_length=16)),
-                ("country", models.CharField(help_text="ISO 3166, empty for a network of no country.", max_length=3)),
-                ("is_manual", models.BooleanField()),
-                ("created_at", models.DateTimeField()),
-                (
-                    "verified_at",
-                    models.DateTimeField(help_text="When session/verify proved the number after this send.", null=True),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        db_index=False,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        to="verification.project",
-                    ),
-                ),
-                (
-                    "recipient",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        db_index=False,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        to="verification.recipient",
-                    ),
-                ),
-            ],
         ),
         migrations.CreateModel(
             name="BotUpdate",
@@ -2080,6 +2982,48 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="GuardedSend",
+            fields=[
+                (
+                    "message",
+                    models.OneToOneField(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="guarded_send",
+                        serialize=False,
+                        to="verification.message",
+                    ),
+                ),
+                ("prefix", models.CharField(help_text="The number without its last 4 digits.", max_length=16)),
+                ("country", models.CharField(help_text="ISO 3166, empty for a network of no country.", max_length=3)),
+                ("is_manual", models.BooleanField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "verified_at",
+                    models.DateTimeField(help_text="When session/verify proved the number after this send.", null=True),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        to="verification.project",
+                    ),
+                ),
+                (
+                    "recipient",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        to="verification.recipient",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="DeliveryAttempt",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -2088,17 +3032,42 @@ class Migration(migrations.Migration):
                 ("provider_message_id", models.CharField(max_length=255, null=True)),
                 ("provider_status", models.CharField(blank=True, max_length=100)),
                 ("error", models.CharField(blank=True, max_length=500)),
-                ("latency_ms", models.PositiveIntegerField()),
-                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("latency_ms", models.IntegerField()),
                 (
-                    "message",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="attempts",
-                        to="verification.message",
+                    "choice",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("order", "as the first in the order"),
+                            ("only", "as the only one that could carry it"),
+                            ("share", "by its share among equals"),
+                            ("best", "as the best by what it has shown"),
+                            ("explored", "to learn how it does now"),
+                            ("instead", "as one before it was late or set aside"),
+                            ("next", "as another one had not taken it"),
+                            ("probe", "to see whether it works again"),
+                            ("pinned", "as the request named it"),
+                        ],
+                        db_default="",
+                        default="",
+                        help_text="Why this provider was asked.",
+                        max_length=10,
                     ),
                 ),
+                (
+                    "segments",
+                    models.PositiveSmallIntegerField(
+                        help_text="SMS that it is billed as; null if not sent.", null=True
+                    ),
+                ),
+                (
+                    "price",
+                    models.DecimalField(
+                        decimal_places=8, help_text="At the time; null if not known.", max_digits=20, null=True
+                    ),
+                ),
+                ("currency", models.CharField(max_length=3, null=True)),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 (
                     "provider",
                     models.ForeignKey(
@@ -2107,6 +3076,15 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="attempts",
                         to="verification.provider",
+                    ),
+                ),
+                (
+                    "message",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="attempts",
+                        to="verification.message",
                     ),
                 ),
             ],
@@ -2119,6 +3097,34 @@ class Migration(migrations.Migration):
                         fields=["provider_message_id"],
                         name="attempt_by_provider_id",
                     ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Price",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("place", models.CharField(blank=True, max_length=16)),
+                ("amount", models.DecimalField(decimal_places=8, max_digits=20)),
+                ("currency", models.CharField(max_length=3)),
+                ("per", models.CharField(choices=[("message", "Message"), ("segment", "Segment")], max_length=7)),
+                ("valid_from", models.DateField(default=datetime.date(1970, 1, 1))),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="prices",
+                        to="verification.provider",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("place", "valid_from"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("provider", "place", "valid_from"), name="price_once"),
+                    models.CheckConstraint(condition=models.Q(("amount__gte", 0)), name="price_not_negative"),
+                    models.CheckConstraint(condition=models.Q(("per__in", ["message", "segment"])), name="price_per"),
                 ],
             },
         ),
@@ -2187,6 +3193,12 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=("project", "user"), name="membership_once"),
         ),
         migrations.AddConstraint(
+            model_name="membership",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("role__in", ["owner", "developer", "analyst", "support"])), name="membership_role"
+            ),
+        ),
+        migrations.AddConstraint(
             model_name="listentry",
             constraint=models.UniqueConstraint(
                 fields=("project", "kind", "subject", "value"), name="list_entry_once", nulls_distinct=False
@@ -2205,9 +3217,85 @@ class Migration(migrations.Migration):
                 name="list_entry_subject",
             ),
         ),
+        migrations.AddIndex(
+            model_name="invitation",
+            index=models.Index(condition=models.Q(("due_at__isnull", False)), fields=["due_at"], name="invitation_due"),
+        ),
+        migrations.AddConstraint(
+            model_name="invitation",
+            constraint=models.UniqueConstraint(
+                models.F("project"),
+                django.db.models.functions.text.Lower("email"),
+                condition=models.Q(("ended_at__isnull", True)),
+                name="invitation_open_once",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="invitation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("role__in", ["owner", "developer", "analyst", "support"])), name="invitation_role"
+            ),
+        ),
         migrations.AddConstraint(
             model_name="idempotentrequest",
             constraint=models.UniqueConstraint(fields=("project", "key"), name="idempotent_request_once"),
+        ),
+        migrations.AddIndex(
+            model_name="hourlyrefusals",
+            index=models.Index(fields=["hour"], name="hourly_refusals_to_purge"),
+        ),
+        migrations.AddConstraint(
+            model_name="hourlyrefusals",
+            constraint=models.UniqueConstraint(
+                fields=("project", "hour", "rule", "country"), name="hourly_refusals_once"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="hourlyfigures",
+            index=models.Index(fields=["hour"], name="hourly_figures_to_purge"),
+        ),
+        migrations.AddConstraint(
+            model_name="hourlyfigures",
+            constraint=models.UniqueConstraint(
+                fields=("project", "hour", "channel", "provider_id", "country", "language", "is_manual"),
+                name="hourly_figures_once",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="hourlyfaults",
+            index=models.Index(fields=["hour"], name="hourly_faults_to_purge"),
+        ),
+        migrations.AddConstraint(
+            model_name="hourlyfaults",
+            constraint=models.UniqueConstraint(
+                fields=("project", "hour", "provider_id", "country", "outcome"), name="hourly_faults_once"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="hourlycosts",
+            index=models.Index(fields=["hour"], name="hourly_costs_to_purge"),
+        ),
+        migrations.AddConstraint(
+            model_name="hourlycosts",
+            constraint=models.UniqueConstraint(
+                fields=("project", "hour", "channel", "provider_id", "country", "language", "currency"),
+                name="hourly_costs_once",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="hostedpage",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("is_enabled", False), models.Q(("return_addresses", []), _negated=True), _connector="OR"
+                ),
+                name="hosted_page_on_has_addresses",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="hostedpage",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("hand_over__in", ["form", "fragment"])), name="hosted_page_hand_over"
+            ),
         ),
         migrations.AddIndex(
             model_name="guardblock",
@@ -2271,6 +3359,10 @@ class Migration(migrations.Migration):
             model_name="decision",
             index=models.Index(fields=["project", "-last_at"], name="decision_of_project"),
         ),
+        migrations.AddIndex(
+            model_name="decision",
+            index=models.Index(fields=["subject", "project", "-last_at"], name="decision_of_subject"),
+        ),
         migrations.AddConstraint(
             model_name="decision",
             constraint=models.UniqueConstraint(
@@ -2278,8 +3370,38 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddConstraint(
+            model_name="dailyusers",
+            constraint=models.UniqueConstraint(fields=("project", "day"), name="daily_users_once"),
+        ),
+        migrations.AddConstraint(
             model_name="dailyspend",
             constraint=models.UniqueConstraint(fields=("project", "channel", "day"), name="daily_spend_once"),
+        ),
+        migrations.AddIndex(
+            model_name="dailyfigures",
+            index=models.Index(fields=["day"], name="daily_figures_to_purge"),
+        ),
+        migrations.AddConstraint(
+            model_name="dailyfigures",
+            constraint=models.UniqueConstraint(
+                fields=("project", "day", "channel", "provider_id", "country", "language", "is_manual"),
+                name="daily_figures_once",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="dailycosts",
+            index=models.Index(fields=["day"], name="daily_costs_to_purge"),
+        ),
+        migrations.AddConstraint(
+            model_name="dailycosts",
+            constraint=models.UniqueConstraint(
+                fields=("project", "day", "channel", "provider_id", "country", "language", "currency"),
+                name="daily_costs_once",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="dailychannelcost",
+            constraint=models.UniqueConstraint(fields=("project", "channel", "day"), name="daily_channel_cost_once"),
         ),
         migrations.AddConstraint(
             model_name="channel",
@@ -2293,6 +3415,19 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddConstraint(
+            model_name="channel",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("routing__in", ["fixed", "shares", "best_price", "best_time"])),
+                name="channel_routing",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="channel",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("explore_percent__lte", 20)), name="channel_explores"
+            ),
+        ),
+        migrations.AddConstraint(
             model_name="apikey",
             constraint=models.CheckConstraint(condition=models.Q(("kind__in", ["api", "secret"])), name="key_kind"),
         ),
@@ -2300,6 +3435,12 @@ class Migration(migrations.Migration):
             model_name="apikey",
             constraint=models.CheckConstraint(
                 condition=models.Q(("expires_at__gt", models.F("created_at"))), name="key_expires_later"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="alertservice",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("kind__in", ["telegram", "slack", "apprise"])), name="alert_service_kind"
             ),
         ),
         migrations.AddIndex(
@@ -2353,6 +3494,12 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="recoverycode",
             index=models.Index(condition=models.Q(("used_at", None)), fields=["digest"], name="recovery_code_unused"),
+        ),
+        migrations.AddConstraint(
+            model_name="securitykey",
+            constraint=models.UniqueConstraint(
+                models.F("user"), django.db.models.functions.text.Lower("name"), name="security_key_name"
+            ),
         ),
         migrations.AddConstraint(
             model_name="senderrule",
@@ -2481,9 +3628,31 @@ class Migration(migrations.Migration):
             model_name="testlogin",
             constraint=models.UniqueConstraint(fields=("project", "to"), name="test_login_once"),
         ),
+        migrations.AddConstraint(
+            model_name="textvariant",
+            constraint=models.UniqueConstraint(fields=("project", "channel", "language"), name="text_variant_once"),
+        ),
+        migrations.AddConstraint(
+            model_name="textvariant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("share__gte", 1), ("share__lte", 90)), name="text_variant_share"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="textvariantfigures",
+            constraint=models.UniqueConstraint(fields=("variant", "hour", "is_variant"), name="text_variant_hour_once"),
+        ),
         migrations.AddIndex(
             model_name="usedchallenge",
             index=models.Index(fields=["expires_at"], name="used_challenge_to_purge"),
+        ),
+        migrations.AddIndex(
+            model_name="vendorbalance",
+            index=models.Index(fields=["day"], name="vendor_balance_to_purge"),
+        ),
+        migrations.AddConstraint(
+            model_name="vendorbalance",
+            constraint=models.UniqueConstraint(fields=("provider", "day"), name="vendor_balance_once"),
         ),
         migrations.AddIndex(
             model_name="verifytoken",
@@ -2499,6 +3668,32 @@ class Migration(migrations.Migration):
                 condition=models.Q(("subnet", ""), _negated=True),
                 fields=["project", "created_at"],
                 name="verify_token_of_strangers",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="webhookevent",
+            index=models.Index(
+                condition=models.Q(("due_at__isnull", False)), fields=["project", "due_at"], name="event_due"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="webhookevent",
+            index=models.Index(fields=["project", "-created_at"], name="event_of_project"),
+        ),
+        migrations.AddIndex(
+            model_name="webhookevent",
+            index=models.Index(fields=["-created_at"], name="event_newest"),
+        ),
+        migrations.AddIndex(
+            model_name="webhookevent",
+            index=models.Index(
+                condition=models.Q(("session__isnull", False)), fields=["session"], name="event_of_session"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="webhookevent",
+            index=models.Index(
+                condition=models.Q(("type", "session.refused")), fields=["project", "-created_at"], name="event_refused"
             ),
         ),
         migrations.AddIndex(
@@ -2528,20 +3723,6 @@ class Migration(migrations.Migration):
                 fields=["project", "created_at"],
                 name="wrong_code_of_strangers",
             ),
-        ),
-        migrations.AddIndex(
-            model_name="callback",
-            index=models.Index(
-                condition=models.Q(("due_at__isnull", False)), fields=["project", "due_at"], name="callback_due"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="callback",
-            index=models.Index(fields=["project", "-created_at"], name="callback_of_project"),
-        ),
-        migrations.AddIndex(
-            model_name="callback",
-            index=models.Index(fields=["-created_at"], name="callback_newest"),
         ),
         migrations.AddIndex(
             model_name="guardedsend",
