@@ -202,7 +202,7 @@ IS_SECOND_FACTOR_REQUIRED = _second_factor == "required"
 
 LANGUAGE_CODE = "en"
 # The panel's languages, each by its own name. One is listed once its verification/locale is whole, as a test asks.
-LANGUAGES = [("en", "English"), ("ru", "Русский"), ("es", "Español")]
+LANGUAGES = [("en", "English"), ("ru", "Русский"), ("uz", "Oʻzbekcha"), ("es", "Español")]
 LOCALE_PATHS = [BASE_DIR / "verification" / "locale"]  # before Django's and the theme's own words
 TIME_ZONE = "UTC"
 USE_I18N = True
