@@ -19,6 +19,7 @@ urlpatterns = [
     path("", include("verification.twilio.urls")),
     path("docs/", views.reference),
     path("docs/errors/", views.errors),
+    path("docs/errors/<slug:code>/", views.error),
     path("docs/settings/", views.settings_page),
     path("docs/guides/", views.guide_index),
     re_path(r"^docs/guides/(?P<name>[\w./-]+\.(?:png|svg))$", views.guide_picture),

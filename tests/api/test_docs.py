@@ -1,13 +1,16 @@
 """The pages of the documentation."""
 
+import json
 import re
+from html import unescape
 
 import pytest
 
+from verification.api.reference import error_guide, error_pages
 from verification.api.reference.error_guide import GUIDE, entries
 from verification.errors import CATALOGUE
 
-PAGES = ["/docs/", "/docs/errors/"]
+PAGES = ["/docs/", "/docs/errors/", "/docs/errors/channel_timeout/"]
 
 
 def test_the_root_leads_to_the_documentation(client):
@@ -44,14 +47,51 @@ def test_the_page_of_errors_has_an_anchor_for_every_code(client):
     text = client.get("/docs/errors/").content.decode()
     assert set(re.findall(r'<section class="error" id="(\w+)">', text)) == CATALOGUE.keys()
     for code, words in CATALOGUE.items():
-        assert f'href="#{code}"' in text
+        assert f'href="#{code}"' in text and f'href="/docs/errors/{code}/"' in text
         assert words.title.replace("'", "&#x27;") in text
 
 
 @pytest.mark.django_db
-def test_a_problem_leads_to_its_anchor(client):
+def test_a_problem_leads_to_its_page(client):
     problem = client.get("/session/settings").json()
-    assert problem["type"] == "http://testserver/docs/errors/#missing_api_key"
+    assert problem["type"] == "http://testserver/docs/errors/missing_api_key/"
+    assert problem["title"] in client.get(problem["type"]).content.decode()
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_the_page_of_a_code_explains_it_and_every_link_of_it_leads_somewhere(client, code):
+    text = client.get(f"/docs/errors/{code}/").content.decode()
+    shown = unescape(text)
+    entry = error_guide.entry(code)
+    assert f"<h1><code>{code}</code></h1>" in text
+    assert entry.title in shown and str(entry.meaning_html) in text and str(entry.remedy_html) in text
+    sample = json.loads(unescape(re.search(r"<pre tabindex=.0.><code>(.*?)</code>", text, re.DOTALL)[1]))
+    assert (sample["code"], sample["status"], sample["type"]) == (
+        code,
+        entry.status,
+        f"http://testserver{entry.address}",
+    )
+    assert f'href="{entry.address}"' in client.get("/docs/errors/").content.decode()
+    name, _, anchor = error_pages.further(code)[1].partition("#")
+    assert f'href="{name}#{anchor}"' in text
+    assert f'id="{anchor}"' in client.get(name).content.decode()
+
+
+def test_the_page_of_a_code_lists_the_operations_that_declare_it(client):
+    listed = re.findall(
+        r'<a href="/docs/#/\w+/(\w+)"><code>', client.get("/docs/errors/invalid_code/").content.decode()
+    )
+    assert listed == ["checkSession"]
+    assert "Every endpoint of the" in client.get("/docs/errors/rate_limited/").content.decode()
+    assert "that no endpoint of" in client.get("/docs/errors/not_found/").content.decode()
+
+
+def test_there_is_no_page_of_a_code_that_there_is_not(client):
+    assert client.get("/docs/errors/no_such_code/").status_code == 404
+
+
+def test_every_code_has_a_section_of_the_guides():
+    assert error_guide.FURTHER.keys() == CATALOGUE.keys()
 
 
 def test_texts_are_escaped():

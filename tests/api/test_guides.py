@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from verification.api.reference import guides
+from verification.api.reference import guides, search
 from verification.models.project_settings import SETTABLE
 
 ROOT = Path(__file__).parents[2]
@@ -58,15 +58,27 @@ def test_a_page_runs_no_script_but_our_own(client):
 
 
 def test_search_finds_the_section_with_all_words_and_says_where_there_is_none(client):
-    hits = guides.search("pgbouncer transaction mode")
+    hits = search.search("pgbouncer transaction mode")
     assert hits
     assert all(
-        word in f"{hit.guide} {hit.heading} {section_text(hit)}".casefold()
+        word in f"{hit.page} {hit.heading} {section_text(hit)}".casefold()
         for hit in hits
         for word in ("pgbouncer", "transaction", "mode")
     )
     assert hits[0].address in unescape(body(client, "/docs/guides/?q=PgBouncer+transaction+mode"))
-    assert "No section of the guides holds all" in body(client, "/docs/guides/?q=zebra+crossing")
+    assert "Nothing in the guides, errors and settings holds all" in body(client, "/docs/guides/?q=zebra+crossing")
+
+
+def test_search_finds_error_codes_and_settings_by_their_names_first(client):
+    for query in ("channel_timeout", "channel timeout"):
+        assert search.search(query)[0].address == "/docs/errors/channel_timeout/"
+    for name in SETTABLE:
+        assert search.search(name)[0].address == f"/docs/settings/#{name}"
+    assert 'href="/docs/settings/#traffic_guard"' in body(client, "/docs/guides/?q=traffic_guard")
+
+
+def test_search_finds_an_error_by_what_it_means():
+    assert "/docs/errors/body_too_large/" in [hit.address for hit in search.search("16 kib larger")]
 
 
 def section_text(hit):

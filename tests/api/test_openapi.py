@@ -158,7 +158,7 @@ def test_every_error_stands_under_its_own_status():
             for code, example in media["examples"].items():
                 example = resolved(example)
                 assert (CATALOGUE[code].status, CATALOGUE[code].title) == (status, example["value"]["title"])
-                assert example["value"]["type"].endswith(f"/docs/errors/#{code}")
+                assert example["value"]["type"].endswith(f"/docs/errors/{code}/")
 
 
 def test_every_error_is_one_problem_so_that_clients_get_one_type():

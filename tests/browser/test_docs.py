@@ -7,6 +7,9 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 
+from tests.browser.test_access import AXE, JUDGE
+from verification.api.reference import views
+
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
@@ -60,7 +63,9 @@ def page(request, chromium, address):
 def test_the_reference_shows_every_operation(page):
     page.goto("/docs/")
     page.wait_for_selector(".side a")
-    assert page.locator(".opblock").count() == page.locator(".side a").count() == 10
+    operations = sum(len(methods) for methods in views.description()["paths"].values())
+    assert page.locator(".side a").count() == operations
+    assert page.locator(".opblock").count() == operations + len(views.description()["webhooks"])
     assert page.complaints == []
 
 
@@ -96,7 +101,22 @@ def test_an_anchor_leads_to_its_error(page):
     assert page.complaints == []
 
 
-@pytest.mark.parametrize("path", ["/docs/", "/docs/errors/"])
+@pytest.mark.parametrize("page", ["light", "dark"], indirect=True)
+def test_axe_finds_nothing_on_the_page_of_a_code(page):
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: npm install --prefix var/npm axe-core@4.10.3")
+    page.goto("/docs/errors/")
+    page.locator("#channel_timeout h3 a").click()
+    assert page.url.endswith("/docs/errors/channel_timeout/")
+    assert page.locator(".endpoints a").first.get_attribute("href") == "/docs/#/Session/sendSession"
+    assert page.complaints == []
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate(AXE.read_text())  # as the page's policy lets no script in
+        assert page.evaluate(JUDGE) == []
+
+
+@pytest.mark.parametrize("path", ["/docs/", "/docs/errors/", "/docs/errors/verify_token_not_found/"])
 def test_a_page_fits_a_phone(page, path):
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(path)

@@ -17,10 +17,15 @@ def json_response(data: Any, *, status: int = 200, content_type: str = "applicat
     return HttpResponse(orjson.dumps(data), status=status, content_type=content_type)
 
 
+def problem_address(base_url: str, code: str) -> str:
+    """Return the address of the page that explains a code: the ``type`` of its problem documents."""
+    return f"{base_url}{PROBLEM_DOCS}{code}/"
+
+
 def problem_response(refusal: Refusal, *, base_url: str, request_id: str) -> HttpResponse:
     """Answer a refusal with RFC 9457 problem details. ``type`` is the page that explains the code."""
     document: dict[str, Any] = {
-        "type": f"{base_url}{PROBLEM_DOCS}#{refusal.problem_code}",
+        "type": problem_address(base_url, refusal.problem_code),
         "title": refusal.title,
         "status": refusal.status,
         "code": refusal.problem_code,

@@ -11,6 +11,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from verification.api.authentication import WRONG_KIND
+from verification.api.rendering import problem_address
 from verification.errors import CATALOGUE
 from verification.models import KeyKind
 from verification.services.protection import limits
@@ -191,6 +192,40 @@ GUIDE: dict[str, Advice] = {
     ),
 }
 
+# The section of the guides that tells more of a code: the file under docs/ and the anchor of its heading.
+FURTHER = {
+    "parse_error": "integrate.md#errors-waiting-retrying",
+    "validation_error": "integrate.md#errors-waiting-retrying",
+    "invalid_code": "integrate.md#in-the-browser-or-the-app",
+    "host_not_allowed": "operate.md#in-production",
+    "missing_api_key": "integrate.md#what-proves-what",
+    "invalid_api_key": "operate.md#keys",
+    "wrong_key_kind": "integrate.md#what-proves-what",
+    "challenge_required": "integrate.md#challenges",
+    "challenge_failed": "integrate.md#challenges",
+    "challenge_unavailable": "integrate.md#challenges",
+    "recipient_not_allowed": "operate.md#who-may-be-sent-to",
+    "not_found": "integrate.md#the-flow",
+    "session_not_found": "integrate.md#the-flow",
+    "message_not_found": "manual-sends.md#read-the-status",
+    "verify_token_not_found": "integrate.md#on-your-server",
+    "method_not_allowed": "integrate.md#the-flow",
+    "channel_not_available": "delivery.md#providers-and-their-order",
+    "channel_not_active": "testing.md#a-bot-that-has-to-be-started",
+    "session_verified": "integrate.md#the-flow",
+    "idempotency_conflict": "manual-sends.md#repeat-safely",
+    "session_expired": "integrate.md#the-flow",
+    "verify_token_expired": "integrate.md#on-your-server",
+    "body_too_large": "integrate.md#errors-waiting-retrying",
+    "unsupported_media_type": "integrate.md#errors-waiting-retrying",
+    "channel_timeout": "integrate.md#errors-waiting-retrying",
+    "too_many_attempts": "guard.md#guessing",
+    "too_many_sends": "testing.md#suppressed-over-the-limit-guarded",
+    "rate_limited": "integrate.md#errors-waiting-retrying",
+    "internal_error": "runbook.md#watchworderrors",
+    "service_unavailable": "operate.md#when-something-is-down",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorEntry:
@@ -202,6 +237,10 @@ class ErrorEntry:
     meaning: str
     remedy: str
     members: tuple[str, ...]
+
+    @property
+    def address(self) -> str:
+        return problem_address("", self.code)
 
     @property
     def meaning_html(self) -> SafeString:
@@ -219,17 +258,20 @@ def _with_code(text: str) -> SafeString:
 
 def entries() -> list[ErrorEntry]:
     """List every code in the order of the catalogue, which is by status."""
-    return [
-        ErrorEntry(code, words.status, words.title, GUIDE[code].meaning, GUIDE[code].remedy, tuple(GUIDE[code].extra))
-        for code, words in CATALOGUE.items()
-    ]
+    return [entry(code) for code in CATALOGUE]
+
+
+def entry(code: str) -> ErrorEntry:
+    """Return the entry of a code. Raises ``KeyError`` for one that there is not."""
+    words, advice = CATALOGUE[code], GUIDE[code]
+    return ErrorEntry(code, words.status, words.title, advice.meaning, advice.remedy, tuple(advice.extra))
 
 
 def example(code: str, base_url: str) -> dict[str, Any]:
     """Return a problem document of this code, as it might be answered."""
     words, advice = CATALOGUE[code], GUIDE[code]
     return {
-        "type": f"{base_url}/docs/errors/#{code}",
+        "type": problem_address(base_url, code),
         "title": words.title,
         "status": words.status,
         "code": code,

@@ -20,10 +20,6 @@ from markdown.treeprocessors import Treeprocessor
 ADDRESS = "/docs/guides/"
 INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the repository it is the front door
 PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
-# The worth of a searched word by where it stands, so that a page about it comes before one that names it.
-TITLE_SCORE, HEADING_SCORE, TEXT_SCORE = 2, 4, 1
-MOST_HITS = 30  # sections on a page of results; who needs more searches for a further word
-EXCERPT = 220  # characters of a section shown with a hit
 
 _ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<path>[^)]+)\)(?:: (?P<about>.*))?$")
 _TAGS = re.compile(r"<[^>]+>")
@@ -58,16 +54,6 @@ class Guide:
     title: str
     html: SafeString
     sections: tuple[Section, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One section that holds all searched words."""
-
-    guide: str
-    heading: str
-    address: str
-    excerpt: str
 
 
 @lru_cache(maxsize=1)
@@ -122,33 +108,6 @@ def read(slug: str) -> Guide:
     title = html.partition("</h1>")[0].rpartition(">")[2] or slug
     # The files are the project's own. Nothing of them comes from a caller.
     return Guide(title, mark_safe(html), tuple(_sections(html)))  # noqa: S308
-
-
-def search(query: str) -> list[Hit]:
-    """Return the sections that hold every word of the query, the best first."""
-    words = query.casefold().split()
-    if not words:
-        return []
-    scored = []
-    for slug in paths():
-        guide = read(slug)
-        for section in guide.sections:
-            if score := _score(words, guide.title, section):
-                address = f"{ADDRESS}{slug}/#{section.anchor}"
-                scored.append((score, Hit(guide.title, section.heading, address, _excerpt(section.text, words[0]))))
-    scored.sort(key=lambda pair: -pair[0])
-    return [hit for _, hit in scored[:MOST_HITS]]
-
-
-def _score(words: list[str], title: str, section: Section) -> int:
-    """Return how well a section answers the words; 0 if it lacks one of them."""
-    places = (
-        (TITLE_SCORE, title.casefold()),
-        (HEADING_SCORE, section.heading.casefold()),
-        (TEXT_SCORE, section.text.casefold()),
-    )
-    scores = [sum(score for score, text in places if word in text) for word in words]
-    return sum(scores) if all(scores) else 0
 
 
 class _Links(Extension):
@@ -207,12 +166,3 @@ def _sections(html: str) -> list[Section]:
 
 def _plain(html: str) -> str:
     return unescape(_TAGS.sub("", html))
-
-
-def _excerpt(text: str, word: str) -> str:
-    """Return the part of a text that shows a word, cut between words."""
-    start = max(text.casefold().find(word) - EXCERPT // 3, 0)
-    before = "… " if start else ""
-    start = text.find(" ", start) + 1 if start else 0
-    shown = text[start:]
-    return before + (shown if len(shown) <= EXCERPT else shown[:EXCERPT].rpartition(" ")[0] + " …")

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
-from verification.api.reference import error_guide, guides
+from verification.api.reference import error_guide, error_pages, guides, search
 from verification.api.reference.schema import REASONS
 from verification.models.project_settings.described import described
 from verification.services.setup.schema import schema
@@ -100,18 +100,32 @@ def reference(request: HttpRequest) -> HttpResponse:
 @require_safe
 @csp_replace(OWN_STYLES)
 def errors(request: HttpRequest) -> HttpResponse:
-    by_status = groupby(sorted(error_guide.entries(), key=lambda entry: entry.status), key=lambda entry: entry.status)
-    groups = [(status, REASONS[status], list(entries)) for status, entries in by_status]
     sample = json.dumps(error_guide.example("channel_timeout", settings.BASE_URL), indent=2)
-    return render(request, "docs/errors.html", {"page": "errors", "groups": groups, "sample": sample})
+    return render(request, "docs/errors.html", {"page": "errors", "groups": _errors_by_status(), "sample": sample})
+
+
+@require_safe
+@csp_replace(OWN_STYLES)  # type: ignore[arg-type]  # it passes on every argument, whatever its type says
+def error(request: HttpRequest, code: str) -> HttpResponse:
+    """Explain one code. The ``type`` of its problem documents leads here."""
+    if code not in error_guide.GUIDE:
+        raise Http404
+    shown = error_pages.page_of(code, description(), settings.BASE_URL)
+    context = {"page": "errors", "groups": _errors_by_status(), "shown": shown, "entry": shown.entry}
+    return render(request, "docs/error.html", context)
+
+
+def _errors_by_status() -> list[tuple[int, str, list[error_guide.ErrorEntry]]]:
+    by_status = groupby(sorted(error_guide.entries(), key=lambda entry: entry.status), key=lambda entry: entry.status)
+    return [(status, REASONS[status], list(entries)) for status, entries in by_status]
 
 
 @require_safe
 @csp_replace(OWN_STYLES)
 def guide_index(request: HttpRequest) -> HttpResponse:
-    """List the guides; with ``q``, the sections that hold its words."""
+    """List the guides; with ``q``, the sections, error codes and settings that hold its words."""
     query = request.GET.get("q", "")[:LONGEST_QUERY]
-    hits = guides.search(query)
+    hits = search.search(query)
     return render(
         request, "docs/guides.html", {"page": "guides", "index": guides.index(), "query": query, "hits": hits}
     )
