@@ -10,6 +10,7 @@ from statistics import median
 from django.db.models import Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from verification.models import BreakerOpening, HourlyFigures
 from verification.models.oversight import OUTAGE
@@ -42,10 +43,11 @@ class Loss:
             return _("No fewer users were verified than usual: {verified} in these hours, {usual} usually.").format(
                 verified=grouped(self.verified), usual=grouped(self.usual)
             )
-        users = "user" if self.missed == 1 else "users"
-        return _(
-            "About {missed} {users} fewer were verified than usual: {verified} in these hours, {usual} usually."
-        ).format(missed=grouped(self.missed), users=users, verified=grouped(self.verified), usual=grouped(self.usual))
+        return ngettext(
+            "About {missed} user fewer was verified than usual: {verified} in these hours, {usual} usually.",
+            "About {missed} users fewer were verified than usual: {verified} in these hours, {usual} usually.",
+            self.missed,
+        ).format(missed=grouped(self.missed), verified=grouped(self.verified), usual=grouped(self.usual))
 
 
 def loss(projects: Sequence[int], since: datetime, until: datetime | None) -> Loss | None:
