@@ -76,6 +76,11 @@ def all_types() -> list[str]:
     return sorted(_offered())
 
 
+def all_adapters() -> list[type[Adapter]]:
+    """Return every adapter of this folder, those included that this installation does not run."""
+    return [found for _, found in sorted(_scan()[0].items())]
+
+
 def failures() -> Mapping[str, str]:
     """Return the adapter files that could not be loaded, each with the reason."""
     return _scan()[1]

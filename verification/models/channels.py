@@ -43,7 +43,7 @@ class ChannelType(models.TextChoices):
 
     @classmethod
     def email_choices(cls) -> list[tuple[str, str]]:
-        return [(cls.EMAIL.value, str(cls.EMAIL.label))]
+        return [choice for choice in cls.choices if choice[0] == cls.EMAIL]
 
     @classmethod
     def phone_choices(cls) -> list[tuple[str, str]]:

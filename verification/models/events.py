@@ -71,7 +71,7 @@ class WebhookEvent(models.Model):
     }
 
     def __str__(self) -> str:
-        return f"Event {self.webhook_id}"
+        return _("Event {number}").format(number=self.webhook_id)
 
     @property
     def webhook_id(self) -> str:

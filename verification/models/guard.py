@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from verification.lazy_words import gettext_lazy
 from verification.models.guard_rules import ABOUT_GUESSING, GuardRule
 from verification.models.messages import Message
 from verification.models.projects import Project
@@ -58,7 +59,9 @@ class GuardBlock(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="guard_blocks", db_index=False)
     rule = models.CharField(max_length=20, choices=GuardRule.choices)
     subject = models.CharField(max_length=64, help_text="A prefix, country or network; empty for the project.")
-    level = models.PositiveSmallIntegerField(help_text="1 for the first time, 2 for the first repeat, and so on.")
+    level = models.PositiveSmallIntegerField(
+        help_text=gettext_lazy("1 for the first time, 2 for the first repeat, and so on.")
+    )
     since = models.DateTimeField()
     until = models.DateTimeField()
     figures = models.JSONField(help_text="What was counted, and the limits it was compared with.")

@@ -165,7 +165,7 @@ class Message(models.Model):
     }
 
     def __str__(self) -> str:
-        return f"Message {self.pk}"
+        return _("Message {number}").format(number=self.pk)
 
 
 class DeliveryAttempt(models.Model):

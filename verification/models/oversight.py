@@ -45,7 +45,7 @@ class Decision(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.rule.replace('_', ' ').capitalize()}: {self.subject}"
+        return _("Refusals: {subject}").format(subject=self.subject)
 
 
 OUTAGE = "channel_down"  # the kind of the alerts that last

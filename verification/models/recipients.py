@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH
 
@@ -64,7 +65,7 @@ class Recipient(models.Model):
     }
 
     def __str__(self) -> str:
-        return f"Recipient {self.pk}"
+        return _("Recipient {number}").format(number=self.pk)
 
 
 class Subscription(models.Model):
@@ -118,4 +119,4 @@ class Suppression(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"Suppression {self.pk}"
+        return _("Suppression {number}").format(number=self.pk)

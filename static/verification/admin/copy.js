@@ -15,7 +15,7 @@ document.addEventListener("click", async (event) => {
     range.selectNodeContents(source);
     getSelection().removeAllRanges();
     getSelection().addRange(range);
-    label.textContent = "Press Ctrl+C";
+    label.textContent = document.getElementById("ww-words").dataset.sayCopy;
   }
   setTimeout(() => { label.textContent = before; }, 2000);
 });

@@ -21,10 +21,13 @@ function write(credential) {
   return JSON.stringify({ id: credential.id, rawId: toText(credential.rawId), type: credential.type, response });
 }
 
+// The words that the page has in the reader's language.
+const WORDS = () => document.getElementById("ww-words").dataset;
+
 function words(error) {
-  if (error.name === "InvalidStateError") return "This key is added already.";
-  if (error.name === "SecurityError") return "The browser allows no security keys at this address.";
-  return "No key answered. Try again when you have it at hand.";
+  if (error.name === "InvalidStateError") return WORDS().sayKeyKnown;
+  if (error.name === "SecurityError") return WORDS().sayKeyBarred;
+  return WORDS().sayKeySilent;
 }
 
 document.addEventListener("submit", async (event) => {
@@ -34,7 +37,7 @@ document.addEventListener("submit", async (event) => {
   if (!form.reportValidity()) return;
   const said = form.querySelector("[data-key-said]");
   const button = event.submitter;
-  said.textContent = "Touch your key, or follow what the browser asks.";
+  said.textContent = WORDS().sayKeyTouch;
   if (button) button.disabled = true;
   try {
     if (!window.PublicKeyCredential) throw new DOMException("", "SecurityError");

@@ -1,24 +1,25 @@
 // Marks that unfold's templates leave out, for people who listen to a page. Icons are words in a font and are not read
 // out; parts of a page of one kind have names that tell them apart.
-const NAMES = {
-  "#nav-sidebar-inner": "Menu",
-  "#tabs-items": "Tabs",
-  "#tabs-dropdown": "More tabs",
-  "#searchbar-submit": "Search",
-  "#changelist-filter": "Filters",
+const NAMES = {  // the words of each, as the page has them in the reader's language
+  "#nav-sidebar-inner": "sayMenu",
+  "#tabs-items": "sayTabs",
+  "#tabs-dropdown": "sayMoreTabs",
+  "#searchbar-submit": "saySearch",
+  "#changelist-filter": "sayFilters",
 };
 
 function name(root) {
   for (const icon of root.querySelectorAll(".material-symbols-outlined")) icon.setAttribute("aria-hidden", "true");
+  const words = document.getElementById("ww-words").dataset;
   for (const [selector, text] of Object.entries(NAMES)) {
-    for (const found of root.querySelectorAll(selector)) found.setAttribute("aria-label", text);
+    for (const found of root.querySelectorAll(selector)) found.setAttribute("aria-label", words[text]);
   }
   for (const found of root.querySelectorAll("th")) {
     if (!found.textContent.trim() && !found.querySelector("input")) found.setAttribute("role", "cell"); // heads nothing
   }
   for (const found of root.querySelectorAll("[data-simplebar]")) {
     const parent = found.closest("[aria-label]");
-    found.dataset.simplebarAriaLabel = parent ? `${parent.getAttribute("aria-label")}, scrolls` : "Scrolls";
+    found.dataset.simplebarAriaLabel = parent ? words.sayNameScrolls.replace("{name}", parent.getAttribute("aria-label")) : words.sayScrolls;
   }
 }
 

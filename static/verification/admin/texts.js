@@ -2,6 +2,11 @@
 // (verification/services/texts/sizes.py); a table of cases holds both together. Without this script there is the button.
 const PAUSE_MS = 300; // after the last key, before the server is asked for what it finds
 
+// A sentence with its values in the places of their names.
+function say(sentence, values) {
+  return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
+
 function isShort(character, alphabet) {
   return alphabet.basic.includes(character) || alphabet.extension.includes(character);
 }
@@ -38,22 +43,23 @@ function measure(text, alphabet) {
   const [single, part] = alphabet.limits[wide.length ? "ucs2" : "gsm7"];
   const number = found.length;
   const most = number === 1 ? single : number * part;
-  const line = `${number} SMS: ${length} of ${most} characters, ${wide.length ? "UCS-2" : "GSM-7"}.`;
+  const words = alphabet.words;
+  const line = say(words.line, { number, length, most, alphabet: wide.length ? "UCS-2" : "GSM-7" });
   const told = { segments: number, line, note: "", parts: found, remedies: {} };
   if (!wide.length) {
     const doubles = [...new Set(characters.filter((each) => alphabet.extension.includes(each)))];
-    return doubles.length ? { ...told, note: `Counted twice: ${doubles.join(" ")}` } : told;
+    return doubles.length ? { ...told, note: say(words.doubles, { names: doubles.join(" ") }) } : told;
   }
   const remedies = Object.fromEntries(wide.map((each) => [each, replacement(each, alphabet)]));
   if (Object.values(remedies).includes(null)) {
-    const [wideSingle, shortSingle] = [alphabet.limits.ucs2[0], alphabet.limits.gsm7[0]];
-    const note = `This language's letters need UCS-2: ${wideSingle} characters an SMS instead of ${shortSingle}.`;
-    return { ...told, note };
+    const [ucs2_single, gsm7_single] = [alphabet.limits.ucs2[0], alphabet.limits.gsm7[0]];
+    return { ...told, note: say(words.letters, { ucs2_single, gsm7_single }) };
   }
   const plain = [...characters.map((each) => remedies[each] ?? each).join("")];
   const without = parts(plain, plain.every((each) => isShort(each, alphabet)), alphabet).found.length;
   const named = wide.slice(0, alphabet.named).filter((each) => !/[\p{C}\p{Z}]/u.test(each)).join(" ");
-  const note = `Not in the SMS alphabet: ${named || "an invisible character"}. Without: ${without} SMS.`;
+  const value = say(words.wide, { value: named || words.invisible });
+  const note = say(words.without, { told: value, segments: without });
   return { ...told, note, remedies };
 }
 
@@ -132,9 +138,9 @@ class Editor {
       button.type = "button";
       button.className = "ww-piece";
       button.dataset.replace = each;
-      const shown = /[\p{C}\p{Z}]/u.test(each) ? "the invisible character" : each;
-      const said = plain.trim() ? `Write ${plain} for` : plain ? "Write a space for" : "Leave out";
-      button.textContent = `${said} ${shown}`;
+      const words = this.facts.alphabet.words;
+      const character = /[\p{C}\p{Z}]/u.test(each) ? words.that_invisible : each;
+      button.textContent = say(plain.trim() ? words.write : plain ? words.space : words.leave, { plain, character });
       return button;
     }));
   }

@@ -29,6 +29,20 @@ STATUS_VARIANTS = {
     MessageStatus.EXPIRED: "warning",
 }
 
+OUTCOMES = {  # of an attempt, as the adapters name them
+    "accepted": gettext_lazy("Accepted"),
+    "not_applicable": gettext_lazy("Not applicable"),
+    "refused": gettext_lazy("Refused"),
+    "declined": gettext_lazy("Declined"),
+    "no_account": gettext_lazy("No account"),
+    "misconfigured": gettext_lazy("Misconfigured"),
+    "out_of_funds": gettext_lazy("Out of funds"),
+    "recipient_limited": gettext_lazy("Recipient limited"),
+    "rate_limited": gettext_lazy("Rate limited"),
+    "temporary": gettext_lazy("Temporary"),
+    "unknown": gettext_lazy("Unknown"),
+}
+
 
 def label(text: object, variant: str = "neutral") -> SafeString:
     return format_html('<span class="ww-label ww-{}">{}</span>', variant, text)

@@ -1,11 +1,16 @@
-"""What tables and columns are called where their models do not say: by the names in the code, in the reader's language.
+"""The names of tables and columns whose models give none, and the words of adapters, for translation.
 
-``NAMES`` is written by verification/locale/update, from which the catalogues take them; a test compares it with the
-models.
+``NAMES`` and ``ADAPTER_WORDS``, each in a file of its own, are written by verification/locale/update for the
+catalogues. A test compares both with the models and the adapters.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from django.apps import apps
@@ -13,10 +18,13 @@ from django.contrib import admin
 from django.db.models import Field, Model
 from django.utils.functional import Promise
 
+from providers import registry
+from providers.base import Adapter
 from verification.lazy_words import gettext_lazy
 from verification.models.audit import WATCHED
 from verification.panel.frame.written_names import NAMES
 
+ROOT = Path(registry.__file__).parent
 IS = "is_"  # begins the column of a switch; its label leaves that out
 
 
@@ -51,6 +59,38 @@ def derived() -> list[str]:
             if not isinstance(given.get(attribute), Promise):
                 found.add(str(getattr(model._meta, attribute)))
     return sorted(found)
+
+
+def adapter_words() -> list[str]:
+    """Return what the form of a provider shows of adapters: labels, hints, choices, and why a value is refused."""
+    found: set[str] = set()
+    for adapter in filter(_is_ours, registry.all_adapters()):
+        found.add(adapter.label)
+        for setting in adapter.declared:
+            found |= {setting.label, setting.help, *(words for _, words in setting.choices)}
+    sources = [*(ROOT / "adapters").glob("*.py"), ROOT / "registry.py", ROOT / "door/outbound.py"]
+    for source in sources:
+        found.update(_refusals(ast.parse(source.read_text())))
+    return sorted(words for words in found if re.search("[a-z]{2}", words))
+
+
+def _is_ours(adapter: type[Adapter]) -> bool:
+    """Return whether an adapter comes with this service. Tests and operators may add a folder of their own."""
+    return Path(inspect.getfile(adapter)).parent == ROOT / "adapters"
+
+
+def _refusals(tree: ast.AST) -> Iterator[str]:
+    """Yield the reasons that a file gives for refusing a setting. Those that hold a value stay in English."""
+    for node in ast.walk(tree):
+        reason: ast.AST | None = None
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith("errors["):
+            reason = node.value
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            reason = node.exc.args[0] if ast.unparse(node.exc.func) in ("ValueError", "AddressBlocked") else None
+        elif isinstance(node, ast.DictComp) and isinstance(node.key, ast.Name):
+            reason = node.value
+        if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
+            yield reason.value
 
 
 def _shown() -> set[type[Model]]:

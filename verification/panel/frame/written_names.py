@@ -1,4 +1,6 @@
 """The names that models do not mark themselves. Written by verification/locale/update."""
+# ruff: noqa: E501
+# fmt: off
 
 from django.utils.translation import gettext_noop
 

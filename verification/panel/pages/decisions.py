@@ -23,7 +23,19 @@ from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
 from verification.written_numbers import grouped
 
 COUNTRY_RULES = ("country", *ABOUT_COUNTRIES)  # the rules whose subject is a country
-NAMES = {"entry": _("matched by"), "retry_after": _("seconds left")}
+NAMES = {
+    "entry": _("matched by"),
+    "retry_after": _("seconds left"),
+    "channel": _("channel"),
+    "channels": _("channels"),
+    "country": _("country"),
+    "type": _("kind of number"),
+    "budget": _("budget"),
+    "budget_in_money": _("budget in money"),
+    "key": _("key"),
+    "networks": _("networks"),
+    "limit": _("limit"),
+}
 WORDS = {str(value): label for value, label in (*ChannelType.choices, *ListSubject.choices)}
 
 
@@ -110,11 +122,13 @@ def figures_of(decision: Decision) -> str:
             return findings.what_was_counted(GuardRule(decision.rule), decision.figures)
         except KeyError:
             pass  # a line that an earlier version wrote
-    written = (f"{NAMES.get(name, name)}: {_written(value)}" for name, value in decision.figures.items())
-    return capfirst(", ".join(written).replace("_", " "))
+    written = (
+        f"{NAMES.get(name, name.replace('_', ' '))}: {_written(value)}" for name, value in decision.figures.items()
+    )
+    return capfirst(", ".join(written))
 
 
 def _written(value: object) -> str:
     if isinstance(value, list):
-        return " and ".join(map(_written, value))
-    return WORDS.get(str(value), str(value))
+        return ", ".join(map(_written, value))
+    return str(WORDS.get(str(value), str(value).replace("_", " ")))

@@ -56,7 +56,7 @@ class AttemptInline(ScopedInline):
     viewers = Right.SEE_TRAFFIC
     project_path = "event__project"
     fields = readonly_fields = ("at", "answer", "shown_error", "latency")
-    verbose_name_plural: Any = "tries"
+    verbose_name_plural: Any = gettext_lazy("tries")
     latency = display.latency
 
     @admin.display(description=gettext_lazy("At"))

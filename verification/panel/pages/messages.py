@@ -131,7 +131,7 @@ class AttemptInline(ScopedInline):
 
     @admin.display(description=gettext_lazy("Outcome"))
     def shown_outcome(self, attempt: DeliveryAttempt) -> str:
-        words = attempt.outcome.replace("_", " ").capitalize()
+        words = display.OUTCOMES.get(attempt.outcome, attempt.outcome)
         return display.label(words, OUTCOME_VARIANTS.get(attempt.outcome, "danger"))
 
 

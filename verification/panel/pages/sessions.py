@@ -61,7 +61,7 @@ class SessionMessageInline(ScopedInline):
     model = Message
     viewers = Right.SEE_TRAFFIC
     fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "shown_error", "created_when")
-    verbose_name_plural = "messages"
+    verbose_name_plural = gettext_lazy("messages")
     shown_channel = channel_of("channel", gettext_lazy("Channel"))
     shown_error = cause_of("error")
     created_when = time_of("created_at", gettext_lazy("Created"))
@@ -208,5 +208,7 @@ class SessionAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Kind"))
     def alphabet(self, session: Session) -> str:
-        kinds = [word for word, is_on in (("digits", session.code_digits), ("letters", session.code_letters)) if is_on]
-        return f"{session.code_length} {' and '.join(kinds)}"
+        if session.code_digits and session.code_letters:
+            return _("{number} digits and letters").format(number=session.code_length)
+        kind = _("{number} digits") if session.code_digits else _("{number} letters")
+        return kind.format(number=session.code_length)

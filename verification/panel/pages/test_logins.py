@@ -27,6 +27,7 @@ CODE_HELP = format_lazy(gettext_lazy("{code_form} Whoever knows it can log in as
 
 class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     code = forms.CharField(
+        label=gettext_lazy("Code"),
         max_length=6,
         help_text=CODE_HELP,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),

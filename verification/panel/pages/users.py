@@ -42,7 +42,7 @@ HELP_TEXTS = {
 
 
 class ProjectInline(MembershipInline):
-    verbose_name_plural = "projects"
+    verbose_name_plural = gettext_lazy("projects")
 
 
 class AccountForm(UserChangeForm):  # type: ignore[type-arg]  # not generic at run time

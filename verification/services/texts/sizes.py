@@ -9,9 +9,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from providers.reading import gsm
+from verification.lazy_words import gettext_lazy as _
 
 MAX_NAMED = 6  # characters that a note lists: more are the alphabet of a language.
 EMOJI_FROM, EMOJI_UNTIL = 0x1F000, 0x20000  # the plane of pictures; some are newer than Python's Unicode tables.
@@ -22,6 +21,18 @@ REPLACEMENTS = {  # characters that word processors and keyboards put in, and wh
     "\u2026": "...", "\u2022": "-", "\u00b7": "-", "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\t": " ",
     "\u00d7": "x", "\u2192": "->", "\u00e7": "c", "\u0131": "i", "\u0142": "l", "\u0141": "L", "\u0111": "d",
 }  # fmt: skip
+WORDS = {  # what is said of a size, here and by the script
+    "line": _("{number} SMS: {length} of {most} characters, {alphabet}."),
+    "doubles": _("Counted twice: {names}"),
+    "letters": _("This language's letters need UCS-2: {ucs2_single} characters an SMS instead of {gsm7_single}."),
+    "wide": _("Not in the SMS alphabet: {value}."),
+    "without": _("{told} Without: {segments} SMS."),
+    "invisible": _("an invisible character"),
+    "write": _("Write {plain} for {character}"),
+    "space": _("Write a space for {character}"),
+    "leave": _("Leave out {character}"),
+    "that_invisible": _("the invisible character"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +53,20 @@ def measure(text: str) -> Size:
     is_short = gsm.is_gsm7(text)
     single, part = (gsm.GSM7_SINGLE, gsm.GSM7_PART) if is_short else (gsm.UCS2_SINGLE, gsm.UCS2_PART)
     most = single if number == 1 else number * part
-    line = f"{number} SMS: {gsm.length(text)} of {most} characters, {'GSM-7' if is_short else 'UCS-2'}."
+    line = WORDS["line"].format(
+        number=number, length=gsm.length(text), most=most, alphabet="GSM-7" if is_short else "UCS-2"
+    )
     wide = sorted({each for each in text if not _is_gsm(each)}, key=text.index)
     if not wide:
         doubles = sorted({each for each in text if each in gsm.EXTENSION}, key=text.index)
-        note = _("Counted twice: {names}").format(names=" ".join(doubles)) if doubles else ""
+        note = WORDS["doubles"].format(names=" ".join(doubles)) if doubles else ""
         return Size(number, line, note, parts, {})
     remedies = {each: replacement(each) for each in wide}
     if None in remedies.values():
         return Size(
             number,
             line,
-            _("This language's letters need UCS-2: {ucs2_single} characters an SMS instead of {gsm7_single}.").format(
-                ucs2_single=gsm.UCS2_SINGLE, gsm7_single=gsm.GSM7_SINGLE
-            ),
+            WORDS["letters"].format(ucs2_single=gsm.UCS2_SINGLE, gsm7_single=gsm.GSM7_SINGLE),
             parts,
             {},
         )
@@ -87,6 +98,7 @@ def alphabet() -> dict[str, Any]:
         "replacements": REPLACEMENTS,
         "named": MAX_NAMED,
         "emoji": [EMOJI_FROM, EMOJI_UNTIL],
+        "words": {name: str(text) for name, text in WORDS.items()},
     }
 
 
@@ -96,5 +108,5 @@ def _is_gsm(character: str) -> bool:
 
 def _note(remedies: dict[str, str], segments: int) -> str:
     named = " ".join(each for each in list(remedies)[:MAX_NAMED] if each.isprintable() and not each.isspace())
-    told = _("Not in the SMS alphabet: {value}.").format(value=named or "an invisible character")
-    return _("{told} Without: {segments} SMS.").format(told=told, segments=segments)
+    told = WORDS["wide"].format(value=named or WORDS["invisible"])
+    return WORDS["without"].format(told=told, segments=segments)

@@ -29,7 +29,7 @@ class MembershipInline(ScopedInline):
 
     model = Membership
     viewers = adders = changers = deleters = Who.SUPERUSERS
-    verbose_name, verbose_name_plural = "member", "members"
+    verbose_name, verbose_name_plural = gettext_lazy("member"), gettext_lazy("members")
     tab = True
 
 
@@ -39,7 +39,9 @@ class InvitationForm(forms.Form):
         max_length=254,
         widget=UnfoldAdminEmailInputWidget(attrs={"autocomplete": "off"}),
     )
-    role = forms.ChoiceField(choices=Role.choices, initial=Role.SUPPORT, widget=UnfoldAdminSelectWidget)
+    role = forms.ChoiceField(
+        label=gettext_lazy("Role"), choices=Role.choices, initial=Role.SUPPORT, widget=UnfoldAdminSelectWidget
+    )
     sees_addresses = forms.BooleanField(
         required=False,
         label=gettext_lazy("Sees whole addresses of recipients"),

@@ -55,6 +55,7 @@ def _group(name: str, description: str, *more: str, tab: str = "") -> Any:
 
 class IssueKeyForm(forms.Form):
     kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"),
         choices=(
             (KeyKind.API, gettext_lazy("API key, for browsers and apps: the session endpoints")),
             (KeyKind.SECRET, gettext_lazy("Secret key, for your servers only: verify and manual send")),

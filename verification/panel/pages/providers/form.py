@@ -1,4 +1,7 @@
-"""The form of a provider: the row's own fields, and one for each setting that the adapter declares."""
+"""The form of a provider: the row's own fields, and one for each setting that the adapter declares.
+
+The adapters speak English. Their words are translated here, from the list in ``frame/written_adapter_words.py``.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,8 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         except Misuse as error:
             self.add_error(None, str(error))
         except SettingsInvalid as error:
-            for name, text in error.errors.items():
+            for name, reason in error.errors.items():
+                text = _(reason)
                 field = PREFIX + name
                 if field not in self.errors:
                     self.add_error(field if field in self.fields else None, f"{text[:1].upper()}{text[1:]}.")
@@ -108,7 +112,7 @@ def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> 
             if can_be_forgotten(setting, kept):
                 fields[FORGET + setting.name] = forms.BooleanField(
                     required=False,
-                    label=_("Remove: {setting}").format(setting=setting.label),
+                    label=_("Remove: {setting}").format(setting=_(setting.label)),
                     widget=UnfoldBooleanWidget,
                 )
     return type("ProviderForm", (ProviderForm,), fields)
@@ -118,9 +122,14 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
     """``is_kept`` says that a value of this secret is stored, which leaving the field blank keeps."""
     is_secret = setting.kind is SettingKind.SECRET
     common: dict[str, Any] = {
-        "label": setting.label,
+        "label": _(setting.label),
         "help_text": " ".join(
-            part for part in (setting.help, _("A value is stored. Leave blank to keep it.") if is_kept else "") if part
+            part
+            for part in (
+                setting.help and _(setting.help),
+                _("A value is stored. Leave blank to keep it.") if is_kept else "",
+            )
+            if part
         ),
         "required": setting.required and setting.default == "" and not is_kept,
         "initial": None if is_secret else setting.default,
@@ -135,7 +144,9 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
     if setting.kind is SettingKind.NUMBER:
         return forms.IntegerField(widget=UnfoldAdminIntegerFieldWidget, **common)
     if setting.kind is SettingKind.CHOICE:
-        choices = setting.choices if setting.default or setting.required else (("", "–"), *setting.choices)
+        choices = [(value, _(words)) for value, words in setting.choices]
+        if not setting.default and not setting.required:
+            choices = [("", "–"), *choices]
         return forms.ChoiceField(widget=UnfoldAdminSelectWidget, choices=choices, **common)
     if setting.kind is SettingKind.MULTILINE:
         lines = UnfoldAdminTextareaWidget(attrs={"rows": 5, "spellcheck": "false", "class": "ww-lines"})

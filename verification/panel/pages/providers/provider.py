@@ -124,7 +124,9 @@ class ProviderAdmin(ScopedAdmin):
                 "channel": value,
                 "label": text,
                 "icon": channel_icon(value),
-                "types": sorted(((each.type, each.label) for each in registry.for_channel(value)), key=itemgetter(1)),
+                "types": sorted(
+                    ((each.type, _(each.label)) for each in registry.for_channel(value)), key=itemgetter(1)
+                ),
             }
             for value, text in ChannelType.choices
         ]
@@ -163,7 +165,7 @@ class ProviderAdmin(ScopedAdmin):
                 names.append(FORGET + setting.name)
         sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
-            sets.append((_("Settings of {adapter}").format(adapter=adapter.label), {"fields": names}))
+            sets.append((_("Settings of {adapter}").format(adapter=_(adapter.label)), {"fields": names}))
         return [*sets, order, COST]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ class ProviderAdmin(ScopedAdmin):
     @admin.display(description=gettext_lazy("Type"), ordering="type")
     def shown_type(self, provider: Provider) -> str:
         try:
-            return registry.adapter_class(provider.type).label
+            return _(registry.adapter_class(provider.type).label)
         except registry.AdapterShowsCodes:
             return label(_("{type}: shows codes, not run here").format(type=provider.type), "danger")
         except registry.UnknownAdapter:
@@ -239,4 +241,4 @@ class ProviderAdmin(ScopedAdmin):
 
 def what_is_added(choice: dict[str, Any]) -> str:
     owner = choice["project"].name if choice.get("project") else _("System")
-    return f"{owner} · {ChannelType(choice['channel']).label} · {registry.adapter_class(choice['type']).label}"
+    return f"{owner} · {ChannelType(choice['channel']).label} · {_(registry.adapter_class(choice['type']).label)}"

@@ -13,7 +13,7 @@ from unfold.decorators import action
 
 from verification.lazy_words import gettext_lazy
 from verification.models import Provider
-from verification.panel.frame.display import cause, exactly, page_address
+from verification.panel.frame.display import OUTCOMES, cause, exactly, page_address
 from verification.panel.frame.figures_shown import list_link, money_cell, over_time, percent, seconds
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.range_choice import RangeChoice, range_of
@@ -75,9 +75,7 @@ def _told(provider: Provider, projects: list[int], choice: RangeChoice, country:
         "rows": [_row(card, provider, choice, money) for card in cards],
         "before": _row(before, provider, choice, money_before),
         "currency": costs.account_currency(),
-        "faults": [
-            (outcome.replace("_", " ").capitalize(), *_words(outcome, provider), calls) for outcome, calls in faults
-        ],
+        "faults": [(OUTCOMES.get(outcome, outcome), *_words(outcome, provider), calls) for outcome, calls in faults],
         "worsened": [_worsened(each, span) for each in turning_points.worsened(projects, provider.pk, span, country)],
         **over_time(summary),
         "openings": _openings(projects, scorecards.openings(provider, span)),

@@ -38,7 +38,7 @@ class SenderRuleInline(ScopedInline):
     form = SenderRuleForm
     fields = ("prefix", "sender", "dlt_entity_id", "dlt_template_id")
     max_num = MAX_SENDERS
-    verbose_name = "sender"
+    verbose_name: Any = gettext_lazy("sender")
     verbose_name_plural: Any = gettext_lazy("senders by country")
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:

@@ -87,9 +87,9 @@ def matrix_of(project: Project) -> Matrix:
 
 
 def language_name(language: str) -> str:
-    """Return the English name of a language, or its code where Django has none."""
+    """Return the name of a language in the reader's own, or its code where Django has none."""
     try:
-        return str(get_language_info("zh-hans" if language == "zh" else language.lower())["name"])
+        return str(get_language_info("zh-hans" if language == "zh" else language.lower())["name_translated"])
     except KeyError:
         return language
 

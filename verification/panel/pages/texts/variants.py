@@ -31,10 +31,15 @@ class VariantForm(forms.Form):
     """The text to try. ``about`` names the project, channel and language."""
 
     subject = forms.CharField(
-        max_length=200, required=False, widget=UnfoldAdminTextInputWidget, help_text=gettext_lazy("Empty means ours.")
+        label=gettext_lazy("Subject"),
+        max_length=200,
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=gettext_lazy("Empty means ours."),
     )
-    text = forms.CharField(max_length=1_000, widget=EditorWidget, strip=False)
+    text = forms.CharField(label=gettext_lazy("Text"), max_length=1_000, widget=EditorWidget, strip=False)
     share = forms.IntegerField(
+        label=gettext_lazy("Share"),
         min_value=MIN_SHARE,
         max_value=MAX_SHARE,
         initial=USUAL_SHARE,

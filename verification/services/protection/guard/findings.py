@@ -11,14 +11,28 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from verification import sql
+from verification.lazy_words import gettext_lazy
 from verification.models import GuardBlock, GuardMode, GuardRule, Project
 from verification.models.guard_rules import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notices import alerts
 from verification.services.records import decisions
 
 ANNOUNCED_AT_ONCE = 100  # findings a sweep tells of; their rows stay locked meanwhile, the rest waits for the next
+
+OBSERVED = {  # what follows from a finding that the project only observes
+    GuardRule.PREFIX: gettext_lazy(
+        "SMS and calls to {subject} would be refused, were the traffic guard to enforce this"
+    ),
+    GuardRule.MANUAL_PREFIX: gettext_lazy(
+        "Manual SMS and calls to {subject} would be refused, were the traffic guard to enforce this"
+    ),
+    GuardRule.CONVERSION: gettext_lazy(
+        "SMS and calls to the country {subject} would be refused, were the traffic guard to enforce this"
+    ),
+}
 
 
 def sweep() -> None:
@@ -55,7 +69,7 @@ def subject_of(finding: GuardBlock) -> str:
     """Return the subject as an owner is shown it. ``note_guarded`` in SQL writes prefixes and countries alike."""
     if GUARD_RULES[GuardRule(finding.rule)].subject is GuardSubject.PREFIX:
         return f"{finding.subject}…"
-    return finding.subject or ("no country" if finding.rule in ABOUT_COUNTRIES else "whole project")
+    return finding.subject or (_("no country") if finding.rule in ABOUT_COUNTRIES else _("whole project"))
 
 
 def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
@@ -66,12 +80,13 @@ def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
 def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
     """Return one line, and some sentences, on the finding and on what follows from it."""
     rule = GuardRule(finding.rule)
-    effect = GUARD_RULES[rule].effect.format(subject=subject_of(finding))
-    if rule in REFUSES_SENDS and not refuses(finding):
-        effect = effect.replace(" are refused", " would be refused, were the traffic guard to enforce this")
-    until = f"{finding.until:%H:%M} UTC"
-    advice = "If this traffic is honest, lift the finding in the panel, and raise the project's limit."
-    return effect, f"{what_was_counted(rule, finding.figures)} {effect} until {until}. {advice}"
+    is_observed = rule in REFUSES_SENDS and not refuses(finding)
+    effect = (OBSERVED[rule] if is_observed else GUARD_RULES[rule].effect).format(subject=subject_of(finding))
+    detail = _(
+        "{counted} {effect} until {time} UTC. If this traffic is honest, lift the finding in the panel, and raise the"
+        " project's limit."
+    ).format(counted=what_was_counted(rule, finding.figures), effect=effect, time=f"{finding.until:%H:%M}")
+    return effect, detail
 
 
 def refuses(finding: GuardBlock) -> bool:
