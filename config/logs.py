@@ -40,6 +40,7 @@ def _make(log_format: str) -> logging.Formatter:
             structlog.stdlib.add_logger_name,
             structlog.stdlib.ExtraAdder(),
             _without_request,
+            _with_trace,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
         ],
         processors=[
@@ -53,4 +54,13 @@ def _make(log_format: str) -> logging.Formatter:
 def _without_request(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Django adds the request to some records, and what that prints holds the query, with whatever was searched for."""
     event.pop("request", None)
+    return event
+
+
+def _with_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Name the trace that this thread is at, so that a worker's line is found by the request's id."""
+    from verification import traces  # which needs the settings, of which the log lines are a part
+
+    if trace_id := traces.current_id():
+        event["trace_id"] = trace_id
     return event

@@ -21,6 +21,7 @@ os.environ.update(
     ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
 )
 os.environ.pop("SENTRY_DSN", None)
+os.environ.pop("OTEL_EXPORTER_OTLP_ENDPOINT", None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the many processes of a run compiles every module again
 sys.dont_write_bytecode = False  # as this one does, and pytest rewrites the assertions of every file
 

@@ -77,7 +77,9 @@ def ask(proxy, path, *, method="GET", body=None, **headers):
     return connection.getresponse().status
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/readyz", "//metrics", "/x/../readyz", "/%6detrics"])
+@pytest.mark.parametrize(
+    "path", ["/metrics", "/metrics/", "/readyz", "/readyz/?x=1", "//metrics", "/x/../readyz", "/%6detrics"]
+)
 def test_the_world_gets_neither_metrics_nor_what_is_degraded(proxy, node, path):
     assert ask(proxy, path, Authorization="Bearer known") == 404
     assert [each.target for each in node.requests if re.search("etrics|readyz", each.target)] == []

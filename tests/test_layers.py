@@ -31,7 +31,7 @@ GROUND = {
     "written_numbers",
 }
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "outside", "wake"}
+SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "outside", "traces", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
@@ -42,6 +42,7 @@ MAY_IMPORT = {
     "sids": {"random_ids"},
     "wake": {"broker", "memory", "tasks"},
     "metrics": {"memory"},
+    "traces": {"memory"},
     "models": GROUND,
     "sql": set(),
     "providers": set(),

@@ -35,7 +35,12 @@ def pins(name):
 def test_the_wheel_asks_for_what_the_lists_name():
     extras = PROJECT["project"]["optional-dependencies"]
     assert PROJECT["project"]["dependencies"] == pins("base")
-    assert extras == {"embedded": pins("local"), "vendors": pins("vendors"), "sentry": pins("production")}
+    assert extras == {
+        "embedded": pins("local"),
+        "vendors": pins("vendors"),
+        "sentry": pins("production"),
+        "traces": pins("traces"),
+    }
 
 
 def test_every_file_of_the_repository_is_in_the_wheel_or_left_out_on_purpose():
@@ -45,7 +50,7 @@ def test_every_file_of_the_repository_is_in_the_wheel_or_left_out_on_purpose():
     top = {line.partition("/")[0] for line in listed.stdout.splitlines()}
     shipped = set(PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"])
     assert top - shipped == NOT_SHIPPED | PACKAGING
-    assert "requirements/vendors.txt" in shipped  # which a message names
+    assert {"requirements/traces.txt", "requirements/vendors.txt"} <= shipped  # which messages name
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ A file that needs another service has a fixture ``service`` of its own; its shop
 import pytest
 
 from tests.fakes.http_server import FakeHttpServer
+from tests.fakes.trace_collector import TraceCollector
 from tests.faults.shop import open_shop
 from tests.live import LiveService
 
@@ -13,8 +14,15 @@ METRICS_TOKEN = "a-token-of-the-tests-0123456789abcdef"
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory):
-    live = LiveService(tmp_path_factory.mktemp("live"), METRICS_TOKEN=METRICS_TOKEN)
+def traces():
+    """Where the service sends its traces."""
+    with TraceCollector() as collector:
+        yield collector
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory, traces):
+    live = LiveService(tmp_path_factory.mktemp("live"), METRICS_TOKEN=METRICS_TOKEN, **traces.environment)
     try:
         yield live.start()
         assert live.json("checkintegrity") == {"violations": {}}  # after all that raced there

@@ -402,6 +402,11 @@ def test_no_metric_holds_a_secret_a_code_an_address_or_a_session(service, seen):
     assert hits(seen, text) == set()
 
 
+def test_no_span_holds_a_secret_a_code_an_address_or_a_session(traces, seen):
+    wait_until(lambda: {"deliver", "ask provider", "receipt", "callback"} <= traces.names(), "the spans arrive")
+    assert hits(seen, traces.text()) == set()
+
+
 def test_nothing_that_valkey_was_given_or_holds_is_a_secret_a_code_or_an_address(service, seen):
     assert "watchword:wake:messages" in seen.commands and "watchword:wake:messages" in seen.keys_while_queued
     for text in (seen.commands, seen.keys_while_queued, keyspace(service)):

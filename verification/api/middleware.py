@@ -16,10 +16,11 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import ResolverMatch, resolve
 
-from verification import metrics
+from verification import metrics, traces
 from verification.api import exceptions, probes, scrape
 from verification.memory import Fresh
 from verification.models import Project
+from verification.refusal_log import METHODS
 
 ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
 EXPOSED_HEADERS = "Date, Retry-After, X-Request-Id"  # by Date a page with a wrong clock knows how long a session lives
@@ -30,6 +31,7 @@ POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 URLS = "verification.api.urls"
 _PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
+UNTRACED = (probes.LIVE, probes.READY, scrape.PATH)  # asked every few seconds, by machines
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -41,7 +43,7 @@ class ApiMiddleware:
         if is_for_api(request.path_info):
             return serve(request)
         request.id = request_id(request)  # type: ignore[attr-defined]
-        return self.get_response(request)
+        return traced(request, self.get_response) if traces.is_on() else self.get_response(request)
 
 
 def is_for_api(path: str) -> bool:
@@ -50,8 +52,25 @@ def is_for_api(path: str) -> bool:
 
 def serve(request: HttpRequest) -> HttpResponse:
     """Answer a request to the API, whatever happens."""
-    began = time.perf_counter()
     request.id = request_id(request)  # type: ignore[attr-defined]
+    if traces.is_on() and request.path_info not in UNTRACED:
+        return traced(request, answer_surely)
+    return answer_surely(request)
+
+
+def traced(request: HttpRequest, serve: Callable[[HttpRequest], HttpResponse]) -> HttpResponse:
+    """Answer within a span, named by the endpoint: the path may hold a secret."""
+    with traces.request_span(request.id, request.META.get("HTTP_TRACEPARENT", "")):  # type: ignore[attr-defined]
+        response = serve(request)
+        method = request.method if request.method in METHODS else "other"
+        project = getattr(request, "project_id", None)
+        endpoint = endpoint_of(request)
+        traces.tell(name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project)
+    return response
+
+
+def answer_surely(request: HttpRequest) -> HttpResponse:
+    began = time.perf_counter()
     try:
         response = answer(request)
     except Exception as error:
@@ -102,7 +121,9 @@ def find(path: str) -> ResolverMatch:
 
 def request_id(request: HttpRequest) -> str:
     given = request.META.get("HTTP_X_REQUEST_ID", "")
-    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+    if _REQUEST_ID.fullmatch(given):
+        return given
+    return traces.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or secrets.token_hex(16)
 
 
 def is_preflight(request: HttpRequest) -> bool:

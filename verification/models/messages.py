@@ -16,6 +16,7 @@ from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS, SUM_DIGITS
 ERROR_MAX_LENGTH = 500
 PROVIDER_MESSAGE_ID_MAX_LENGTH = 255
 PROVIDER_STATUS_MAX_LENGTH = 100
+TRACEPARENT_LENGTH = 55  # characters; the W3C fixes them
 
 
 def unlink_carried(collector: Any, field: Any, sub_objs: Any, using: str) -> None:
@@ -102,6 +103,9 @@ class Message(models.Model):
     claimed_at = models.DateTimeField(null=True)
     is_handed_over = models.BooleanField(
         default=False, db_default=False, help_text="Left to a worker that holds its provider's connection."
+    )
+    traceparent = models.CharField(  # null wherever no traces are sent
+        max_length=TRACEPARENT_LENGTH, null=True, help_text="The span of the request, as W3C Trace Context writes it."
     )
     created_at = models.DateTimeField(db_default=Now())
     due_at = models.DateTimeField(db_default=Now())

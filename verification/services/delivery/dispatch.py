@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 
-from verification import metrics, sql
+from verification import metrics, sql, traces
 from verification.models import MessageStatus
 from verification.services.delivery import record
 from verification.services.delivery.fairness import Allowance, Shares
 from verification.services.delivery.round import ROUND_SECONDS, UNCONFIRMED_SECONDS, Round
 from verification.services.gateways.paces import CALL_SECONDS
+from verification.services.records import traceparents
 from verification.sql.rows import ClaimedMessage
 
 NOTE_SECONDS = 2  # the time for a claim's own statements, before the first call and after the last one
@@ -62,7 +63,9 @@ def deliver_claimed(message: ClaimedMessage, shares: Shares | None = None, *, is
     while True:
         may_be_more = False
         try:
-            _send_or_close(message)
+            parent = traceparents.of_message(message.id)
+            with traces.span("deliver", "CONSUMER", parent=parent, **_told(message)):
+                _send_or_close(message)
         finally:
             if shares:
                 may_be_more = shares.end(message)
@@ -93,6 +96,10 @@ def _claim(
     claimed = shares.claim(limit, take)
     metrics.count_claims(len(claimed), by="sweep" if message_id is None else "wake-up")
     return claimed
+
+
+def _told(message: ClaimedMessage) -> dict[str, int | str]:
+    return {"message": message.id, "project": message.project_id, "channel": message.channel, "claims": message.claims}
 
 
 def _send_or_close(message: ClaimedMessage) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Collection
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from verification import sql
+from verification import sql, traces
 from verification.errors import Refusal
 from verification.services.projects.snapshot import ProjectConfig, load_project
+from verification.services.records import traceparents
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions import sessions
 from verification.sql.rows import DueFallback
@@ -37,7 +38,8 @@ def _take_up(due: DueFallback) -> None:
         with transaction.atomic():
             project = load_project(due.project_id)
             if project is not None:
-                send_next_channel(project, due.session_id, used=due.channels)
+                with traces.span("fall-back", parent=traceparents.of_session(due.session_id), project=project.id):
+                    send_next_channel(project, due.session_id, used=due.channels)
     except (OperationalError, InterfaceError):  # nothing is lost: the fall-back is claimed again
         raise
     except Exception as error:  # a fault of ours must not keep other fall-backs from their turn

@@ -13,7 +13,7 @@ from providers import registry
 from providers.base import Consent, HookReply, HookRequest, Receipt, ReceiptStatus
 from providers.errors import HookUnreadable
 from providers.reading import prices
-from verification import metrics, sql
+from verification import metrics, sql, traces
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
 from verification.models import Message, Provider
@@ -26,6 +26,7 @@ from verification.outside import outside
 from verification.services.delivery import record
 from verification.services.gateways.accounts import adapter_of, hook_secret_of
 from verification.services.protection import hook_limits, suppressions
+from verification.services.records import traceparents
 from verification.services.sessions import bot_updates
 from verification.sql.rows import ReportedMessage
 
@@ -161,7 +162,10 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
     messages = {row.place - 1: row.message_id for row in found}
     # One transaction for each receipt: two calls that hold the rows of many messages could wait for each other.
     for place, message_id in messages.items():
-        _record(provider, receipts[place], message_id)
+        # In the message's trace, whatever else the call reports; the vendor's call has a trace of its own.
+        parent, status = traceparents.of_message(message_id), receipts[place].status.value
+        with traces.span("receipt", parent=parent, link=traces.current(), provider=provider.pk, status=status):
+            _record(provider, receipts[place], message_id)
     return [receipt for place, receipt in enumerate(receipts) if place not in messages]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
-from verification import metrics, sql, wake
+from verification import metrics, sql, traces, wake
 from verification.addresses import country_of
 from verification.crypto import DecryptionFailed
 from verification.memory import Fresh
@@ -185,7 +185,9 @@ class Round:
     ) -> bool:
         """Ask one provider, and record its answer. Return whether the answer decides the message."""
         asked_at = time.monotonic()
-        result = ask(provider, sender, outgoing, seconds=seconds)
+        with traces.span("ask provider", "CLIENT", provider=provider.id, channel=self.message.channel):
+            result = ask(provider, sender, outgoing, seconds=seconds)
+            traces.tell(outcome=result.outcome.value, country=self.country)
         latency = time.monotonic() - asked_at
         attempt = record.attempt_of(provider, outgoing, result, latency=latency, choice=choice)
         is_decided = self._record(provider, result, attempt)

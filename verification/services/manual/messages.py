@@ -16,6 +16,7 @@ from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
 from verification.services.protection import limits, simulation
 from verification.services.protection.admission import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge
+from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
 
 MANUAL_SECONDS = 600  # life of a manual send: a code that is older than 10 minutes helps nobody who waits for it
@@ -89,6 +90,7 @@ def send_message(
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
     if not is_test:
+        traceparents.keep(message_id)
         wake.wake(message_id)
     return SentMessage(message_id, code)
 

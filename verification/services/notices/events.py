@@ -18,7 +18,7 @@ from standardwebhooks import Webhook
 
 from providers.door.http import HttpAnswer, Timeouts, retry_after_seconds
 from providers.errors import ProviderError
-from verification import metrics, sql
+from verification import metrics, sql, traces
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import EventType, MessageStatus, Project, WebhookAttempt, WebhookEvent
@@ -28,6 +28,7 @@ from verification.services.gateways.accounts import Door, http_door
 from verification.services.notices import schedule
 from verification.services.notices.bodies import body_of, webhook_id
 from verification.services.projects.webhook_secrets import live_webhook_secrets
+from verification.services.records import traceparents
 from verification.sql.rows import DescribedEvent
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,10 @@ def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[DescribedEvent]:
 def deliver(row: DescribedEvent) -> None:
     """Make one call for a claimed event (a row of ``claim_events``) and note its outcome."""
     started_at = time.monotonic()
-    tried = _tell(row)
+    parent = traceparents.of_message(row.message_id) or traceparents.of_session(row.session_id)
+    with traces.span("callback", "CLIENT", parent=parent, event=row.type):
+        tried = _tell(row)
+        traces.tell(project=row.project_id, result=tried.result, status=tried.status, tries=row.tries)
     metrics.count_callback(tried.result)
     WebhookAttempt.objects.create(
         event_id=row.id,
@@ -122,6 +126,8 @@ def call(
         "webhook-signature": " ".join(signatures),
         "user-agent": "Watchword",
     }
+    if traceparent := traces.current():
+        headers["traceparent"] = traceparent
     try:
         with outside(project.pk):
             door = http_door() if networks is None else Door(networks)

@@ -15,6 +15,7 @@ from verification.services.projects.snapshot import ChallengeConfig, ChannelConf
 from verification.services.protection import challenges, limits, simulation
 from verification.services.protection.admission import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge
+from verification.services.records import traceparents
 from verification.services.sessions.channels import (
     SessionChannel,
     bot_link,
@@ -137,6 +138,7 @@ def _create(
     if row.outcome != "opened":
         raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
     if row.message_id is not None:
+        traceparents.keep(row.message_id)
         wake.wake(row.message_id)
     return _opened(project, address, row, is_sent=is_renewed or row.message_id is not None or (send and is_test))
 
@@ -344,5 +346,6 @@ def _queue_code(
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=session.address.text, channel=channel.type)
     if row.message_id is not None:
+        traceparents.keep(row.message_id)
         wake.wake(row.message_id)
     return row
