@@ -120,7 +120,7 @@ def find(path: str) -> ResolverMatch:
 
 
 def request_id(request: HttpRequest) -> str:
-    given = request.META.get("HTTP_X_REQUEST_ID", "")
+    given: str = request.META.get("HTTP_X_REQUEST_ID", "")
     if _REQUEST_ID.fullmatch(given):
         return given
     return traces.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or secrets.token_hex(16)

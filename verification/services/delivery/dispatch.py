@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from verification import metrics, sql, traces
 from verification.models import MessageStatus
@@ -98,7 +99,7 @@ def _claim(
     return claimed
 
 
-def _told(message: ClaimedMessage) -> dict[str, int | str]:
+def _told(message: ClaimedMessage) -> dict[str, Any]:
     return {"message": message.id, "project": message.project_id, "channel": message.channel, "claims": message.claims}
 
 
