@@ -5,6 +5,7 @@ With neither ``DATABASE_URL`` nor ``REDIS_URL`` the service runs embedded: it st
 the start. With one of them it stops too, unless ``EMBEDDED=true`` says that this is meant.
 """
 
+import importlib.util
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -334,6 +335,12 @@ METRICS_DIR = Path(env.str("METRICS_DIR", default=str(HOME_DIR / "metrics")))  #
 OTEL_EXPORTER_OTLP_ENDPOINT = env.address(
     "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https"), default="", example="http://collector:4318"
 )
+if OTEL_EXPORTER_OTLP_ENDPOINT and not (
+    importlib.util.find_spec("opentelemetry") and importlib.util.find_spec("opentelemetry.exporter")
+):
+    raise ImproperlyConfigured(
+        "OTEL_EXPORTER_OTLP_ENDPOINT is set but OpenTelemetry is not installed (requirements/traces.txt)."
+    )
 if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
     raise ImproperlyConfigured(
         "OTEL_EXPORTER_OTLP_ENDPOINT holds no user: give credentials in OTEL_EXPORTER_OTLP_HEADERS."

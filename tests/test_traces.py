@@ -1,12 +1,13 @@
 """Traces where there is no collector, and the ids that requests lend them. The rest is tried in tests/faults."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from tests.live import ROOT
-from verification import memory, traces
+from verification import traces
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
@@ -18,22 +19,33 @@ def test_without_a_collector_there_is_no_span_and_nothing_to_keep():
     assert traces.trace_id_in(f"00-{TRACE}-{SPAN}-01") == ""
 
 
-def test_without_a_collector_nothing_of_opentelemetry_is_imported():
+def test_without_a_collector_what_sends_spans_is_not_imported():
     program = (
         "import sys, django\ndjango.setup()\nimport verification.api.urls, verification.worker\n"
+        "SENDING = ('opentelemetry.exporter', 'opentelemetry.sdk.trace', 'google.protobuf')\n"
         "from verification import traces\nassert not traces.is_on()\n"
-        "print([name for name in sys.modules if name.startswith(('opentelemetry', 'google.protobuf'))])"
+        "print([name for name in sys.modules if name.startswith(SENDING)])"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
 
 
-def test_where_the_library_is_missing_the_log_says_what_to_install(settings, monkeypatch, caplog):
-    settings.OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:9"
-    monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    memory.forget_all()
-    assert not traces.is_on()
-    assert "requirements/traces.txt" in caplog.text
+@pytest.mark.parametrize(
+    ("address", "missing", "why"),
+    [
+        ("http://127.0.0.1:4318", True, "requirements/traces.txt"),
+        ("http://user:secret@127.0.0.1:4318", False, "OTEL_EXPORTER_OTLP_HEADERS"),
+    ],
+)
+def test_the_start_is_refused_without_the_library_or_with_a_user_in_the_address(address, missing, why):
+    program = (
+        "import importlib.util as util\nfind = util.find_spec\n"
+        f"util.find_spec = lambda name, *rest: None if {missing} and name == 'opentelemetry' else find(name, *rest)\n"
+        "import django\ndjango.setup()"
+    )
+    environment = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": address}
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode and why in done.stderr and "secret" not in done.stderr
 
 
 @pytest.mark.parametrize("request_id", ["0" * 32, TRACE.upper(), TRACE[:-1], "order-4711"])

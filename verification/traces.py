@@ -1,14 +1,14 @@
 """Traces for OpenTelemetry: what happened to one message, from the request to the customer's callback.
 
-Without ``OTEL_EXPORTER_OTLP_ENDPOINT`` nothing of it is imported and nothing is written. A span tells names, ids,
+Without ``OTEL_EXPORTER_OTLP_ENDPOINT`` we import nothing of it, and nothing is written. A span tells names, ids,
 counts and outcomes. It holds no recipient, code, key or address, and no text of an error. docs/traces.md lists them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -17,8 +17,6 @@ from typing import Any
 from django.conf import settings
 
 from verification.memory import Once
-
-log = logging.getLogger(__name__)
 
 _TRACEPARENT = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
 _TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}")
@@ -77,14 +75,8 @@ class Tracing:
 
 @Once
 def _tracing() -> Tracing | None:
-    """Return the way to the collector; None if there is none, or if the library is not installed."""
-    if not settings.OTEL_EXPORTER_OTLP_ENDPOINT:
-        return None
-    try:
-        return Tracing()
-    except ImportError:
-        log.error("No traces are sent: install the packages of requirements/traces.txt.")
-        return None
+    """Return the way to the collector; None if there is none."""
+    return Tracing() if settings.OTEL_EXPORTER_OTLP_ENDPOINT else None
 
 
 def is_on() -> bool:
@@ -138,8 +130,16 @@ def current() -> str:
 
 
 def current_id() -> str:
-    """Return the trace of this thread's span, for a log line; an empty string where there is none."""
-    return current()[3:35]
+    """Return the trace of this thread's span, for a log line; an empty string where there is none.
+
+    It starts nothing, as what starts may write a log line itself.
+    """
+    library = sys.modules.get("opentelemetry.trace")
+    look = getattr(library, "get_current_span", None)  # None also while another thread imports it
+    if look is None:
+        return ""
+    at = look().get_span_context()
+    return f"{at.trace_id:032x}" if at.is_valid else ""
 
 
 def trace_id_of(request_id: str) -> str:
