@@ -159,6 +159,49 @@ def test_a_reload_goes_on_with_the_session_and_nothing_secret_is_kept(form):
     assert token not in form.kept() and session_id() not in form.kept()
 
 
+def test_a_second_tab_goes_on_with_the_session_and_is_told_once_it_is_verified(form):
+    form.reach_code()
+    with form.page.expect_popup() as opened:
+        form.page.evaluate("void open(location.href)")
+    other = opened.value
+    other.get_by_role("textbox", name="Code").wait_for()
+    assert Session.objects.count() == 1
+    form.type(CODE)
+    form.is_verified()
+    other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    other.get_by_role("alert").filter(has_text="already used").wait_for()
+    assert "verified" not in other.evaluate("events.map(([name]) => name)")
+    other.get_by_role("button", name="Start again").click()
+    other.get_by_role("textbox", name="Phone number").wait_for()
+
+
+def test_the_back_button_leads_to_the_session_and_after_its_end_to_a_new_one(form):
+    form.files["/terms"] = ("text/html", "<!doctype html><title>Terms</title>")
+    form.reach_code()
+    form.page.goto(f"{form.origin}/terms")
+    form.page.go_back()
+    form.type(CODE)
+    form.is_verified()
+    form.page.goto(f"{form.origin}/terms")
+    form.page.go_back()
+    form.page.get_by_role("textbox", name="Phone number").wait_for()
+    assert form.events == []
+
+
+def test_a_page_that_the_browser_kept_in_memory_shows_no_verification_of_before(form):
+    back = "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
+    form.reach_code()
+    form.type(CODE)
+    form.is_verified()
+    form.page.evaluate(back)
+    form.page.get_by_role("textbox", name="Phone number").fill("+4915187654321")
+    form.button("Send code").click()
+    form.code.wait_for()
+    factories.expire_everything()
+    form.page.evaluate(back)
+    form.says("no longer valid")
+
+
 def test_a_wrong_clock_changes_no_countdown(form):
     form.page.add_init_script("const now = Date.now; Date.now = () => now() + 3_600_000;")
     form.reach_code()
@@ -184,6 +227,27 @@ def test_a_page_that_finds_no_network_at_first_can_be_tried_again(form):
     form.page.unroute("**/session/settings")
     form.button("Try again").click()
     form.page.get_by_role("textbox", name="Phone number").wait_for()
+
+
+def test_a_network_that_goes_away_in_the_middle_costs_no_try_and_not_the_code(form):
+    form.reach_code()
+    form.page.context.set_offline(True)
+    form.type(CODE)
+    form.says("No connection")
+    form.page.context.set_offline(False)
+    form.button("Confirm").click()
+    form.is_verified()
+
+
+def test_a_reload_that_finds_no_network_goes_on_with_the_session_later(form):
+    form.reach_code()
+    form.page.route("**/session/settings*", lambda route: route.abort())
+    form.page.reload()
+    form.says("No connection")
+    form.page.unroute("**/session/settings*")
+    form.button("Try again").click()
+    form.type(CODE)
+    form.is_verified()
 
 
 def test_a_slow_answer_is_told_of_while_it_is_waited_for(form):

@@ -1,5 +1,5 @@
 """The guide's page and server, word for word, on an origin of their own, with the live service: codes by e-mail and SMS
-and from a bot.
+and from a bot. The demo of the same service shows all three sides.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ import os
 import re
 import subprocess
 import sys
+from itertools import product
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.browser.test_access import AXE, JUDGE
 from tests.conftest import ROOT
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.telegram import SECRET_HEADER, TOKEN, USERNAME, BotApi, contact, start
@@ -151,3 +153,46 @@ def test_a_number_is_verified_by_the_bot_and_the_page_sees_that_it_was_started(s
 
     enter(page, wait_until(codes, "the bot sends the code")[-1])
     page.get_by_text("Hello +4915187654321").wait_for()
+
+
+MAKE_DEMO = "from verification.services.upkeep import demo; demo.ensure_demo(demo.path())"
+LOOKS = tuple(product(("light", "dark"), (1280, 390)))  # schemes, and widths of a window in pixels
+WIDE = "document.documentElement.scrollWidth > innerWidth"
+
+
+def faults_of(page):
+    """What axe finds, and the widths that scroll sideways, in light and dark, on a desk and a phone."""
+    found = []
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.set_viewport_size({"width": width, "height": 900})
+        found += [(scheme, width, rule) for rule in page.evaluate(JUDGE)]
+        found += [(scheme, width, "scrolls sideways")] if page.evaluate(WIDE) else []
+    return found
+
+
+def test_the_demo_shows_the_message_and_what_the_server_is_told(shop, browser_page):
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: npm install --prefix var/npm axe-core@4.10.3")
+    page, complaints = browser_page
+    page.set_default_timeout(60_000)  # milliseconds: the machine may be busy
+    shop.service.python(MAKE_DEMO)
+    page.goto(shop.service.environment["BASE_URL"] + "/demo/")
+    page.evaluate(AXE.read_text())
+    page.get_by_role("textbox", name="Phone number").wait_for()
+    found = {"entry": faults_of(page)}
+    type_number(page, "+4915112345699")
+    page.get_by_role("button", name="Send code").click()
+    page.get_by_role("textbox", name="Code").wait_for()
+    message = page.get_by_role("listitem").filter(has_text="+4915112345699")
+    code = message.locator(".code").inner_text()
+    found["code"] = faults_of(page)
+    enter(page, code)
+    result = page.get_by_role("status").filter(has_text="200 OK")
+    result.get_by_text('"phone": "+4915112345699"').wait_for()
+    found["verified"] = faults_of(page)
+    assert {step: faults for step, faults in found.items() if faults} == {}
+    assert complaints == []
+    page.get_by_role("button", name="Verify somebody else").click()
+    page.get_by_role("textbox", name="Phone number").wait_for()
+    page.get_by_text("Waiting for a verify token").wait_for()

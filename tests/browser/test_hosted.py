@@ -209,5 +209,7 @@ def test_nothing_is_complained_of_and_axe_finds_nothing(hosted):
     hosted.page.emulate_media(color_scheme="dark")
     assert findings(hosted.page) == []
     assert hosted.complaints == []
-    hosted.page.goto(f"{hosted.address}?return_to=https://evil.example/")
-    assert findings(hosted.page) == []
+    hosted.page.set_viewport_size({"width": 390, "height": 844})
+    for language in ("en", "ar"):
+        hosted.page.goto(f"{hosted.address}?return_to=https://evil.example/&lang={language}")
+        assert findings(hosted.page) == []
