@@ -26,7 +26,7 @@ def locked(name):
     return dict(PIN.findall((FOLDER / f"{name}.txt").read_text()))
 
 
-@pytest.mark.parametrize("name", ["local", "production", "dev"])
+@pytest.mark.parametrize("name", ["local", "production", "dev", "site"])
 def test_a_lock_holds_what_was_asked_for_and_every_file_by_its_hash(name):
     pins = locked(name)
     assert len(asked_for(name)) < len(pins)

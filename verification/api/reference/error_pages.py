@@ -25,7 +25,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class ErrorPage:
-    """What the page of one code shows. ``further`` is the title and address of a section of the guides."""
+    """The contents of one code's page. ``further`` is the title and address of a section of the guides."""
 
     entry: error_guide.ErrorEntry
     sample: str

@@ -100,7 +100,7 @@ def read(slug: str) -> Guide:
     path = paths()[slug]
     parser = Markdown(
         extensions=["fenced_code", "tables", "sane_lists", "toc", _Links(path)],
-        extension_configs={"toc": {"slugify": _anchor}},
+        extension_configs={"toc": {"slugify": anchor}},
         output_format="html",
     )
     html = parser.convert((settings.BASE_DIR / path).read_text())
@@ -108,6 +108,11 @@ def read(slug: str) -> Guide:
     title = html.partition("</h1>")[0].rpartition(">")[2] or slug
     # The files are the project's own. Nothing of them comes from a caller.
     return Guide(title, mark_safe(html), tuple(_sections(html)))  # noqa: S308
+
+
+def anchor(text: str, separator: str) -> str:
+    """Make the anchor of a heading as GitHub makes it, so that a link serves both."""
+    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", separator)
 
 
 class _Links(Extension):
@@ -148,11 +153,6 @@ class _Resolve(Treeprocessor):
 
 def _slug(path: str) -> str:
     return path.removeprefix("docs/").removesuffix(".md").removesuffix("/README").lower()
-
-
-def _anchor(text: str, separator: str) -> str:
-    """Make the anchor of a heading as GitHub makes it, so that a link serves both."""
-    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", separator)
 
 
 def _sections(html: str) -> list[Section]:
