@@ -193,6 +193,7 @@ NAMES: tuple[str, ...] = (
     gettext_noop("to"),
     gettext_noop("told at"),
     gettext_noop("told services"),
+    gettext_noop("traceparent"),
     gettext_noop("traffic guard"),
     gettext_noop("tries"),
     gettext_noop("type"),
