@@ -35,7 +35,7 @@ def test_a_failure_is_a_problem_document(api, method, path, kind):
 
 def test_the_type_is_the_address_of_the_codes_documentation(api):
     assert api.check("01ARZ3NDEKTSV4RRFFQ69G5FAV", "1").data["type"].startswith("http://testserver/docs/")
-    assert api.check("01ARZ3NDEKTSV4RRFFQ69G5FAV", "1").data["type"].endswith("session_not_found")
+    assert api.check("01ARZ3NDEKTSV4RRFFQ69G5FAV", "1").data["type"].endswith("/docs/errors/session_not_found/")
 
 
 @pytest.mark.parametrize(
@@ -250,14 +250,17 @@ def test_an_unknown_session_path_may_not_be_stored_either(api):
     assert api.call("GET", "/session/nowhere")["Cache-Control"] == "no-store"
 
 
+OF_THE_MOMENT = ("request_id", "after")
+
+
 @every_endpoint
 def test_a_trailing_slash_makes_no_difference(api, method, path, kind):
     body = {} if method == "POST" else None
     without, with_slash = (api.call(method, path + end, body, key=api.key(kind)) for end in ("", "/"))
     assert without.status_code not in (301, 302, 308)
     for answer in (without, with_slash):
-        if "request_id" in answer.data:
-            del answer.data["request_id"]
+        if isinstance(answer.data, dict):
+            answer.data = {name: value for name, value in answer.data.items() if name not in OF_THE_MOMENT}
     assert (with_slash.status_code, with_slash.data) == (without.status_code, without.data)
 
 

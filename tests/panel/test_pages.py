@@ -390,7 +390,7 @@ def test_a_page_that_adds_says_so_and_has_no_button_that_adds(panel):
 @pytest.mark.parametrize(
     ("rule", "subject", "figures", "shown"),
     [
-        ("country", "KP", {"channels": ["sms", "voice"]}, ['data-country="KP"', "Channels: SMS and Voice call"]),
+        ("country", "KP", {"channels": ["sms", "voice"]}, ['data-country="KP"', "Channels: SMS, Voice call"]),
         ("block_list", "+850******12", {"entry": "prefix"}, ["Matched by: Beginning of a number"]),
         ("daily_budget", "messenger_a", {"budget": 20}, [">Telegram<", "Budget: 20"]),
         ("prefix", "+4915…", {"numbers": 11, "minutes": 10, "limit": 9}, ["11 unverified numbers", "the limit is 9."]),

@@ -37,7 +37,7 @@ def test_the_settings_stand_on_six_tabs(panel):
     page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
     tabs = in_tabs(page.context["adminform"])
     assert [tab.slug for tab in tabs] == [
-        *("basics", "codes-texts", "sending", "protection", "access", "alerts-retention")
+        *("basics", "codes-texts", "sending", "protection", "access-events", "alerts-retention")
     ]
     assert [heading for heading, _ in tabs[3].parts] == ["Traffic guard", "Guessing", "Challenges"]
 

@@ -11,7 +11,7 @@ from tests.api.calls import WRONG
 from tests.fakes.http_server import FakeHttpServer
 from verification import sql
 from verification.models import GuardBlock
-from verification.services.notices import alerts, callbacks, schedule
+from verification.services.notices import alerts, events, schedule
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.guard import judge
 
@@ -98,7 +98,7 @@ def test_the_next_call_is_due_by_the_databases_clock(a_wrong_clock):
 
 def test_an_event_is_stamped_by_the_databases_clock(project, a_wrong_clock):
     with FakeHttpServer() as server:
-        callbacks.call(project=project.row, url=server.url, event_id="one", body={})
+        events.call(project=project.row, url=server.url, event_id="one", body={})
     (request,) = server.requests
     assert abs(int(request.headers["webhook-timestamp"]) - sql.now().timestamp()) < 5 * clock.MINUTE
 

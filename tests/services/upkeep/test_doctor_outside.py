@@ -143,6 +143,8 @@ def test_a_server_that_is_not_ours_is_found():
     with FakeHttpServer(default=answer(200, "<p>It works!</p>")) as server:
         assert findings_of(f"http://127.0.0.1:{server.port}") == {"another-answers"}
         assert findings_of(f"https://127.0.0.1:{server.port}") == {"not-reachable"}
+        server.default = answer(404, "Not found")
+        assert findings_of(f"http://127.0.0.1:{server.port}") == {"probe-kept-back"}
     assert findings_of(f"http://127.0.0.1:{free_port()}") == {"not-reachable"}
 
 

@@ -293,13 +293,16 @@ def _share_examples(content: dict[str, Any], shared: dict[str, Any]) -> None:
 def _keep_generators_happy(schemas: dict[str, Any]) -> None:
     """Write some components in place that would each become a type of its own in generated clients.
 
-    A component for null becomes a class, and an enum that repeats another's words does not compile in Go.
+    A component for null becomes a class, and an enum that repeats another's words does not compile in Go. Of the types
+    of events, `session.verified` and others are told apart by names of their own from the codes of errors.
     """
     schemas.pop("Null")
     _write_null_in_place(schemas)
     finished = schemas["ManualMessageFinished"]["properties"]["status"]
     finished.pop("allOf")
     finished.update(type="string", enum=schemas.pop("FinalStatus")["enum"])
+    types = schemas["SessionEventType"]
+    types["x-enum-varnames"] = [f"EVENT_{name.replace('.', '_').upper()}" for name in types["enum"]]
 
 
 def _write_null_in_place(node: Any) -> None:

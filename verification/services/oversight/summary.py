@@ -192,5 +192,5 @@ def _names(dimension: str, keys: list[Any]) -> dict[Any, str]:
     if dimension == "project":
         return dict(Project.objects.filter(pk__in=keys).values_list("pk", "name"))
     if dimension == "channel":
-        return {key: str(ChannelType(key).label) if key in ChannelType.values else NOT_SENT for key in keys}
-    return {key: key or (NO_COUNTRY if dimension == "country" else _("None")) for key in keys}
+        return {key: str(ChannelType(key).label) if key in ChannelType.values else str(NOT_SENT) for key in keys}
+    return {key: key or (str(NO_COUNTRY) if dimension == "country" else _("None")) for key in keys}

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from verification.services.upkeep.doctor.findings import Aims, Finding, critical, warning
+from verification.services.upkeep.doctor.findings import Aims, Finding, critical, note, warning
 from verification.services.upkeep.doctor.visits import (
     HEADER,
     PATH,
@@ -50,6 +50,14 @@ def seen_from_outside(aims: Aims) -> Iterator[Finding]:
         return
     yield from certificate(answer)
     seen = answer.seen
+    if seen is None and answer.status == 404:
+        yield note(
+            "probe-kept-back",
+            f"{aims.url}{PATH} is not passed on, as the files in deploy/ have it, or another service has nothing there:"
+            " host name, proxies and client addresses were not looked at.",
+            f"Let this machine's address through to {PATH} in the proxy's file, and run the doctor again.",
+        )
+        return
     if seen is None:
         yield critical(
             "another-answers",
