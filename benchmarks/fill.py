@@ -20,6 +20,8 @@ from typing import Any
 
 import django
 
+from benchmarks.kept import migrated
+
 ROWS = 10_000_000  # verifications
 PROJECTS = 50
 DAYS = 30
@@ -199,18 +201,9 @@ def main() -> int:
         DJANGO_SETTINGS_MODULE="config.settings", WATCHWORD_HOME=str(options.keep.resolve()), EMBEDDED_DURABLE="false"
     )
     django.setup()
-    from django.conf import settings
-    from django.core.management import call_command
-    from django.db import connection
-
-    settings.EMBEDDED.start()
-    try:
-        call_command("migrate", verbosity=0)
+    with migrated():
         fill(options.rows, lambda line: print(line, file=sys.stderr, flush=True))
         print(sizes())
-    finally:
-        connection.close()
-        settings.EMBEDDED.release()
     return 0
 
 

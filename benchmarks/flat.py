@@ -27,6 +27,7 @@ import django
 import psycopg
 
 from benchmarks import fill
+from benchmarks.kept import migrated
 from benchmarks.scripts import recipients
 from benchmarks.service import LIMITS_OFF, ROOT, machine
 from benchmarks.tables import table
@@ -65,7 +66,7 @@ class Caller:
         self.strangers = recipients()
         self.places = itertools.count(secrets.randbelow(10**9), STRIDE)
         self.known = Recipient.objects.filter(project=self.project).count() and Recipient.objects.latest("id").pk
-        manual = Message.objects.filter(pk__gt=fill.FIRST_MANUAL, project=self.project).order_by("pk")
+        manual = Message.objects.filter(pk__gt=fill.FIRST_MANUAL, project=self.project, is_manual=True).order_by("pk")
         self.old_message = manual.values_list("pk", flat=True).first()
 
     def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> Any:
@@ -256,16 +257,11 @@ def main() -> int:
     print(machine(), flush=True)
     django.setup()
     from django.conf import settings
-    from django.core.management import call_command
 
-    settings.EMBEDDED.start()
-    try:
-        call_command("migrate", verbosity=0)
+    with migrated():
         if options.purge:
             return measure_purge(options.purge)
         return int(bool(measure_endpoints(settings.EMBEDDED.database_url, options.keep.resolve(), options.rounds)))
-    finally:
-        settings.EMBEDDED.release()
 
 
 if __name__ == "__main__":

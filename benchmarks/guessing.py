@@ -18,6 +18,8 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from benchmarks.kept import migrated
+
 SECONDS = 3600
 MOBILE_SUBNETS = 20  # of carriers, which many share
 MOBILE_SHARE = 0.3  # of people come from them
@@ -203,6 +205,22 @@ def simulate(project: Any, shop: Shop, networks: int, *, seed: int = 1) -> Resul
     return result
 
 
+def measure(options: argparse.Namespace) -> None:
+    from verification.models import Project
+
+    project = Project.objects.create(name="Shop")
+    print("people/h  errors  networks  guesses compared  honest checks  refused")
+    for people in options.people:
+        for errors in options.errors:
+            for networks in options.networks:
+                found = simulate(project, Shop(people, errors), networks)
+                print(
+                    f"{people:8,}  {errors:5.0%}  {networks:8,}  {found.guesses:16,}  {found.checks:13,}"
+                    f"  {found.refused:,} ({found.percent:.2f} %)",
+                    flush=True,
+                )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--networks", type=int, nargs="+", default=[0, 5, 500])
@@ -217,29 +235,10 @@ def main() -> None:
     import django
 
     django.setup()
-    from django.conf import settings
-    from django.core.management import call_command
-    from django.db import connections
-
-    settings.EMBEDDED.start()
     try:
-        call_command("migrate", verbosity=0)
-        from verification.models import Project
-
-        project = Project.objects.create(name="Shop")
-        print("people/h  errors  networks  guesses compared  honest checks  refused")
-        for people in options.people:
-            for errors in options.errors:
-                for networks in options.networks:
-                    found = simulate(project, Shop(people, errors), networks)
-                    print(
-                        f"{people:8,}  {errors:5.0%}  {networks:8,}  {found.guesses:16,}  {found.checks:13,}"
-                        f"  {found.refused:,} ({found.percent:.2f} %)",
-                        flush=True,
-                    )
+        with migrated():
+            measure(options)
     finally:
-        connections.close_all()
-        settings.EMBEDDED.release()
         shutil.rmtree(home, ignore_errors=True)
 
 

@@ -43,8 +43,11 @@ class Inside:
 
     def __init__(self, service: Service) -> None:
         os.environ.update(service.environment)
+        from django.conf import settings
+
         from config.wsgi import application
 
+        settings.EMBEDDED.release()  # the service holds the servers: with a share of ours, nobody would stop them
         self._application: Application = application
         self._keys = {CREATE: service.api_key, CHECK: service.api_key, VERIFY: service.secret_key}
         self._recipients = recipients()

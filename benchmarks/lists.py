@@ -27,6 +27,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import django
 
+from benchmarks.kept import migrated
 from benchmarks.service import ROOT, machine
 from benchmarks.tables import table
 
@@ -68,25 +69,15 @@ def main() -> int:
 
 
 def measure(options: argparse.Namespace) -> int:
-    from django.conf import settings
-
-    settings.EMBEDDED.start()
     django.setup()
-    from django.core.management import call_command
-    from django.db import connection
-
     from benchmarks import lists_fill
     from verification.models import Message
 
-    try:
-        call_command("migrate", verbosity=0)
+    with migrated():
         if not Message.objects.exists():
             lists_fill.fill(options.rows, lambda line: print(line, file=sys.stderr, flush=True))
         walks = [Walk(who, options.only, options.seconds / len(lists_fill.PEOPLE)) for who in lists_fill.PEOPLE]
         visits = [visit for each in walks for visit in each.visits()]
-    finally:
-        connection.close()
-        settings.EMBEDDED.release()
     return report(visits, options.shown, left_out=sum(each.left_out for each in walks))
 
 

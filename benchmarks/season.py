@@ -21,6 +21,7 @@ from typing import Any
 
 import django
 
+from benchmarks.kept import migrated
 from benchmarks.season_facts import (
     COUNTRIES,
     PRICES,
@@ -327,18 +328,9 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", WATCHWORD_HOME=str(options.keep.resolve()))
     django.setup()
-    from django.conf import settings
-    from django.core.management import call_command
-    from django.db import connection
-
-    settings.EMBEDDED.start()
-    try:
-        call_command("migrate", verbosity=0)
+    with migrated():
         fill(lambda line: print(line, file=sys.stderr, flush=True), days=options.days, a_day=options.a_day)
         print(f"The owner is {OWNER}, the password: {PASSWORD}. Somebody got no code yesterday at noon: {UNLUCKY}")
-    finally:
-        connection.close()
-        settings.EMBEDDED.release()
     return 0
 
 

@@ -17,12 +17,12 @@ pytestmark = [
 PASSWORD = "correct horse battery"
 
 
-def log_in(page, server):
+def log_in(page, server, *, leads_to="index"):
     page.goto(server.url + reverse("admin:login"))
     page.fill("#id_username", "owner")
     page.fill("#id_password", PASSWORD)
     page.get_by_role("button", name="Log in").click()
-    page.wait_for_url(server.url + reverse("admin:index"))
+    page.wait_for_url(server.url + reverse(f"admin:{leads_to}"))
 
 
 def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):

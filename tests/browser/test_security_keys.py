@@ -45,11 +45,7 @@ def test_a_key_is_added_opens_the_panel_and_is_removed(live_server, browser_page
 
     page.context.clear_cookies()
     settings.IS_SECOND_FACTOR_REQUIRED = True
-    page.goto(live_server.url + reverse("admin:login"))
-    page.fill("#id_username", "owner")
-    page.fill("#id_password", PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    page.wait_for_url(live_server.url + reverse("admin:second_step"))
+    log_in(page, live_server, leads_to="second_step")
     see("log-in-by-key")
     page.get_by_role("button", name="Use a security key").click()
     page.wait_for_url(live_server.url + reverse("admin:index"))
@@ -65,11 +61,7 @@ def test_a_key_is_added_opens_the_panel_and_is_removed(live_server, browser_page
 
     page.context.clear_cookies()
     settings.IS_SECOND_FACTOR_REQUIRED = True
-    page.goto(live_server.url + reverse("admin:login"))
-    page.fill("#id_username", "owner")
-    page.fill("#id_password", PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    page.wait_for_url(live_server.url + reverse("admin:enrol"))
+    log_in(page, live_server, leads_to="enrol")
     see("enrol")
     tool.send("WebAuthn.clearCredentials", {"authenticatorId": authenticator})
     page.fill("[name=name]", "Another key")

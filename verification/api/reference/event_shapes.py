@@ -8,14 +8,14 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from verification.api.reference.shapes import ULID, channel_field
-from verification.models import SESSION_EVENTS
+from verification.models import EventType
 
 SESSION_EVENT_TYPES = [
-    (SESSION_EVENTS[0].value, "a session was opened"),
-    (SESSION_EVENTS[1].value, "the right code was entered"),
-    (SESSION_EVENTS[2].value, "wrong codes locked it"),
-    (SESSION_EVENTS[3].value, "its time ran out, and it was neither verified nor locked"),
-    (SESSION_EVENTS[4].value, "a code was asked for and did not go out"),
+    (EventType.SESSION_OPENED.value, "a session was opened"),
+    (EventType.SESSION_VERIFIED.value, "the right code was entered"),
+    (EventType.SESSION_LOCKED.value, "wrong codes locked it"),
+    (EventType.SESSION_EXPIRED.value, "its time ran out, and it was neither verified nor locked"),
+    (EventType.SESSION_REFUSED.value, "a code was asked for and did not go out"),
 ]
 
 
