@@ -66,7 +66,7 @@ class Caller:
         self.strangers = recipients()
         self.places = itertools.count(secrets.randbelow(10**9), STRIDE)
         self.known = Recipient.objects.filter(project=self.project).count() and Recipient.objects.latest("id").pk
-        manual = Message.objects.filter(pk__gt=fill.FIRST_MANUAL, project=self.project, is_manual=True).order_by("pk")
+        manual = Message.objects.filter(pk__gt=fill.FIRST_MANUAL, project=self.project, session=None).order_by("pk")
         self.old_message = manual.values_list("pk", flat=True).first()
 
     def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> Any:
