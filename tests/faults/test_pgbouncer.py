@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import secrets
 
 import pytest
 
@@ -23,6 +25,7 @@ pytestmark = [
 SESSIONS = 4  # of the pooler: far fewer than there are threads, so that each request gets another one
 AT_ONCE = 24
 KNOWS_PREPARED = (1, 22)
+ENCRYPTION_KEY = base64.b64encode(secrets.token_bytes(32)).decode()  # both services share a database
 LIMITS = {"lock_timeout": "3s", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s"}
 SHOW_LIMITS = """
 from django.db import connection, transaction
@@ -61,6 +64,7 @@ def service(request, tmp_path_factory, pooler):
         is_embedded=False,
         DATABASE_URL=pooler.url + request.param,
         DATABASE_POOLER="transaction",
+        ENCRYPTION_KEYS=ENCRYPTION_KEY,
     )
     try:
         live.servers.start()
