@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from verification.codes import SHORT_CODE, WRONG_CODES_THAT_LOCK
 from verification.lazy_words import gettext_lazy
-from verification.models.project_settings import CODE_LENGTHS, ProjectSettings
+from verification.models.project_settings import CODE_LENGTHS, MAX_RETENTION_DAYS, ProjectSettings
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider
 from verification.models.roles import Role
 
@@ -38,7 +38,9 @@ class Project(ProjectSettings):
             models.CheckConstraint(
                 name="project_deleted_is_disabled", condition=Q(deleted_at=None) | Q(is_enabled=False)
             ),
-            models.CheckConstraint(name="project_retention_days", condition=Q(retention_days__gte=1)),
+            models.CheckConstraint(
+                name="project_retention_days", condition=Q(retention_days__range=(1, MAX_RETENTION_DAYS))
+            ),
             models.CheckConstraint(name="project_code_length", condition=Q(code_length__in=tuple(dict(CODE_LENGTHS)))),
             models.CheckConstraint(name="project_code_alphabet", condition=Q(code_digits=True) | Q(code_letters=True)),
             models.CheckConstraint(name="project_challenge_mode", condition=Q(challenge_mode__in=ChallengeMode.values)),

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session as PanelSession
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from tests import clock, factories
@@ -18,6 +18,7 @@ from verification.models import (
     DeliveryAttempt,
     IdempotentRequest,
     Message,
+    Project,
     Recipient,
     Session,
     Suppression,
@@ -26,6 +27,7 @@ from verification.models import (
     WebhookEvent,
     WrongCode,
 )
+from verification.services.projects.projects import set_project
 from verification.services.upkeep import retention
 from verification.services.upkeep.retention import purge
 
@@ -315,6 +317,16 @@ def test_sessions_of_the_panel_go_once_they_are_over(db):
     live = PanelSession.objects.get(expire_date__gt=timezone.now())
     assert purge()["panel_sessions"] == 1
     assert list(PanelSession.objects.all()) == [live]
+
+
+def test_no_project_asks_for_a_time_before_all_dates(project):
+    with pytest.raises(Misuse, match="3650"):
+        set_project(project=project.row, values={"retention_days": "1000000"})
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Project.objects.update(retention_days=1_000_000)
+    set_project(project=project.row, values={"retention_days": "3650"})
+    purge()
+    assert retention.last_purge() is not None
 
 
 def test_what_fails_in_one_project_keeps_no_other_from_its_turn(api, client, outbox, project):

@@ -42,6 +42,7 @@ MAX_COUNTRIES = 300  # More countries than there are.
 MAX_ALERT_EMAILS = 20  # Addresses of an owner's choice, to which the operator's mail server sends.
 MAX_BALANCE_DAYS = 90  # Days before an account runs out: a rate of one week says nothing of later ones.
 URL_MAX_LENGTH = 2048  # Characters that every browser and proxy takes.
+MAX_RETENTION_DAYS = 3_650  # Ten years: no law asks for longer of a code, and no date of the purge lies before our era.
 
 
 class RetentionMode(models.TextChoices):
@@ -324,7 +325,7 @@ class Retention(SettingGroup):
 
     retention_days = models.PositiveIntegerField(
         default=30,
-        validators=[MinValueValidator(1)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
         help_text=_("Days after which old sessions and messages are removed, and recipients with none left."),
     )
     retention_mode = models.CharField(

@@ -100,8 +100,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
 
     do("figures", _count_figures)
     for project in Project.objects.order_by("pk"):
-        before = now - timedelta(days=max(days or project.retention_days, MIN_DAYS))
-        do(f"project {project.pk}", partial(_purge_project, project, before))
+        do(f"project {project.pk}", partial(_purge_project, project, now, days))
     for kind, rows in _of_no_project(now).items():
         do(kind, partial(_counted, kind, rows))
     do("old figures", partial(counting.purge, now))
@@ -204,7 +203,8 @@ def _counted(kind: str, rows: QuerySet[Any]) -> dict[str, int]:
     return {kind: _delete(rows)}
 
 
-def _purge_project(project: Project, before: datetime) -> dict[str, int]:
+def _purge_project(project: Project, now: datetime, days: int | None) -> dict[str, int]:
+    before = now - timedelta(days=max(days or project.retention_days, MIN_DAYS))
     _note_purge(project, before)
     counts = {"messages": 0, "sessions": 0, "hashed": 0}
     if project.retention_mode == RetentionMode.HASH:
