@@ -13,7 +13,7 @@ from tests.services.setup.files import document, file_with, text_of
 from verification.models import AuditEntry, Channel, ListEntry, Project, Provider
 from verification.services.gateways.accounts import stored_secrets
 from verification.services.projects import lists
-from verification.services.setup import bringing_alerts, export, plan
+from verification.services.setup import bringing_alerts, export, plan, schema
 from verification.services.setup.reading import FileRefused
 from verification.services.setup.writing import write
 from verification.services.texts import variants
@@ -338,6 +338,10 @@ def test_a_challenges_secret_travels_by_name():
             {"lists": {"block": {"country": {"KP": {"expires_at": "tomorrow"}}}}},
             "country.KP.expires_at: write a time with its zone",
         ),
+        (  # in UTC that is the year 10000, which Python cannot read back
+            {"lists": {"block": {"country": {"KP": {"expires_at": "9999-12-31T23:59:59-12:00"}}}}},
+            "country.KP.expires_at: write a time with its zone",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_path_and_nothing_is_done(more, complaint):
@@ -370,6 +374,12 @@ def test_the_line_of_a_fault_is_the_one_in_the_file():
         apply(text)
     (fault,) = refused.value.faults
     assert text.splitlines()[fault.line - 1].strip() == "sends_per_day: many"
+
+
+def test_thousands_of_faults_are_not_all_put_into_words():
+    settings = {f"name{number}": 1 for number in range(3_000)}
+    found = schema.faults(document({"settings": settings}))
+    assert len(found) == schema.MOST_FAULTS
 
 
 def test_all_faults_by_the_schema_are_told_at_once():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -256,8 +257,8 @@ def _time(text: str) -> Any:
     """Read a time as files write it. Raises :class:`Misuse`."""
     try:
         found = parse_datetime(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise Misuse(_("write a time with its zone, such as 2027-01-31T12:00:00Z."))
-    return found
+        if found is not None and found.tzinfo is not None:
+            return found.astimezone(UTC)  # the last day of the year 9999 may lie behind what Python can read in UTC
+    except (ValueError, OverflowError):
+        pass
+    raise Misuse(_("write a time with its zone, such as 2027-01-31T12:00:00Z."))

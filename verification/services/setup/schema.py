@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
@@ -27,6 +28,7 @@ from verification.services.setup.reading import Document, Fault
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SECRET_NAME = "^[A-Za-z][A-Za-z0-9_]{0,99}$"  # noqa: S105  (the form of a name, which a variable or a file may have)
 LISTED_NAMES = 12  # names that a refusal lists; of more it suggests one
+MOST_FAULTS = 200  # faults that are put into words, of which a refusal shows the first 20; each costs up to a millisecond
 
 Schema = dict[str, Any]
 
@@ -214,13 +216,13 @@ def _of_setting(setting: Setting) -> Schema:
 
 
 def faults(document: Document) -> list[Fault]:
-    """List in which ways a file is not what the schema asks for. No sentence repeats a value, which may be a secret."""
-    found = {
-        fault: None
-        for error in Draft202012Validator(schema()).iter_errors(document.value)
-        for fault in _of_error(error)
-    }
-    return list(found)
+    """List in which ways a file is not what the schema asks for, up to a bound: a small file may hold thousands.
+
+    No sentence repeats a value, which may be a secret.
+    """
+    errors = Draft202012Validator(schema()).iter_errors(document.value)
+    found = islice((fault for error in errors for fault in _of_error(error)), MOST_FAULTS)
+    return list(dict.fromkeys(found))
 
 
 def _of_error(error: ValidationError) -> Iterator[Fault]:
@@ -228,7 +230,7 @@ def _of_error(error: ValidationError) -> Iterator[Fault]:
     match error.validator:
         case "additionalProperties":
             known = list(schema.get("properties", ()))
-            for name in error.instance.keys() - set(known):
+            for name in (name for name in error.instance if name not in known):
                 yield Fault((*path, name), _unknown(name, known))
         case "required":
             for name in set(asked) - error.instance.keys():
