@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
@@ -92,6 +93,11 @@ def test_a_wrong_form_says_what_is_wrong(panel, values, told):
 def test_a_link_that_was_made_up_says_that_it_is_over(db):
     assert Client().get(reverse("admin:invitation", args=("x" * 43,)), follow=True).status_code == 410
     assert Client().get(JOIN).status_code == 410
+
+
+def test_links_that_were_made_up_fill_no_table(db):
+    Client().get(reverse("admin:invitation", args=("x" * 43,)))
+    assert not Session.objects.exists()
 
 
 def test_whoever_has_an_account_logs_in_and_joins_with_a_click(panel):

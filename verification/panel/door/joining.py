@@ -77,7 +77,11 @@ class AccountForm(forms.Form):
 
 @never_cache
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
-    request.session[INVITED] = invitations.digest_of(token).hex()
+    digest = invitations.digest_of(token)
+    if invitations.find(digest) is None:  # no session for it: strangers could fill the table with links they made up
+        request.session.pop(INVITED, None)
+    else:
+        request.session[INVITED] = digest.hex()
     return HttpResponseRedirect(reverse("admin:join"))
 
 
