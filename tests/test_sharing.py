@@ -1,5 +1,7 @@
 """Whose place a request takes in the line of a web process, and the turn that it waits for."""
 
+import base64
+
 import pytest
 
 from config.processes.request import Request
@@ -21,6 +23,24 @@ def test_the_keys_of_one_project_are_one_caller():
     for text in texts:
         keys.authenticate(text, client_address="", is_held_off=False)
     assert {caller_of(asked(key=text.encode())) for text in texts} == {project.pk}
+
+
+@pytest.mark.django_db
+def test_a_key_that_is_shown_as_to_twilio_is_its_projects_too():
+    project = factories.project().row
+    text = keys.issue_key(project=project, kind=KeyKind.SECRET).text
+    request = asked(key=b"", target=b"/v2/Services/VA1/Verifications")
+    request.headers.append((b"authorization", b"Basic " + base64.b64encode(f"AC1:{text}".encode())))
+    assert caller_of(request) == b"v2"
+    keys.authenticate(text, client_address="", is_held_off=False)
+    assert caller_of(request) == project.pk
+
+
+@pytest.mark.parametrize("value", [b"Basic", b"Basic ====", b"Basic /w==", b"Bearer x", b"Basic " + b"A" * 10_000])
+def test_credentials_that_cannot_be_read_leave_the_path_as_the_caller(value):
+    request = asked(key=b"", target=b"/v2/Services")
+    request.headers.append((b"authorization", value))
+    assert caller_of(request) == b"v2"
 
 
 def test_without_a_key_the_first_part_of_the_path_is_the_caller():

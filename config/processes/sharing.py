@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Hashable
 
@@ -9,6 +11,8 @@ from config.processes.request import Request
 from verification.services.projects import keys
 
 API_KEY = b"x-api-key"
+AUTHORIZATION, BASIC = b"authorization", b"basic "  # by which servers that were written for Twilio show their key
+MAX_CREDENTIALS = 512  # bytes of that header which are read: four times what a SID and a key take
 MAX_PATH_PART = 64  # bytes that are looked at for a path's first part: more than any of ours has
 
 # The member of a body by which it names a recipient. A session's requests lock the recipient's row as well.
@@ -25,6 +29,8 @@ def caller_of(request: Request) -> Hashable:
     key = _key_of(request)
     if key:
         return keys.known_project(key.decode("latin-1")) or key
+    if (password := _password_of(request)) and (project := keys.known_project(password)):
+        return project
     return request.target[:MAX_PATH_PART].partition(b"?")[0].lstrip(b"/").partition(b"/")[0]
 
 
@@ -44,3 +50,14 @@ def _key_of(request: Request) -> bytes:
         if name == API_KEY:
             return value
     return b""
+
+
+def _password_of(request: Request) -> str:
+    """Return the password of Basic authentication, which is a secret key on Twilio's paths, or nothing."""
+    for name, value in request.headers:
+        if name == AUTHORIZATION and value[: len(BASIC)].lower() == BASIC and len(value) <= MAX_CREDENTIALS:
+            try:
+                return base64.b64decode(value[len(BASIC) :]).decode().partition(":")[2]
+            except (binascii.Error, UnicodeDecodeError):
+                return ""
+    return ""
