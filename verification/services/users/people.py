@@ -60,9 +60,7 @@ def leave(member: Membership, *, successor: Membership | None = None) -> None:
             )
         successor.role = Role.OWNER
         successor.save(update_fields=("role",))
-        audit.record(
-            "Handed over", row=member.project, project=member.project, label=_("to {user}").format(user=successor.user)
-        )
+        audit.record("Handed over", row=member.project, project=member.project, label=f"to {successor.user}")
     _require_other_owner(member)
     member.delete()
 
