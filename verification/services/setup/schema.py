@@ -28,7 +28,7 @@ from verification.services.setup.reading import Document, Fault
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SECRET_NAME = "^[A-Za-z][A-Za-z0-9_]{0,99}$"  # noqa: S105  (the form of a name, which a variable or a file may have)
 LISTED_NAMES = 12  # names that a refusal lists; of more it suggests one
-MOST_FAULTS = 200  # faults that are put into words, of which a refusal shows the first 20; each costs up to a millisecond
+MOST_FAULTS = 200  # faults that are put into words, up to a millisecond each; a refusal shows the first 20
 
 Schema = dict[str, Any]
 
