@@ -1,4 +1,4 @@
-"""All settings, read from the environment. README holds the table that explains each one.
+"""All settings, read from the environment. docs/settings.md explains each one.
 
 With neither ``DATABASE_URL`` nor ``REDIS_URL`` the service runs embedded: it starts its own PostgreSQL and Valkey under
 ``var/`` and makes its own secrets there. With both set it is in production mode, where a missing or weak secret stops
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import database, panel_look, secrets
+from config import api_description, database, panel_look, secrets
 from config.environment import env
 from config.processes.embedded import EmbeddedServers
 
@@ -273,50 +273,9 @@ HOOKS_PER_SECOND = env.number("HOOKS_PER_SECOND", default=50, least=1)
 
 # --- API ---------------------------------------------------------------------------------------------------------
 
-# Read by drf-spectacular alone, which describes the endpoints. What serves them is verification/api/base.py.
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [],
-    "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "UNAUTHENTICATED_USER": None,
-}
-
-SPECTACULAR_SETTINGS = {
-    "OAS_VERSION": "3.1.0",
-    "TITLE": "Watchword API",
-    "VERSION": VERSION,
-    "LICENSE": {"name": "MIT", "identifier": "MIT"},
-    "SERVERS": [{"url": BASE_URL}],
-    "SERVE_URLCONF": "verification.api.urls",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SORT_OPERATIONS": False,
-    "SORT_OPERATION_PARAMETERS": False,
-    "ENUM_SUFFIX": "",
-    "ENUM_NAME_OVERRIDES": {
-        "Channel": "verification.models.ChannelType",
-        "SessionEventType": "verification.api.reference.event_shapes.SESSION_EVENT_TYPES",
-        "MessageStatus": "verification.api.reference.shapes.MESSAGE_STATUSES",
-        "FinalStatus": "verification.api.reference.shapes.FINAL_STATUSES",
-        "ChallengeProvider": "verification.models.ChallengeProvider",
-        "ErrorCode": "verification.api.reference.shapes.ERROR_CODES",
-        "FieldErrorCode": "verification.api.reference.shapes.FIELD_ERRORS",
-        "CodeLength": "verification.api.reference.shapes.CODE_LENGTHS",
-    },
-    "WEBHOOKS": [
-        "verification.api.reference.event_operations.opened",
-        "verification.api.reference.event_operations.verified",
-        "verification.api.reference.event_operations.locked",
-        "verification.api.reference.event_operations.expired",
-        "verification.api.reference.event_operations.refused",
-    ],
-    "POSTPROCESSING_HOOKS": [
-        "verification.api.reference.schema.with_shapes_of_webhooks",
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "verification.api.reference.schema.complete",
-    ],
-}
+# Read by drf-spectacular alone, which describes the endpoints.
+REST_FRAMEWORK = api_description.REST_FRAMEWORK
+SPECTACULAR_SETTINGS = api_description.spectacular(VERSION, BASE_URL)
 
 # --- operation ---------------------------------------------------------------------------------------------------
 

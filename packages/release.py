@@ -42,6 +42,7 @@ PLACES = (
     ("packages/watchword-verify/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
     ("packages/watchword-js/README.md", rf"(watchword-client-){NUMBER}(\.tgz)"),
     ("docs/component.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
+    ("docs/install.md", rf"(watchword-){NUMBER}(-py3)"),
     ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^version: "?){NUMBER}("?$)'),
     ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^appVersion: "?){NUMBER}("?$)'),
 )

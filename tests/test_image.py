@@ -18,18 +18,19 @@ def settings_that_are_read():
     return {name for text in texts for name in re.findall(r'\benv\.\w+\(\s*"([A-Z_]+)"', text)}
 
 
-def settings_in_readme():
-    table = (ROOT / "README.md").read_text().partition("## Settings")[2]
-    return set(re.findall(r"^\| `([A-Z_]+)` \|", table, re.MULTILINE))
+def settings_that_are_told():
+    names = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs/settings.md").read_text(), re.MULTILINE)
+    assert len(names) == len(set(names))
+    return set(names)
 
 
-def test_the_table_of_settings_has_all_that_are_read_and_no_others():
-    assert settings_in_readme() == settings_that_are_read()
+def test_the_page_of_settings_has_all_that_are_read_and_no_others():
+    assert settings_that_are_told() == settings_that_are_read()
 
 
 @pytest.mark.parametrize("service", OURS)
 def test_compose_passes_every_setting_on(service):
-    assert set(COMPOSE["services"][service]["environment"]) == settings_in_readme() - NOT_IN_CONTAINERS
+    assert set(COMPOSE["services"][service]["environment"]) == settings_that_are_told() - NOT_IN_CONTAINERS
 
 
 def test_compose_lets_nobody_go_around_the_proxy():

@@ -18,7 +18,8 @@ def test_the_site_is_built_without_a_broken_link_and_has_every_page(tmp_path):
         )
     built = subprocess.run(["website/build", "--site-dir", tmp_path], cwd=ROOT, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
-    for page in ("", "integrate", "providers/smpp", "errors/channel_timeout", "settings", "reference", "changelog"):
+    guides = ("", "integrate", "settings", "providers/smpp", "changelog")
+    for page in (*guides, "project-settings", "reference", "errors/channel_timeout"):
         assert (tmp_path / page / "index.html").is_file(), page
     assert (tmp_path / "openapi.json").is_file()
     assert "https://fonts." not in (tmp_path / "index.html").read_text()

@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
     entries = error_guide.entries()
     pages = {
         "errors/index.md": errors_page(entries),
-        "settings.md": settings_page(described()),
+        "project-settings.md": settings_page(described()),
         "reference.md": reference_page(description),
         **{f"errors/{entry.code}.md": error_page(entry, description) for entry in entries},
     }

@@ -12,7 +12,8 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "var" / "website-pages"  # website/generated.py writes it
 OUTSIDE = {"CHANGELOG.md": "changelog.md", "SECURITY.md": "security-policy.md"}  # files above docs/ that are pages here
-SERVED = {"errors": "errors/index.md", "settings": "settings.md", "": "reference.md"}  # the service's own addresses
+# The service's own addresses.
+SERVED = {"errors": "errors/index.md", "settings": "project-settings.md", "": "reference.md"}
 _ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<path>[^)]+)\)")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<path>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 _CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
@@ -40,7 +41,8 @@ def navigation() -> list[dict[str, Any]]:
             if "providers/README.md" in entry.values():
                 entries[place] = {next(iter(entry)): ["providers/README.md", *providers(listed)]}
     errors = sorted(f"errors/{path.name}" for path in (GENERATED / "errors").glob("*.md") if path.stem != "index")
-    reference = ["reference.md", {"Errors": ["errors/index.md", *errors]}, {"Settings": "settings.md"}]
+    settings = {"Settings of a project": "project-settings.md"}
+    reference = ["reference.md", {"Errors": ["errors/index.md", *errors]}, settings]
     return [{"Guides": "README.md"}, *({name: entries} for name, entries in groups.items()), {"Reference": reference}]
 
 
