@@ -161,7 +161,7 @@ def users_of(*, days: int, per_day: int, seed: int) -> list[User]:
 
 @dataclass(slots=True)
 class Result:
-    """What one strategy did on one day."""
+    """The outcome of one strategy on one day."""
 
     users: int = 0
     verified: int = 0

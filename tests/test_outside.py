@@ -8,7 +8,7 @@ from django.db import connection, connections, transaction
 from tests.fakes.http_server import FakeHttpServer
 from tests.live import wait_until
 from verification.outside import Busy, Room, WebThreads, outside
-from verification.services.gateways.accounts import http_door
+from verification.services.gateways.http_door import http_door
 
 SECONDS = 20  # none of which passes unless something is wrong
 PID = "SELECT pg_backend_pid()"

@@ -176,6 +176,11 @@ def _upkeep(row: Worker) -> Timetable:
 
 def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) -> list[Poller[Any]]:
     """Return the sweep and the other pollers, whose work has threads of its own and so delays no message."""
+    return [*_senders(stopping, projects), *_keepers(stopping, row)]
+
+
+def _senders(stopping: threading.Event, projects: RecentProjects) -> list[Poller[Any]]:
+    """Return the pollers by which something leaves the service: codes, events, alerts, invitations, bots' answers."""
     shares = Shares(SWEEP_THREADS, projects)
     return [
         Poller(
@@ -185,7 +190,6 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             work=lambda message: dispatch.deliver_claimed(message, shares),
             threads=SWEEP_THREADS,
         ),
-        Poller("the upkeep", stopping, tidy=_upkeep(row)),
         Poller(
             "events",
             stopping,
@@ -219,6 +223,13 @@ def pollers(stopping: threading.Event, projects: RecentProjects, row: Worker) ->
             threads=BOT_THREADS,
             queue_name=BOTS,
         ),
+    ]
+
+
+def _keepers(stopping: threading.Event, row: Worker) -> list[Poller[Any]]:
+    """Return the pollers that keep the database in order: upkeep, purge, figures, balances, deletions of projects."""
+    return [
+        Poller("the upkeep", stopping, tidy=_upkeep(row)),
         Poller(
             "the purge",
             stopping,

@@ -42,7 +42,7 @@ def description() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What tools read, in one format: made and compressed once, because anybody may ask for it."""
+    """The description of the API in one format, for tools. Made and compressed once, as anybody may ask for it."""
 
     content_type: str
     plain: bytes

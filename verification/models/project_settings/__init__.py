@@ -12,7 +12,6 @@ from verification.codes import LONG_CODE, SHORT_CODE
 from verification.lazy_words import format_lazy
 from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
-from verification.models.event_types import EVENT_TYPE_MAX_LENGTH, SESSION_EVENTS
 from verification.models.fields import (
     HOST_MAX_LENGTH,
     LANGUAGE_MAX_LENGTH,
@@ -25,12 +24,10 @@ from verification.models.fields import (
     ListField,
     NetworkField,
     OriginField,
-    QuietHoursField,
-    SessionEventField,
-    TimeZoneField,
     limit_field,
 )
 from verification.models.project_settings.group import SettingGroup
+from verification.models.project_settings.notices import Alerts, Events
 from verification.models.project_settings.protection import Challenges, Guessing, TrafficGuard
 
 CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
@@ -39,9 +36,6 @@ MAX_ORIGINS = 100  # Web sites and apps of one customer.
 MAX_LANGUAGES = 100  # There are built-in texts in 24.
 MAX_SERVERS = 100  # Addresses, or networks, of one customer's own machines.
 MAX_COUNTRIES = 300  # More countries than there are.
-MAX_ALERT_EMAILS = 20  # Addresses of an owner's choice, to which the operator's mail server sends.
-MAX_BALANCE_DAYS = 90  # Days before an account runs out: a rate of one week says nothing of later ones.
-URL_MAX_LENGTH = 2048  # Characters that every browser and proxy takes.
 MAX_RETENTION_DAYS = 3_650  # Ten years: no law asks for longer of a code, and no date of the purge lies before our era.
 
 
@@ -232,88 +226,6 @@ class Access(SettingGroup):
             "Serve the paths of Twilio Verify v2 to the project's secret keys, for servers that were written for"
             " Twilio."
         ),
-    )
-
-    class Meta:
-        abstract = True
-
-
-class Events(SettingGroup):
-    title = "Events"
-
-    events = ListField(
-        SessionEventField(
-            max_length=EVENT_TYPE_MAX_LENGTH, choices=[(each.value, each.label) for each in SESSION_EVENTS]
-        ),
-        most=len(SESSION_EVENTS),
-        db_default=[],
-        help_text=format_lazy(
-            _("What your server is told of sessions: {events}. Empty means nothing."), events=", ".join(SESSION_EVENTS)
-        ),
-    )
-    event_url = models.URLField(
-        _("call with events"),
-        max_length=URL_MAX_LENGTH,
-        blank=True,
-        default="",
-        db_default="",
-        help_text=_("An https address that is called with each of these events, signed like a callback."),
-    )
-    event_recipients = models.BooleanField(
-        _("whole recipients"),
-        default=False,
-        db_default=False,
-        help_text=_("Events name the whole phone number or e-mail address. Otherwise they show a part of it."),
-    )
-
-    class Meta:
-        abstract = True
-
-
-class Alerts(SettingGroup):
-    title = "Alerts"
-
-    alert_emails = ListField(
-        models.EmailField(),
-        verbose_name=_("mail alerts to"),
-        most=MAX_ALERT_EMAILS,
-        help_text=_("Who gets a mail about findings, spent budgets and the like. Empty means the project's members."),
-    )
-    alert_url = models.URLField(
-        _("call with alerts"),
-        max_length=URL_MAX_LENGTH,
-        blank=True,
-        help_text=_("An https address that is called with each alert, signed like a callback."),
-    )
-    balance_alert_days = models.PositiveSmallIntegerField(
-        _("balance lasts less than"),
-        default=7,
-        validators=[MaxValueValidator(MAX_BALANCE_DAYS)],
-        help_text=_(
-            "Days: an alert tells when a provider's balance would be used up sooner, at the last week's rate."
-            " 0 is no alert."
-        ),
-    )
-    alert_quiet_hours = QuietHoursField(
-        _("quiet hours"),
-        max_length=11,
-        blank=True,
-        default="",
-        help_text=_(
-            "Such as 22:00-07:00. Mails and chats then wait until they end, but for a channel over which nothing"
-            " gets out. The call goes at once."
-        ),
-    )
-    alert_time_zone = TimeZoneField(
-        _("time zone"),
-        max_length=40,
-        default="UTC",
-        help_text=_("Of quiet hours and the digest, such as Europe/Berlin."),
-    )
-    alert_digest = models.BooleanField(
-        _("weekly digest"),
-        default=False,
-        help_text=_("On Monday from 9: verified users, conversion, cost and the worst provider of the last week."),
     )
 
     class Meta:

@@ -36,7 +36,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What happened meanwhile: a line at one time, or an area where it lasted."""
+    """An occurrence beside the figures: a line at one time, or an area where it lasted."""
 
     text: str
     at: datetime

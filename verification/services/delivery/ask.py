@@ -10,7 +10,7 @@ from providers.errors import ProviderError
 from verification import sql
 from verification.models.messages import ERROR_MAX_LENGTH
 from verification.services.delivery.policy import FAULTS, POLICY, TELLING
-from verification.services.gateways.accounts import LiveProvider, forget_providers
+from verification.services.gateways.live import LiveProvider, forget_providers
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from providers.base import OutgoingMessage
 from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt
-from verification.services.gateways.accounts import LiveProvider
+from verification.services.gateways.live import LiveProvider
 from verification.services.texts.rendering import Style, render_message
 from verification.sql.rows import ClaimedMessage
 

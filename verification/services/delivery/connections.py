@@ -18,7 +18,8 @@ from providers.errors import SettingsInvalid
 from verification.crypto import DecryptionFailed
 from verification.models import Provider
 from verification.services.delivery import receipts
-from verification.services.gateways.accounts import LiveProvider, adapter_of
+from verification.services.gateways.accounts import adapter_of
+from verification.services.gateways.live import LiveProvider
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from verification.models.messages import (
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
     PROVIDER_STATUS_MAX_LENGTH,
 )
-from verification.services.gateways.accounts import LiveProvider
+from verification.services.gateways.live import LiveProvider
 from verification.services.gateways.prices import cost_of
 from verification.sql.rows import ClaimedMessage
 

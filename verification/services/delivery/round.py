@@ -21,11 +21,12 @@ from verification.services.delivery.ask import ask, note_fault
 from verification.services.delivery.compose import addressed, compose
 from verification.services.delivery.connections import sender_of
 from verification.services.delivery.policy import POLICY
-from verification.services.gateways.accounts import LiveProvider, forget_providers
+from verification.services.gateways.live import LiveProvider, forget_providers
 from verification.services.gateways.paces import is_late
 from verification.services.gateways.routing import Order, is_aside, is_due_for_probe, providers_for
 from verification.services.notices import provider_alerts
-from verification.services.projects.snapshot import FIXED_ORDER, ProjectConfig, load_project
+from verification.services.projects.channel_config import FIXED_ORDER
+from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.protection.admission import why_not_to_send
 from verification.services.protection.suppressions import suppress
 from verification.sql.rows import ClaimedMessage

@@ -179,8 +179,8 @@ def rank(
 ) -> Ranking:
     """Return the order in which to ask. ``explore`` is the greatest part of messages that may go to learn.
 
-    Half of that part goes by Thompson sampling, and half to whom least is known about, else a route that came back
-    would never be found.
+    Half of that part goes by Thompson sampling, and half to whom least is known about. Without that half a route that
+    came back would never be found.
     """
     standings = {each.provider: state.standing(each.provider, country) for each in candidates}
     prices = {each.provider: each.price for each in candidates}

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from providers.sandbox import outcome_of
 from verification.models import Choice, RoutingMode
-from verification.services.gateways.accounts import LiveProvider, live_providers
 from verification.services.gateways.best import Candidate, Objective, rank
 from verification.services.gateways.learnt import price_of, state_of
-from verification.services.projects.snapshot import FIXED_ORDER, RoutingConfig
+from verification.services.gateways.live import LiveProvider, live_providers
+from verification.services.projects.channel_config import FIXED_ORDER, RoutingConfig
 
 OBJECTIVES = {RoutingMode.BEST_PRICE.value: Objective.MONEY, RoutingMode.BEST_TIME.value: Objective.TIME}
 
@@ -64,7 +64,7 @@ def providers_for(
 
 
 def _by_weight(fitting: Iterable[LiveProvider], chance: random.Random, *, is_shared: bool) -> Order:
-    """By priority, and by chance according to their weights among equals; ``is_shared``, all are equals."""
+    """Order by priority, and equals by chance according to their weights. With ``is_shared`` all are equals."""
 
     def place(provider: LiveProvider) -> tuple[bool, bool, int]:
         return provider.pace.is_late, provider.is_system, 0 if is_shared else provider.priority
@@ -85,7 +85,7 @@ def _by_worth(
     routing: RoutingConfig,
     chance: random.Random,
 ) -> Order:
-    """By what they have shown in this country. The project's own are compared with each other alone."""
+    """Order by what they have shown in this country. The project's own are compared with each other alone."""
     state = state_of(project_id, channel)
     in_order: list[LiveProvider] = []
     is_explored = False

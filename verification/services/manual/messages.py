@@ -12,7 +12,8 @@ from verification.addresses import Address
 from verification.crypto import encrypt
 from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.models import Message, Provider
-from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
+from verification.services.projects.channel_config import ChannelConfig
+from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits, simulation
 from verification.services.protection.admission import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge

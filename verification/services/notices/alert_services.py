@@ -22,7 +22,7 @@ from verification.errors import Misuse
 from verification.models import AlertService, AlertServiceKind, Project
 from verification.models.bounds import MAX_ALERT_SERVICES, require_room
 from verification.outside import Busy, outside
-from verification.services.gateways.accounts import http_door
+from verification.services.gateways.http_door import http_door
 from verification.services.gateways.store import ProviderStore
 from verification.services.projects.settings import judge_called_url
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from verification import sql
 from verification.models import Provider
-from verification.models.project_settings import Alerts
+from verification.models.project_settings.notices import Alerts
 from verification.services.gateways import balances
 from verification.services.gateways.balances import Forecast
 from verification.services.notices import alerts

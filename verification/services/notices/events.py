@@ -24,7 +24,7 @@ from verification.errors import Misuse
 from verification.models import EventType, MessageStatus, Project, WebhookAttempt, WebhookEvent
 from verification.outside import Busy, outside
 from verification.random_ids import ULID_LENGTH
-from verification.services.gateways.accounts import Door, http_door
+from verification.services.gateways.http_door import Door, http_door
 from verification.services.notices import schedule
 from verification.services.notices.bodies import body_of, webhook_id
 from verification.services.projects.webhook_secrets import live_webhook_secrets

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from providers.base import Outcome, Result
 from verification.memory import Waits
-from verification.services.gateways.accounts import LiveProvider
+from verification.services.gateways.live import LiveProvider
 from verification.services.notices import alerts
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """An estimate of what the choice of the best provider would have saved, from a channel's last days.
 
 The figures tell what each provider did in each country. The estimate gives a country's messages to the one that the
-rule now takes for the best there, and leaves the part that explores as it was. It is no experiment: a provider that
+rule now takes for the best there. The part that explores stays as it was. It is no experiment: a provider that
 carried few messages of a country may have carried the easy ones. docs/routing.md says so, too.
 """
 

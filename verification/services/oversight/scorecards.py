@@ -23,7 +23,7 @@ OPENINGS_TOLD = 50  # the latest of a range
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a provider did. It was asked ``asked`` times, by messages that others may have carried in the end."""
+    """The record of one provider. ``asked`` counts its calls, also for messages that another carried in the end."""
 
     provider: Provider
     told: Told

@@ -5,105 +5,25 @@ from __future__ import annotations
 import ipaddress
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.templatetags.static import static
 
-from providers import registry, sandbox
+from providers import sandbox
 from verification import sql
 from verification.addresses import Address, AddressKind, kind_of
-from verification.models import ChallengeMode, ChallengeProvider, ChannelType, RoutingMode
+from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.services.projects import terms
-from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded, lower_budget
+from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
+from verification.services.projects.channel_config import ChannelConfig, channel_of
 from verification.services.projects.lists import Lists
 
 log = logging.getLogger(__name__)
 
-# In English, whoever asks: the API has one language.
-USUAL_NAMES = {channel.value: str(channel.label) for channel in ChannelType}
-
-MESSENGERS = (ChannelType.MESSENGER_A, ChannelType.MESSENGER_B)
 PUZZLE_PATH = "/session/challenge"
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderConfig:
-    id: int
-    type: str
-    name: str
-    is_system: bool
-    settings: Mapping[str, Any]  # those that are not secret, of a messenger's; of others none
-
-    @property
-    def is_bot(self) -> bool:
-        return registry.adapter_class(self.type).needs_start
-
-    def link(self, payload: str) -> str:
-        """Return the deep link that starts this bot. It needs no secret, so an account that cannot be read has one too.
-
-        It is empty where there is none, and where the adapter fails: a session opens without a link, too.
-        """
-        try:
-            return registry.adapter_class(self.type).link(self.settings, payload)
-        except Exception as error:  # an adapter may be of the operator's own making
-            log.error("provider %s: its link cannot be made (%s)", self.id, type(error).__name__)
-            return ""
-
-
-class RoutingConfig(NamedTuple):
-    """The rule by which a channel's providers take their turns. ``explore`` is a part of 1."""
-
-    mode: str = RoutingMode.FIXED.value
-    explore: float = 0.0
-
-
-FIXED_ORDER = RoutingConfig()
-
-
-@dataclass(frozen=True)
-class ChannelConfig:
-    """A live channel of a project. ``providers`` are the enabled ones, the project's own before the system's."""
-
-    type: str
-    name: str
-    image_url: str
-    link: str
-    daily_budget: int | None
-    cost_budget: int | None  # in money; the one that is used up today, else None
-    countries: frozenset[str]
-    routing: RoutingConfig
-    providers: tuple[ProviderConfig, ...]
-
-    @cached_property
-    def bots(self) -> list[int]:
-        """The ids of its providers that reach only users who have started them."""
-        return [provider.id for provider in self.providers if provider.is_bot]
-
-    @cached_property
-    def is_bot(self) -> bool:
-        """Return whether nobody is reached over it without having started a bot."""
-        return len(self.bots) == len(self.providers)
-
-    @cached_property
-    def is_simulation(self) -> bool:
-        """Return whether it reaches nobody but the recipients of the sandbox."""
-        return all(registry.adapter_class(provider.type).is_simulation for provider in self.providers)
-
-    @cached_property
-    def is_messenger(self) -> bool:
-        """Return whether the recipient may have no account there, or have to start a bot first."""
-        return self.type in MESSENGERS
-
-    @cached_property
-    def reach(self) -> dict[str, list[int]]:
-        """Its providers, as the SQL functions ask for those of a messenger."""
-        direct = [provider.id for provider in self.providers if not provider.is_bot]
-        return {"bots": self.bots, "direct": direct}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,19 +87,8 @@ class ProjectConfig:
         self.code_letters: bool = row["code_letters"]
         self.new_code_on_send: bool = row["new_code_on_send"]
         self.allow_voip: bool = row["allow_voip"]
-        ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
-        settings_below = {setting: bounded(row[setting], ceiling) for setting, ceiling in ceilings.items()}
-        self.wrong_limits: dict[str, int] = {window.setting: row[window.setting] for window in terms.WRONG_CODES}
-        self.send_limits: dict[str, int] = {
-            window.setting: settings_below.get(window.setting, row[window.setting]) for window in terms.SENDS
-        }
-        # Safe lists are the owner's, the ceiling is not.
-        self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in terms.SENDS}
-        self._strangers = {term: row[setting] for term, setting in terms.STRANGERS.items()}
-        self._platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
+        self._read_limits(row, platform)
         self._terms: dict[tuple[AddressKind, bool, bool], Any] = {}
-        self.creates_per_address = settings_below["creates_per_address"]
-        self.requests_per_second = settings_below["requests_per_second"]
         self.server_addresses = frozenset(row["server_addresses"])
         self.has_twilio_endpoints: bool = row["twilio_endpoints"]
         self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
@@ -202,11 +111,27 @@ class ProjectConfig:
             AddressKind.PHONE: row["default_phone_channel"],
             AddressKind.EMAIL: row["default_email_channel"],
         }
-        self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not
-        self._budget_ceiling = platform["max_daily_budget"]
-        self.channels = {
-            channel.type: channel for channel in (self._channel(item) for item in row["channels"]) if channel.providers
+        self._read_channels(row, platform)
+
+    def _read_limits(self, row: dict[str, Any], platform: dict[str, int]) -> None:
+        ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
+        settings_below = {setting: bounded(row[setting], ceiling) for setting, ceiling in ceilings.items()}
+        self.wrong_limits: dict[str, int] = {window.setting: row[window.setting] for window in terms.WRONG_CODES}
+        self.send_limits: dict[str, int] = {
+            window.setting: settings_below.get(window.setting, row[window.setting]) for window in terms.SENDS
         }
+        # Safe lists are the owner's, the ceiling is not.
+        self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in terms.SENDS}
+        self._strangers = {term: row[setting] for term, setting in terms.STRANGERS.items()}
+        self._platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
+        self.creates_per_address = settings_below["creates_per_address"]
+        self.requests_per_second = settings_below["requests_per_second"]
+
+    def _read_channels(self, row: dict[str, Any], platform: dict[str, int]) -> None:
+        self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not
+        ceiling = platform["max_daily_budget"]
+        channels = [channel_of(item, site_url=self.site_url, budget_ceiling=ceiling) for item in row["channels"]]
+        self.channels = {channel.type: channel for channel in channels if channel.providers}
         self.budgets = {
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
         }
@@ -319,24 +244,6 @@ class ProjectConfig:
             min_score=0.0,
             fails_open=False,
             sealed_secret=None,
-        )
-
-    def _channel(self, row: dict[str, Any]) -> ChannelConfig:
-        channel_type = row["type"]
-        return ChannelConfig(
-            type=channel_type,
-            name=row["name"] or USUAL_NAMES[channel_type],
-            image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
-            link=row["link"] or self.site_url or settings.BASE_URL,
-            daily_budget=lower_budget(row["effective_budget"], self._budget_ceiling),
-            cost_budget=row["daily_cost_budget"] if row["is_over_cost"] else None,
-            countries=frozenset(row["countries"]),
-            routing=RoutingConfig(row["routing"], row["explore_percent"] / 100),
-            providers=tuple(
-                ProviderConfig(item["id"], item["type"], item["name"], item["is_system"], item["settings"])
-                for item in row["providers"]
-                if item["type"] in registry.all_types()
-            ),
         )
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from verification.addresses import Address, NumberType, is_reachable, kind_of, mask
 from verification.errors import CATALOGUE, Decision, Refusal, refusal
 from verification.models import ListSubject
-from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
+from verification.services.projects.channel_config import ChannelConfig
+from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.limits import network_of
 from verification.services.records.decisions import RULES, rule_of
 

@@ -22,7 +22,7 @@ from verification.errors import Refusal
 from verification.memory import Away
 from verification.models import ChallengeProvider
 from verification.outside import CHALLENGE_VENDOR, Busy, outside
-from verification.services.gateways.accounts import http_door
+from verification.services.gateways.http_door import http_door
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.protection import limits
 from verification.services.protection.guard import judge

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from verification.addresses import Address
 from verification.errors import Refusal
-from verification.services.projects.snapshot import ChannelConfig, ProjectConfig
+from verification.services.projects.channel_config import ChannelConfig
+from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.admission import allowed_channels
 
 

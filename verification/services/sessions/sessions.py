@@ -11,7 +11,8 @@ from verification.addresses import Address
 from verification.codes import WRONG_CODES_THAT_LOCK
 from verification.errors import Refusal
 from verification.services.notices.refused import note_refused
-from verification.services.projects.snapshot import ChallengeConfig, ChannelConfig, ProjectConfig
+from verification.services.projects.channel_config import ChannelConfig
+from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig
 from verification.services.protection import challenges, limits, simulation
 from verification.services.protection.admission import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge

@@ -20,7 +20,7 @@ NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx
 
 
 class Repeat(IntEnum):
-    """How much must be known of a call's failure before it is repeated; each value includes those before it."""
+    """The failures after which a call is repeated; each value includes those before it."""
 
     UNSENT = 1  # the request never reached the service
     REFUSED = 2  # the service says that it did nothing

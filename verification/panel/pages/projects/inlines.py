@@ -1,4 +1,4 @@
-"""What a project's page lists of other pages: its channels, its own providers, its keys. Each line leads there."""
+"""A project's channels, own providers and keys, as its page lists them. Each line leads to the page of its row."""
 
 from __future__ import annotations
 
