@@ -35,6 +35,8 @@ def pytest_configure(config):
 
     from tests.cluster import with_migrations
 
+    # The real one takes half a second for a password, on purpose.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     if not settings.DATABASE_URL:
         with_migrations(settings.EMBEDDED)
         settings.DATABASES["default"]["TEST"] = {"TEMPLATE": settings.DATABASES["default"]["NAME"]}

@@ -409,7 +409,7 @@ def test_a_client_that_broke_off_while_it_waited_is_not_served():
 
 
 def test_clients_who_connected_before_a_process_stops_are_answered_and_told_to_go():
-    """Those who wait to be accepted, and those who are accepted and ask a moment later. Nobody's request is lost."""
+    """Some wait to be accepted, others are accepted and ask a moment later. Nobody's request is lost."""
     listener = listen("127.0.0.1", 0)
     process = WebProcess(tell)
     process.stop()

@@ -29,7 +29,7 @@ def test_its_state_is_told_and_what_is_met_names_a_test():
 def test_every_test_that_is_named_is_there():
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
     assert len(named) == PAGE.count("::")
-    there = {file: functions_of(file) for file, _ in named}
+    there = {file: functions_of(file) for file in {file for file, _ in named}}
     assert [f"{file}::{name}" for file, name in named if name not in there[file]] == []
 
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,17 +22,30 @@ def program(language):
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory):
+def runs(tmp_path_factory):
+    """The page's programs at work, by their language: side by side, as they mostly wait."""
     live = LiveService(tmp_path_factory.mktemp("sandbox"), web_processes=1)
-    try:
-        live.start()
-        made = live.json("createproject", "Tests", "--sandbox")
-        yield {
+    folder = tmp_path_factory.mktemp("programs")
+    (folder / "test_outcomes.py").write_text(program("python"))
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, "test_outcomes.py"]
+    commands = {"python": tests, "bash": ["bash", "-euxo", "pipefail", "-c", program("bash")]}
+
+    def run(language):
+        made = live.json("createproject", f"Tests in {language}", "--sandbox")
+        environment = {
             "PATH": os.environ["PATH"],
             "WATCHWORD_URL": f"http://127.0.0.1:{live.port}",
             "WATCHWORD_API_KEY": made["api_key"],
             "WATCHWORD_SECRET_KEY": made["secret_key"],
         }
+        return subprocess.run(
+            commands[language], cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS
+        )
+
+    try:
+        live.start()
+        with ThreadPoolExecutor() as threads:
+            yield {language: threads.submit(run, language) for language in commands}
     finally:
         live.stop()
 
@@ -47,16 +61,12 @@ def test_every_outcome_has_its_test(language):
     assert [row.outcome for row in TABLE if row.outcome not in text and f"55501{row.digits}" not in text] == []
 
 
-def test_its_python_passes(environment, tmp_path):
-    path = tmp_path / "test_outcomes.py"
-    path.write_text(program("python"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, path]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS)
+def test_its_python_passes(runs):
+    done = runs["python"].result()
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="There is no curl on this machine.")
-def test_its_curl_passes(environment):
-    command = ["bash", "-euxo", "pipefail", "-c", program("bash")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
+def test_its_curl_passes(runs):
+    done = runs["bash"].result()
     assert done.returncode == 0, done.stderr[-2000:]

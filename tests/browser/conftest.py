@@ -6,25 +6,33 @@ import pytest
 from django.db import connection
 
 
-@pytest.fixture
-def browser_page(monkeypatch):
-    """A page of a fresh browser, and everything its console complained about."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not chromium:
+@pytest.fixture(scope="package")
+def chromium():
+    """One Chromium for the files of this folder that a test process runs one after the other."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not path:
         pytest.skip("No Chromium is installed.")
     from playwright.sync_api import sync_playwright
 
-    # Playwright runs an event loop in this thread, in which Django would refuse to use the database.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        complaints = []
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        yield page, complaints
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright runs an event loop in this thread, in which Django would refuse to use the database.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
         browser.close()
         connection.close()  # the one of the event loop, which pytest-django does not know of
+
+
+@pytest.fixture
+def browser_page(chromium):
+    """A page of a browser that knows nothing of earlier tests, and everything its console complained about."""
+    context = chromium.new_context()
+    page = context.new_page()
+    complaints = []
+    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page, complaints
+    context.close()
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ WIDE = "document.documentElement.scrollWidth > innerWidth"
 
 
 def faults_of(page):
-    """What axe finds, and the widths that scroll sideways, in light and dark, on a desk and a phone."""
+    """Return what axe finds, and the widths that scroll sideways, in light and dark, on a desk and a phone."""
     found = []
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

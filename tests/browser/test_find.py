@@ -1,4 +1,4 @@
-"""From any page to the story of a code, by the keyboard."""
+"""The keyboard leads from any page to the story of a code."""
 
 import pytest
 from django.contrib.auth.models import User

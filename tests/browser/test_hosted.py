@@ -193,10 +193,10 @@ def test_the_buttons_have_the_owners_colour(hosted):
 
 
 def test_without_scripts_it_says_what_it_needs(hosted):
-    browser = hosted.page.context.browser
-    page = browser.new_page(java_script_enabled=False)
+    page = hosted.page.context.browser.new_page(java_script_enabled=False)
     page.goto(f"{hosted.address}?return_to={hosted.back}")
     page.get_by_text("allow scripts on this page").wait_for()
+    page.close()
 
 
 def test_nothing_is_complained_of_and_axe_finds_nothing(hosted):

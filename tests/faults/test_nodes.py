@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.live,
     pytest.mark.long,
     pytest.mark.xdist_group("nodes"),
-    pytest.mark.timeout(400),  # of the first test, which waits for all migrations
+    pytest.mark.timeout(400),  # of the first test, which may wait for all migrations
     pytest.mark.skipif(
         not (nginx.PROGRAM and pgbouncer.PROGRAM),
         reason="Debian's packages nginx-light and pgbouncer are not installed.",
@@ -45,7 +45,7 @@ WORKER_THREADS = 8
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
     """Two machines, each with a web server and a worker. Valkey runs on the first, and outlives its processes."""
-    with PostgresServer() as server, PgBouncer(server) as pooler:
+    with PostgresServer(is_migrated=True) as server, PgBouncer(server) as pooler:
         first = LiveService(
             tmp_path_factory.mktemp("first"),
             is_embedded=False,
@@ -58,7 +58,6 @@ def nodes(tmp_path_factory):
         second = LiveService(tmp_path_factory.mktemp("second"), is_embedded=False, **shared)
         try:
             first.servers.start()
-            first.manage("migrate")
             for node in (first, second):
                 node.start_web()
                 node.start_worker(threads=WORKER_THREADS)

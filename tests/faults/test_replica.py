@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.postgres import PostgresServer
 from tests.live import LiveService, wait_until
 
-# The limit is that of the first test, which waits for all migrations.
+# The limit is that of the first test, which may wait for all migrations.
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("replica"), pytest.mark.timeout(300)]
 
 VISIT = """
@@ -38,7 +38,7 @@ def look(address):
 
 @pytest.fixture(scope="module")
 def primary():
-    with PostgresServer() as running:
+    with PostgresServer(is_migrated=True) as running:
         yield running
 
 
@@ -60,7 +60,6 @@ def service(tmp_path_factory, primary):
     )
     live.servers.start()
     try:
-        live.manage("migrate")
         yield live
     finally:
         live.stop()

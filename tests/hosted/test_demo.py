@@ -20,7 +20,6 @@ PATHS = ("/demo/", "/demo/inbox", "/demo/redeem")
 def demo(tmp_path, settings):
     settings.HOME_DIR = tmp_path
     settings.IS_EMBEDDED = settings.SHOW_CODES_TO_OPERATORS = True
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one takes its time
     return ensure_demo(tmp_path / "demo.json")
 
 

@@ -35,13 +35,8 @@ def panel(db):
     return make_panel()  # of its own: here some tests commit
 
 
-@pytest.fixture(autouse=True)
-def quick_hashes(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
-def user(db, quick_hashes):
+def user(db):
     return User.objects.create_user("ann", password=PASSWORD, is_staff=True)
 
 

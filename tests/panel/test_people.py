@@ -29,11 +29,6 @@ def panel(db):
     return made
 
 
-@pytest.fixture(autouse=True)
-def quick_hashes(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 def people_of(project):
     return reverse("admin:verification_project_show_people", args=(project.pk,))
 

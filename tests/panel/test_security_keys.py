@@ -23,13 +23,8 @@ OWN, CODE, ENROL, LOGIN = (reverse(f"admin:{name}") for name in ("second_factor"
 REFUSED = "was not accepted"
 
 
-@pytest.fixture(autouse=True)
-def quick_hashes(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
-def user(db, quick_hashes):
+def user(db):
     return User.objects.create_user("ann", password=PASSWORD, is_staff=True)
 
 

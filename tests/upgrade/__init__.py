@@ -1,1 +1,1 @@
-"""From one version to the next, and from a machine that is lost to a new one."""
+"""The way from one version to the next, and from a machine that is lost to a new one."""

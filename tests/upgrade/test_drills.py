@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.live,
     pytest.mark.long,
     pytest.mark.xdist_group("drills"),
-    pytest.mark.timeout(600),  # of the first test, which waits for all migrations
+    pytest.mark.timeout(600),  # of the first test, which may wait for all migrations
 ]
 
 PAGE = "upgrade.md"
@@ -31,7 +31,7 @@ NAME = "My shop"
 
 @pytest.fixture(scope="module")
 def database():
-    with PostgresServer() as server:
+    with PostgresServer(is_migrated=True) as server:
         yield server
 
 
@@ -46,7 +46,6 @@ def service(tmp_path_factory, database):
     )
     try:
         live.servers.start()
-        live.manage("migrate")
         live.start_web()
         live.start_worker()
         yield live

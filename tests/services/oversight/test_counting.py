@@ -230,15 +230,15 @@ def test_a_day_that_is_over_is_the_sum_of_its_hours(project):
 
 
 def test_the_figures_outlive_their_rows_and_no_recount_takes_them_away(project):
-    at = this_hour() - 40 * DAY
+    at = this_hour() - 3 * DAY
     add_traffic(project, at, 5)
-    project.set(retention_days=30)
+    project.set(retention_days=1)
     Message.objects.filter(finished_at=None).update(status="failed", finished_at=at)
-    counting.recount(days=41)
+    counting.recount(days=4)
     before = as_told(HourlyFigures.objects.all()), as_told(DailyFigures.objects.all())
     retention.purge()
     assert not Session.objects.exists()
-    counting.recount(days=60)
+    counting.recount(days=6)
     assert (as_told(HourlyFigures.objects.all()), as_told(DailyFigures.objects.all())) == before != ({}, {})
 
 

@@ -77,16 +77,16 @@ def test_to_count_again_writes_nothing_and_a_price_that_changed_is_counted_anew(
 
 
 def test_a_day_costs_the_sum_of_its_hours_also_once_the_rows_are_gone(project):
-    day = datetime.combine((this_hour() - 40 * DAY).date(), datetime.min.time(), UTC)
+    day = datetime.combine((this_hour() - 3 * DAY).date(), datetime.min.time(), UTC)
     for hour in (0, 11, 23):
         add_priced_traffic(project, day + hour * HOUR, hour)
-    project.set(retention_days=30)
+    project.set(retention_days=1)
     Message.objects.filter(finished_at=None).update(status="failed", finished_at=day)
-    counting.recount(days=41)
+    counting.recount(days=4)
     by_hand = costs_by_hand(day, DAY)
     retention.purge()
     assert not Message.objects.exists()
-    counting.recount(days=60)
+    counting.recount(days=6)
     assert as_told(DailyCosts.objects.filter(day=day.date())) == by_hand != {}
 
 

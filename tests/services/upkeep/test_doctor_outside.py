@@ -28,7 +28,7 @@ def names(found):
 
 
 def seen(**values):
-    """What a sound service behind one proxy tells."""
+    """The answer of a sound service behind one proxy."""
     return {
         "version": outside.settings.VERSION,
         "host": "codes.example.com",
