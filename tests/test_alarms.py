@@ -13,6 +13,7 @@ import yaml
 from tests.conftest import ROOT
 from tests.faults.conftest import METRICS_TOKEN
 from tests.live import LiveService, free_port, wait_until
+from tests.snippets import block
 
 FOLDER = ROOT / "deploy" / "prometheus"
 RULES = [rule for group in yaml.safe_load((FOLDER / "rules.yml").read_text())["groups"] for rule in group["rules"]]
@@ -89,6 +90,26 @@ def test_prometheus_can_read_every_query_of_a_dashboard(path, tmp_path):
 def test_prometheus_takes_the_rules_and_each_fires_when_it_should():
     assert f"{len(RULES)} rules found" in promtool("check", "rules", "rules.yml")
     assert "SUCCESS" in promtool("test", "rules", "rules.test.yml")
+
+
+def configurations():
+    """Return the files of Prometheus that the pages show, by page."""
+    typed = block("docs/install.md", "sh", "prometheus.yml")
+    return {
+        "metrics": block("docs/metrics.md", "yaml"),
+        "install": typed.partition("prometheus.yml <<END\n")[2].partition("\nEND\n")[0],
+    }
+
+
+@has_prometheus
+@pytest.mark.parametrize("page", ["metrics", "install"])
+def test_prometheus_takes_the_configuration_of_a_page(page, tmp_path):
+    (tmp_path / "token").write_text(METRICS_TOKEN)
+    shown = configurations()[page].replace("/etc/prometheus/watchword.token", str(tmp_path / "token"))
+    assert "/etc/prometheus/watchword.rules.yml" in shown
+    given = shown.replace("/etc/prometheus/watchword.rules.yml", str(FOLDER / "rules.yml"))
+    (tmp_path / "prometheus.yml").write_text(given)
+    assert "SUCCESS" in promtool("check", "config", str(tmp_path / "prometheus.yml"))
 
 
 @has_prometheus

@@ -1,4 +1,4 @@
-"""The programs of the guide on the first code create a session. One whose language is not here is skipped."""
+"""The programs of docs/first-code.md create a session. One whose language is not here is skipped."""
 
 import json
 import shutil

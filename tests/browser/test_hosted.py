@@ -150,6 +150,24 @@ def test_the_token_comes_back_in_the_fragment_where_the_project_says_so(hosted):
     hosted.page.wait_for_url(re.compile(r"/verified#verify_token=[0-9a-f-]{36}&state=a\+%26b$"))
 
 
+def test_the_guides_script_sends_the_token_of_the_fragment_and_removes_it_from_the_address(hosted):
+    hosted.save(hand_over="fragment")
+    page = hosted.page
+
+    def shop(route):
+        is_page = route.request.method == "GET"
+        route.fulfill(body=f"<title>Shop</title>{block('html')}" if is_page else "{}", content_type="text/html")
+
+    page.route(f"http://localhost:{hosted.port}/**", shop)
+    page.goto(f"http://localhost:{hosted.port}/")
+    page.evaluate("sessionStorage.setItem('state', 'drawn-by-the-shop')")
+    hosted.open(state="drawn-by-the-shop").reach_code()
+    with page.expect_request("**/login") as asked:
+        hosted.code.press_sequentially(CODE)
+    assert list(asked.value.post_data_json) == ["verify_token"]
+    assert page.url == hosted.back
+
+
 def test_it_survives_a_reload_in_the_middle_and_a_second_tab(hosted):
     hosted.page.route(f"{hosted.back}*", lambda route: route.fulfill(body=route.request.post_data))
     hosted.open(state="one").reach_code()

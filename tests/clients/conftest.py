@@ -3,14 +3,11 @@
 import json
 import os
 import shutil
-import sys
 
 import pytest
 
 from tests.clients.programs import CODE, MODULES, TO, need, run
 from tests.live import ROOT, LiveService
-
-sys.path.insert(0, str(ROOT / "packages" / "watchword-python" / "src"))  # our Python package, as it stands here
 
 SETUP = f"""
 import json

@@ -13,6 +13,7 @@ import psycopg
 
 from tests.fakes.postgres import USER, PostgresServer
 from tests.live import free_port, wait_until
+from tests.snippets import block
 
 # Another version can be tried: PGBOUNCER=/path/to/pgbouncer. Debian keeps it where only root's PATH looks.
 PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -27,11 +28,11 @@ unix_socket_dir =
 admin_users = {user}
 auth_type = trust
 auth_file = {users}
-pool_mode = transaction
-max_client_conn = 500
-default_pool_size = {pool_size}
+{shown}
 {more}
 """
+# What docs/operate.md shows, with the size of a pool that a test asks for.
+SHOWN = block("docs/operate.md", "ini").replace("[pgbouncer]\n", "")
 
 
 def version() -> tuple[int, ...]:
@@ -45,7 +46,9 @@ class PgBouncer:
 
     def __init__(self, server: PostgresServer, *, pool_size: int = 10, more: str = "") -> None:
         self.server, self.port = server, free_port()
-        self.settings = {"server": server.port, "port": self.port, "pool_size": pool_size, "more": more}
+        shown, count = re.subn(r"default_pool_size = \d+", f"default_pool_size = {pool_size}", SHOWN)
+        assert count == 1
+        self.settings = {"server": server.port, "port": self.port, "shown": shown, "more": more}
 
     def __enter__(self) -> PgBouncer:
         self.folder = Path(tempfile.mkdtemp(prefix="watchword-"))

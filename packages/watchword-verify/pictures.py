@@ -1,0 +1,256 @@
+"""Pictures of every state of the form and of the hosted page, in light and dark, on a phone, and from right to left.
+
+    python pictures.py FOLDER --url http://127.0.0.1:8000 --key ww_api_… --hosted http://127.0.0.1:8000/verify/…?return_to=…
+
+The key is that of a test project, as ``manage.py createproject Tests --sandbox`` makes one: its recipients bring each
+state about (docs/testing.md). FOLDER gets a picture of each state and a sheet of all states for each look. Needs
+playwright and Chromium. For whoever changes the looks: open each sheet and judge it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+AREAS = ["201", "212", "213", "214", "305", "310", "312", "404", "415", "503", "512", "602", "617", "702", "713", "808"]
+CODE, WRONG_CODE = "424242", "000000"
+RESEND_MS = 61_000  # until a channel may send again, and a second more
+TAG = """<!doctype html><html lang="{language}" dir="{dir}"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Shop</title>
+<style>body {{ margin: 24px; background: light-dark(#f6f6f8, #111114); }} watchword-verify {{ margin: 0 auto; }}</style>
+<script type="module" src="/static/watchword-verify/{version}/watchword-verify.js"></script>
+<watchword-verify api-key="{key}" country="US" {attributes}></watchword-verify>"""
+SHEET = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 16px; font: 14px system-ui; background: {background}; color: {text}; }}
+body {{ display: flex; flex-wrap: wrap; gap: 16px; }}
+figure {{ margin: 0; }} img {{ display: block; max-width: {width}px; }}</style>{figures}"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One way of looking at the form."""
+
+    name: str
+    language: str = "en"
+    scheme: str = "light"
+    width: int = 520
+
+    @property
+    def dir(self) -> str:
+        return "rtl" if self.language in ("ar", "fa") else "ltr"
+
+
+LOOKS = [
+    Look("light"),
+    Look("dark", scheme="dark"),
+    Look("phone", language="de", width=390),
+    Look("rtl-phone", language="ar", width=390),
+    Look("rtl-dark", language="fa", scheme="dark"),
+]
+
+
+class Form:
+    """The form in a browser's page, and what a user does there. It is found by its parts, as words differ."""
+
+    def __init__(self, page: Page, area: str) -> None:
+        self.page, self.area = page, area
+
+    def number(self, digits: str) -> str:
+        return f"+1{self.area}55501{digits}"
+
+    def part(self, name: str) -> object:
+        return self.page.locator(f"[part~={name}]")
+
+    def is_ready(self) -> None:
+        self.page.locator("#to").or_(self.page.locator("[part=title] ~ [part=error]")).first.wait_for()
+
+    def send(self, digits: str, channel: str = "sms") -> None:
+        self.page.locator("#to").fill(self.number(digits))
+        self.page.locator(f"input[name=channel][value={channel}]").check(force=True)
+        self.page.locator("button[type=submit]").click()
+
+    def reach_code(self, digits: str = "00") -> None:
+        self.send(digits)
+        self.page.locator("#code").wait_for()
+
+    def type(self, code: str) -> None:
+        self.page.locator("#code").press_sequentially(code)
+
+    def is_refused(self) -> None:
+        self.page.locator("[part=error]:not(:empty)").wait_for()
+
+
+def loading(form: Form) -> None:
+    pass  # its answers are held back: see main
+
+
+def email(form: Form) -> None:
+    form.page.locator("input[name=kind][value=email]").check(force=True)
+
+
+def wrong_number(form: Form) -> None:
+    form.page.locator("#to").fill("12")
+    form.page.locator("button[type=submit]").click()
+    form.is_refused()
+
+
+def refused_recipient(form: Form) -> None:
+    form.send("08")
+    form.is_refused()
+
+
+def too_many_sends(form: Form) -> None:
+    form.send("09")
+    form.is_refused()
+
+
+def offline(form: Form) -> None:
+    form.page.context.set_offline(True)
+    form.send("00")
+    form.is_refused()
+
+
+def code(form: Form) -> None:
+    form.reach_code()
+    form.type(CODE[:2])
+
+
+def wrong_code(form: Form) -> None:
+    form.reach_code()
+    form.type(WRONG_CODE)
+    form.is_refused()
+
+
+def resend(form: Form) -> None:
+    form.reach_code()
+    form.page.clock.fast_forward(RESEND_MS)
+
+
+def locked(form: Form) -> None:
+    form.reach_code("11")
+    form.type(CODE)
+    form.is_refused()
+
+
+def expired(form: Form) -> None:
+    form.reach_code("12")
+    form.is_refused()
+
+
+def bot(form: Form) -> None:
+    form.send("07", "messenger_a")
+    form.page.locator("[part=waiting]").wait_for()
+
+
+def challenge(form: Form) -> None:
+    form.send("13")
+    form.page.locator("[aria-busy=true]").wait_for()
+
+
+def verified(form: Form) -> None:
+    form.reach_code()
+    form.type(CODE)
+    form.page.locator("[part=result]").wait_for()
+
+
+STATES: list[tuple[str, Callable[[Form], None]]] = [
+    ("loading", loading),
+    ("entry", Form.is_ready),
+    ("email", email),
+    ("wrong-number", wrong_number),
+    ("refused", refused_recipient),
+    ("too-many-sends", too_many_sends),
+    ("offline", offline),
+    ("challenge", challenge),
+    ("code", code),
+    ("wrong-code", wrong_code),
+    ("resend", resend),
+    ("bot", bot),
+    ("locked", locked),
+    ("expired", expired),
+    ("verified", verified),
+    ("set-up", lambda form: form.is_refused()),
+]
+
+
+def pages(browser: Browser, look: Look, given: argparse.Namespace) -> Iterator[tuple[str, Page]]:
+    """Bring about each state of the form in a fresh browser's page, and yield it."""
+    area = random.choice(AREAS)  # noqa: S311  (so that another run at once meets other recipients)
+    for name, reach in STATES:
+        context = browser.new_context(
+            viewport={"width": look.width, "height": 760},
+            color_scheme=look.scheme,
+            locale=look.language,
+            reduced_motion="reduce",
+        )
+        page = context.new_page()
+        page.set_default_timeout(30_000)  # milliseconds: the machine may be busy
+        if name == "resend":
+            page.clock.install()
+        if name == "loading":
+            page.route("**/session/settings*", lambda route: None)
+        if name == "challenge":  # the puzzle never comes, so the form goes on looking for it
+            page.route("**/session/challenge*", lambda route: None)
+        key = "ww_api_unknown" if name == "set-up" else given.key
+        if given.hosted:
+            page.goto(f"{given.hosted}&lang={look.language}")
+        else:
+            html = TAG.format(language=look.language, dir=look.dir, key=key, version=given.version, attributes="")
+            page.route("**/pictures", lambda route, html=html: route.fulfill(body=html, content_type="text/html"))
+            page.goto(f"{given.url}/pictures")
+        form = Form(page, area)
+        if name not in ("loading", "set-up"):
+            form.is_ready()
+        if name != "loading":
+            reach(form)
+        yield name, page
+        context.close()
+
+
+def sheet(browser: Browser, look: Look, pictures: list[tuple[str, Path]], file: Path) -> None:
+    figures = "".join(
+        f"<figure><figcaption>{name}</figcaption><img src='data:image/png;base64,"
+        f"{base64.b64encode(path.read_bytes()).decode()}'></figure>"
+        for name, path in pictures
+    )
+    page = browser.new_page(viewport={"width": 4 * (look.width + 16) + 32, "height": 400})
+    background, text = ("#000", "#fff") if look.scheme == "dark" else ("#fff", "#000")
+    page.set_content(SHEET.format(background=background, text=text, width=look.width, figures=figures))
+    page.screenshot(path=file, full_page=True)
+    page.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--url", default="http://127.0.0.1:8000")
+    parser.add_argument("--key", default="", help="The API key of a test project.")
+    parser.add_argument("--hosted", default="", help="The hosted page with its return_to, in place of the tag alone.")
+    parser.add_argument("--version", default="0.1.0")
+    parser.add_argument("--look", action="append", choices=[look.name for look in LOOKS], help="Left out: all.")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for look in LOOKS:
+            if given.look and look.name not in given.look:
+                continue
+            made = []
+            for name, page in pages(browser, look, given):
+                path = given.folder / f"{look.name}-{name}.png"
+                page.screenshot(path=path, full_page=True)
+                made.append((name, path))
+            sheet(browser, look, made, given.folder / f"{look.name}.png")
+            print(given.folder / f"{look.name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
