@@ -21,6 +21,7 @@ from typing import Any
 
 import django
 
+from benchmarks import season_rows
 from benchmarks.kept import migrated
 from benchmarks.season_facts import (
     COUNTRIES,
@@ -225,6 +226,7 @@ def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY) -> None:
         if ago % 10 == 0:
             say(f"{days - ago} days written")
     told(season)
+    season_rows.add_rows(season.project, season.recipients, now, season.chance)
     say("counting")
     counting.recount(days=days + 1)
 
@@ -249,6 +251,7 @@ def shop(now: datetime) -> Season:
     project = Project.objects.create(name="Corner Shop", retention_days=365)
     user = User.objects.create_user(OWNER, email="mara@shop.example", password=PASSWORD, is_staff=True)
     Membership.objects.create(project=project, user=user, role="owner", sees_addresses=True)
+    season_rows.add_people(project, PASSWORD)
     Channel.objects.create(project=project, type="sms", daily_budget=5_000)
     Platform.objects.update_or_create(pk=1, defaults={"account_currency": "EUR"})
     for currency, rate in RATES.items():
@@ -331,6 +334,7 @@ def main() -> int:
     with migrated():
         fill(lambda line: print(line, file=sys.stderr, flush=True), days=options.days, a_day=options.a_day)
         print(f"The owner is {OWNER}, the password: {PASSWORD}. Somebody got no code yesterday at noon: {UNLUCKY}")
+        print(f"Others, with the same password: {', '.join([*season_rows.PEOPLE, season_rows.OPERATOR])}.")
     return 0
 
 

@@ -127,6 +127,7 @@ TEMPLATES = [
                 "panel": "verification.panel.frame.breadcrumbs",
                 "panel_tabs": "verification.panel.frame.tabs",
                 "panel_languages": "verification.panel.frame.languages",
+                "written_dates": "verification.written_dates",
             },
         },
     },

@@ -5,6 +5,18 @@ from __future__ import annotations
 from providers.outcomes import Outcome
 
 
+class Reason(str):
+    """Why a setting is refused, where the sentence holds values. The panel translates ``words`` and fills them anew."""
+
+    def __new__(cls, words: str, **values: object) -> Reason:
+        made = super().__new__(cls, words.format(**values))
+        made.words, made.values = words, values
+        return made
+
+    words: str
+    values: dict[str, object]
+
+
 class ProviderError(Exception):
     """A call did not end in acceptance.
 

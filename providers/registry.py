@@ -19,7 +19,7 @@ from providers import adapters
 from providers.base import Adapter, Setting, SettingKind, Store, Value
 from providers.door import outbound, packages
 from providers.door.http import HttpDoor
-from providers.errors import AddressBlocked, SettingsInvalid
+from providers.errors import AddressBlocked, Reason, SettingsInvalid
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ def clean_settings(type: str, raw: Mapping[str, object], allowed_networks: Seque
         try:
             values[setting.name] = _clean(setting, raw.get(setting.name), allowed_networks)
         except (ValueError, AddressBlocked) as error:
-            errors[setting.name] = str(error)
+            errors[setting.name] = next((each for each in error.args if isinstance(each, Reason)), str(error))
     errors = errors or found.clean(values)
     if errors:
         raise SettingsInvalid(errors)
@@ -216,13 +216,14 @@ def _text(setting: Setting, raw: object) -> str:
     if not isinstance(raw, str):
         raise ValueError("a text is expected")
     if len(raw) > MAX_TEXT_LENGTH:
-        raise ValueError(f"the text is longer than {MAX_TEXT_LENGTH} characters")
+        raise ValueError(Reason("the text is longer than {most} characters", most=MAX_TEXT_LENGTH))
     has_lines = setting.kind is SettingKind.MULTILINE or setting.is_multiline
     text = raw.replace("\r\n", "\n") if has_lines else raw
     if (_CONTROL_BUT_LINES if has_lines else _CONTROL).search(text):
         raise ValueError("the text holds a control character")
     if setting.kind is SettingKind.CHOICE and text not in dict(setting.choices):
-        raise ValueError(f"one of {', '.join(value for value, _ in setting.choices)} is expected")
+        choices = ", ".join(value for value, _ in setting.choices)
+        raise ValueError(Reason("one of {choices} is expected", choices=choices))
     return text
 
 

@@ -28,10 +28,11 @@ GROUND = {
     "timestamps",
     "valkey",
     "whole_numbers",
+    "written_dates",
     "written_numbers",
 }
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "outside", "traces", "wake"}
+SERVICES = MODELS | {"adapter_words", "metrics", "services", "sql", "providers", "broker", "outside", "traces", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
@@ -46,6 +47,7 @@ MAY_IMPORT = {
     "models": GROUND,
     "sql": set(),
     "providers": set(),
+    "adapter_words": {"providers"},
     "services": SERVICES,
     "broker": {"valkey"},
     "outside": {"errors", "fair_line"},

@@ -31,7 +31,7 @@ from providers.anymail.services import AMAZON, EXTRA_PACKAGES, SERVICES, Service
 from providers.base import Outcome, Setting, SettingKind
 from providers.door import libraries
 from providers.door.libraries import LibraryCall
-from providers.errors import HookUnreadable, ProviderError
+from providers.errors import HookUnreadable, ProviderError, Reason
 from providers.reading import answers
 
 
@@ -84,11 +84,11 @@ class Adapter(base.Adapter):
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         service = str(values["service"])
-        errors = {}
+        errors: dict[str, str] = {}
         needed = needed_settings(service, has_webhook=bool(values["has_webhook"]))
         for name in needed:
             if not values[name]:
-                errors[name] = f"{SERVICES[service].label} needs this setting"
+                errors[name] = Reason("{service} needs this setting", service=SERVICES[service].label)
         for name in ("from_email", "reply_to"):
             if values[name] and not _is_address(str(values[name])):
                 errors[name] = "a plain e-mail address is expected"

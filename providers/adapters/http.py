@@ -17,7 +17,7 @@ from urllib.parse import quote
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, header_error
-from providers.errors import HookForged, ProviderError
+from providers.errors import HookForged, ProviderError, Reason
 from providers.reading import answers, gateway_receipts, hooks
 
 _PLACEHOLDER = re.compile(
@@ -289,7 +289,7 @@ def _credential_errors(values: Mapping[str, base.Value]) -> dict[str, str]:
     }
     for name in CREDENTIALS:
         if not values[name] and any(f"{{{name}}}" in template for template in templates.values()):
-            errors[name] = f"{{{name}}} stands for it and needs it"
+            errors[name] = Reason("{placeholder} stands for it and needs it", placeholder=f"{{{name}}}")
     return errors
 
 

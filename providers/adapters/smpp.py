@@ -18,7 +18,7 @@ from functools import partial
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.errors import NotConnected, ProviderError
+from providers.errors import NotConnected, ProviderError, Reason
 from providers.reading import gsm
 from providers.smpp import answers, pdu
 from providers.smpp.answers import HAS_HEADER, UCS2
@@ -141,10 +141,10 @@ class Adapter(base.Adapter):
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
-        errors = {}
+        errors: dict[str, str] = {}
         for name, longest in _LONGEST.items():
             if not str(values[name]).isascii() or len(str(values[name])) > longest:
-                errors[name] = f"at most {longest} characters of ASCII are expected"
+                errors[name] = Reason("at most {most} characters of ASCII are expected", most=longest)
         for name, least, most in (
             ("port", 1, 65535),
             ("binds", 1, MAX_BINDS),
@@ -154,7 +154,7 @@ class Adapter(base.Adapter):
             ("data_coding", 0, 255),
         ):
             if not least <= int(values[name]) <= most:
-                errors[name] = f"a number from {least} to {most} is expected"
+                errors[name] = Reason("a number from {least} to {most} is expected", least=least, most=most)
         return errors
 
     @classmethod

@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape, quoteattr
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
-from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.errors import HookForged, HookUnreadable, ProviderError, Reason
 from providers.reading import answers, hooks, languages, prices
 
 # Twilio's bounds of a text, of a call's TwiML (both in characters), and of ValidityPeriod.
@@ -172,10 +172,10 @@ class Adapter(base.Adapter):
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
-        errors = {}
+        errors: dict[str, str] = {}
         for name, prefix in (("account_sid", "AC"), ("api_key_sid", "SK"), ("messaging_service_sid", "MG")):
             if values[name] and not re.fullmatch(f"{prefix}[0-9A-Za-z]{{32}}", str(values[name])):
-                errors[name] = f"{prefix} and 32 characters are expected"
+                errors[name] = Reason("{prefix} and 32 characters are expected", prefix=prefix)
         if bool(values["api_key_sid"]) != bool(values["api_key_secret"]):
             errors["api_key_secret"] = "the API key's SID and secret go together"
         elif not values["api_key_sid"] and not values["auth_token"]:

@@ -40,7 +40,7 @@ import httpx
 from providers.door import outbound, tls
 from providers.door.connections import Connection, IdleConnections, compose
 from providers.door.deadline import Deadline
-from providers.errors import NoAnswer, NotConnected, ProviderError
+from providers.errors import NoAnswer, NotConnected, ProviderError, Reason
 from providers.outcomes import Outcome
 
 # The statuses of a server in front of the vendor's own, which may have handed the request on and lost the answer: a bad
@@ -245,9 +245,9 @@ def header_error(name: str, value: str) -> str:
     if not _HEADER_NAME.fullmatch(name):
         return "a header name is not valid"
     if name.lower() in RESERVED_HEADERS:
-        return f"the header {name} is set by this service"
+        return Reason("the header {name} is set by this service", name=name)
     if not _HEADER_VALUE.fullmatch(value):
-        return f"the value of the header {name} holds a line break or a character outside ASCII"
+        return Reason("the value of the header {name} holds a line break or a character outside ASCII", name=name)
     return ""
 
 

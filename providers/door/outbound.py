@@ -19,7 +19,7 @@ import httpx
 
 from providers.door.deadline import Deadline
 from providers.door.lookups import resolve
-from providers.errors import AddressBlocked, NotConnected
+from providers.errors import AddressBlocked, NotConnected, Reason
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -81,7 +81,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
 def judge_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
     """Judge a URL before it is stored. Raises :class:`AddressBlocked` with a sentence for its owner."""
     if len(url) > MAX_URL_LENGTH:
-        raise AddressBlocked(f"the URL is longer than {MAX_URL_LENGTH} characters")
+        raise AddressBlocked(Reason("the URL is longer than {most} characters", most=MAX_URL_LENGTH))
     read_url(url, allowed_networks)
 
 
@@ -128,8 +128,12 @@ def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
         raise AddressBlocked("the host name is missing")
     if len(host) > MAX_NAME_LENGTH or any(len(label) > MAX_LABEL_LENGTH for label in host.split(".")):
         raise AddressBlocked(
-            f"the host name is too long: at most {MAX_NAME_LENGTH} characters are possible, and {MAX_LABEL_LENGTH} from"
-            " one dot to the next"
+            Reason(
+                "the host name is too long: at most {most} characters are possible, and {of_label} from one dot"
+                " to the next",
+                most=MAX_NAME_LENGTH,
+                of_label=MAX_LABEL_LENGTH,
+            )
         )
     if not _NAME.fullmatch(host):
         raise AddressBlocked("the host name cannot be read (a dot at the end is not accepted)")

@@ -179,11 +179,11 @@ def test_the_compiled_catalogue_is_the_written_one(catalogue):
     with catalogue.with_suffix(".mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)
     for entry in polib.pofile(str(catalogue)).translated_entries():
+        key = f"{entry.msgctxt}\x04{entry.msgid}" if entry.msgctxt else entry.msgid
         if entry.msgid_plural:
-            forms = [compiled._catalog[entry.msgid, number] for number in sorted(entry.msgstr_plural)]
+            forms = [compiled._catalog[key, number] for number in sorted(entry.msgstr_plural)]
             assert forms == [entry.msgstr_plural[number] for number in sorted(entry.msgstr_plural)]
         else:
-            key = f"{entry.msgctxt}\x04{entry.msgid}" if entry.msgctxt else entry.msgid
             assert compiled._catalog[key] == entry.msgstr, "run verification/locale/update"
 
 

@@ -104,6 +104,12 @@ class Invitation(models.Model):
     digest = models.BinaryField(max_length=32, null=True, unique=True, editable=False)
     due_at = models.DateTimeField(null=True, help_text="When it is mailed, or tried again; empty once it is mailed.")
     tries = models.PositiveSmallIntegerField(default=0)
+    language = models.CharField(
+        max_length=10,
+        default="en",
+        db_default="en",
+        help_text="Of the mail: the one in which the inviter reads the panel.",
+    )
 
     class Meta:
         indexes = (models.Index(name="invitation_due", fields=("due_at",), condition=Q(due_at__isnull=False)),)

@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, MessageStatus
+from verification.written_dates import DAY_AND_TIME, written_date
 from verification.written_numbers import grouped
 
 STATUS_VARIANTS = {
@@ -104,7 +105,7 @@ def when(moment: datetime | None) -> str:
     """Write a time to the minute, in UTC like every time of the panel."""
     if moment is None:
         return "–"
-    return f"{formats.date_format(timezone.localtime(moment), 'j M Y, H:i')} UTC"
+    return f"{written_date(timezone.localtime(moment), DAY_AND_TIME)} UTC"
 
 
 def ago(moment: datetime) -> str:
@@ -126,7 +127,7 @@ def how_long_ago(moment: datetime | None) -> SafeString:
 
 
 def exactly(moment: datetime) -> str:
-    return f"{formats.date_format(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
+    return f"{written_date(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
 
 
 def lasted(start: datetime | None, end: datetime | None) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from django.contrib.admin import SimpleListFilter
 from django.db.models import CharField, Func, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from verification.lazy_words import gettext_lazy
@@ -20,6 +19,7 @@ from verification.panel.frame.figures_shown import BETWEEN, EMPTY
 from verification.panel.frame.scoping import own_projects
 from verification.random_ids import first_session_id
 from verification.whole_numbers import whole_number
+from verification.written_dates import DAY_AND_TIME, written_date
 
 EARLIEST_YEAR, LATEST_YEAR = 1970, 9_000  # of a range: ids tell the time from the first on, and dates end before 10000
 CLOCKS_APART = timedelta(hours=1)  # at most, between the clock of an id and that of its row
@@ -51,7 +51,7 @@ class BetweenFilter(UsedFilter):
         ends = read_between(value)
         return (
             _("{end} to {end2} UTC").format(
-                end=date_format(ends[0], "j M Y, H:i"), end2=date_format(ends[1], "j M Y, H:i")
+                end=written_date(ends[0], DAY_AND_TIME), end2=written_date(ends[1], DAY_AND_TIME)
             )
             if ends
             else _("No range")

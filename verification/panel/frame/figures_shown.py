@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from verification.models import ChannelType
@@ -21,6 +20,7 @@ from verification.services.oversight.other_prices import Offer
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told
 from verification.services.oversight.summary import Event, Summary
+from verification.written_dates import DAY, DAY_OF_YEAR_AND_TIME, written_date
 from verification.written_numbers import grouped
 
 BETWEEN = "between"  # the parameter by which the lists take a range of time
@@ -178,7 +178,7 @@ def delivery_times(told: Told) -> str:
 
 
 def step_label(at: datetime, span: Range) -> str:
-    return date_format(at, "j M Y" if span.is_by_day else "j M, H:i")
+    return written_date(at, DAY if span.is_by_day else DAY_OF_YEAR_AND_TIME)
 
 
 def list_link(name: str, span: Range, **query: Any) -> str:

@@ -111,4 +111,5 @@ LIBRARY_WORDS: tuple[str, ...] = (
     gettext_noop("No results matching your query"),
     gettext_noop("Current file"),
     gettext_noop("Change History"),
+    gettext_noop("may"),  # the short month after a day: "3 May" is "3 мая" in Russian, of which Django knows the name alone
 )

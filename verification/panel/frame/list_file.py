@@ -2,6 +2,9 @@
 
 So the file holds nothing that the list does not: addresses stay masked, and no secret is a column. A time is whole
 where the list says how long ago it was.
+
+The file is in English whatever the reader's language: programs read it by its headings and words, and must not break
+because a colleague downloaded it.
 """
 
 from __future__ import annotations
@@ -24,11 +27,9 @@ from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.timezone import now
-from django.utils.translation import gettext as _
 
 from verification.panel.frame.paging import ShortList
 from verification.services.records import audit
-from verification.written_numbers import grouped
 
 PARAMETER = "csv"  # asks for the file, beside the list's filters in its address
 MAX_ROWS = 20_000  # rows of one file: some seconds of a thread's work. Narrower filters give the others.
@@ -38,6 +39,10 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _TITLED = re.compile(r'\A<span\b[^>]*\btitle="([^"]*)"')  # shortened texts and times tell the whole in their title
 
 
+LANGUAGE = "en"
+
+
+@translation.override(LANGUAGE)
 def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
     """Return the file of a list, and note in the audit log that it was taken."""
     given = request.GET.copy()
@@ -52,13 +57,7 @@ def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
     lines = chain(
         [[capfirst(str(label_for_field(column, page.model, page))) for column in columns]],
         _lines(page, shown, found[:MAX_ROWS], columns),
-        [
-            [
-                _("Only the first {max_rows} are here. Narrow the filters to get the others.").format(
-                    max_rows=grouped(MAX_ROWS)
-                )
-            ]
-        ][: len(found) > MAX_ROWS],
+        [[f"Only the first {MAX_ROWS:,} are here. Narrow the filters to get the others."]][: len(found) > MAX_ROWS],
     )
     rows = csv.writer(_Echo())
     file_name = f"{str(name).replace(' ', '-')}-{now():%Y-%m-%d-%H%M}.csv"
@@ -87,9 +86,9 @@ def _lines(page: Any, shown: ShortList, found: list[Any], columns: list[str]) ->
         keys = found[start : start + BATCH]
         read = {row.pk: row for row in shown.queryset.filter(pk__in=keys)}
         shown.complete(list(read.values()))
-        for key in keys:
-            if key in read:  # else it went meanwhile
-                yield [_cell(page, read[key], column) for column in columns]
+        with translation.override(LANGUAGE):  # lines are read after the page's function has returned
+            lines = [[_cell(page, read[key], column) for column in columns] for key in keys if key in read]
+        yield from lines  # without the rows that went meanwhile
 
 
 def _cell(page: Any, row: Model, column: str) -> str:
@@ -114,5 +113,4 @@ def _note(page: Any, given: Any, number: int, name: str) -> None:
     filters = sorted(each for each in given if each != SEARCH_VAR)
     told = f" by {', '.join(filters)}" if filters else ""
     searched = ", searched" if given.get(SEARCH_VAR) else ""
-    with translation.override("en"):  # the log is in one language
-        audit.record(f"Downloaded {number} {name} as CSV{told}{searched}", label=str(name))
+    audit.record(f"Downloaded {number} {name} as CSV{told}{searched}", label=str(name))

@@ -25,6 +25,7 @@ from verification.models.audit import WATCHED
 from verification.panel.frame.written_names import NAMES
 
 ROOT = Path(registry.__file__).parent
+REFUSED = ("errors[", "found[", "NOT_PUBLIC", "WANTED")  # what an adapter assigns a reason to
 IS = "is_"  # begins the column of a switch; its label leaves that out
 
 
@@ -68,8 +69,8 @@ def adapter_words() -> list[str]:
         found.add(adapter.label)
         for setting in adapter.declared:
             found |= {setting.label, setting.help, *(words for _, words in setting.choices)}
-    sources = [*(ROOT / "adapters").glob("*.py"), ROOT / "registry.py", ROOT / "door/outbound.py"]
-    for source in sources:
+    others = ("registry.py", "door/outbound.py", "door/http.py", "reading/gateway_receipts.py", "reading/languages.py")
+    for source in [*(ROOT / "adapters").glob("*.py"), *(ROOT / name for name in others)]:
         found.update(_refusals(ast.parse(source.read_text())))
     return sorted(words for words in found if re.search("[a-z]{2}", words))
 
@@ -80,17 +81,26 @@ def _is_ours(adapter: type[Adapter]) -> bool:
 
 
 def _refusals(tree: ast.AST) -> Iterator[str]:
-    """Yield the reasons that a file gives for refusing a setting. Those that hold a value stay in English."""
+    """Yield the reasons that a file gives for refusing a setting."""
     for node in ast.walk(tree):
         reason: ast.AST | None = None
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith("errors["):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith(REFUSED):
             reason = node.value
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Reason":
+            reason = node.args[0]
+        elif isinstance(node, ast.FunctionDef) and node.name.endswith("_error"):
+            returned = (_text(each.value) for each in ast.walk(node) if isinstance(each, ast.Return))
+            yield from filter(None, returned)
         elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
             reason = node.exc.args[0] if ast.unparse(node.exc.func) in ("ValueError", "AddressBlocked") else None
         elif isinstance(node, ast.DictComp) and isinstance(node.key, ast.Name):
             reason = node.value
-        if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
-            yield reason.value
+        if words := _text(reason):
+            yield words
+
+
+def _text(node: ast.AST | None) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _shown() -> set[type[Model]]:

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from unfold.views import ChangeList
 
 from verification.panel.frame import replica
+from verification.panel.frame.counted import counted, none_of
 from verification.panel.frame.display import exactly
-from verification.written_numbers import grouped
 
 # Rows that a list counts at most, 40 pages: beyond, the exact number helps nobody. A filter that works by ids looks up
 # as many rows by id, for the count and again for the page: about 30 us of PostgreSQL's time each.
@@ -33,12 +33,9 @@ class ShortCount(Paginator):  # type: ignore[type-arg]  # not generic at run tim
         return min(counted, MAX_COUNT)
 
     @property
-    def in_words(self) -> str:
-        return (
-            _("more than {max_count}").format(max_count=grouped(MAX_COUNT))
-            if self._counted > MAX_COUNT
-            else grouped(self.count)
-        )
+    def is_cut(self) -> bool:
+        """Say whether there are more rows than were counted."""
+        return self._counted > MAX_COUNT
 
     @cached_property
     def _counted(self) -> int:
@@ -55,6 +52,17 @@ class ShortList(ChangeList):
 
     With a filter the number of all rows is not asked for, as no page shows it.
     """
+
+    @property
+    def in_words(self) -> str:
+        """Return how many rows are found, with their name."""
+        if self.paginator.is_cut:
+            return _("more than {counted}").format(counted=counted(self.opts, MAX_COUNT))
+        return counted(self.opts, self.result_count)
+
+    @property
+    def none_in_words(self) -> str:
+        return none_of(self.opts)
 
     def complete(self, shown: list[Any]) -> None:
         """Give these rows what the columns need besides, in one statement for all."""
@@ -101,9 +109,9 @@ class NewestList(ShortList):
         if not is_range and any(self.model_admin.has_index_for(each) for each in others):
             rest = [spec for spec in used if not any(getattr(spec, name, False) for name in ("is_scope", "is_newest"))]
             if len(rest) > 1 and any(getattr(spec, "is_cut", False) for spec in rest):
-                self.looks_back = _(
-                    "Filters look through the newest {max_count} of these {verbose_name_plural}."
-                ).format(max_count=grouped(MAX_COUNT), verbose_name_plural=self.opts.verbose_name_plural)
+                self.looks_back = _("Filters look through the newest {counted} of these.").format(
+                    counted=counted(self.opts, MAX_COUNT)
+                )
             return rows
         newest = self.model_admin.get_ordering(request)[0]
         name = newest.removeprefix("-")
@@ -113,12 +121,7 @@ class NewestList(ShortList):
         edge = scope.order_by(newest).values_list(name, "created_at")[LOOKED_THROUGH - 1 : LOOKED_THROUGH]
         for value, moment in edge:
             self.looks_back = _(
-                "Filters look through the newest {looked_through} {verbose_name_plural}: here, back to {time}."
-                " Older ones are found by search."
-            ).format(
-                looked_through=grouped(LOOKED_THROUGH),
-                verbose_name_plural=self.opts.verbose_name_plural,
-                time=exactly(moment),
-            )
+                "Filters look through the newest {counted}: here, back to {time}. Older ones are found by search."
+            ).format(counted=counted(self.opts, LOOKED_THROUGH), time=exactly(moment))
             rows = rows.filter(**{f"{name}__gte": value})
         return rows

@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from verification.lazy_words import gettext_lazy
@@ -95,6 +97,9 @@ class Row:
         return seconds(self.line.told.seconds("verify_times", 0.5))
 
 
+FILE_LANGUAGE = "en"  # whatever the reader's: programs read a file by its words
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The choice that the address makes: the projects, the range, and the values that narrow the figures."""
@@ -118,7 +123,8 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     is_file = "csv" in request.GET or "json" in request.GET
     if choice.range.wrong and is_file:
         return HttpResponseBadRequest(choice.range.wrong, content_type="text/plain")
-    with reading(database_for(request)):
+    language = FILE_LANGUAGE if is_file else get_language()
+    with reading(database_for(request)), translation.override(language):
         summary = summarize(
             choice.ids,
             choice.span,

@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -29,6 +28,7 @@ from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmi
 from verification.panel.pages.audit import LOOKS
 from verification.services.protection import limits_used
 from verification.services.upkeep import forgetting
+from verification.written_dates import written_date
 from verification.written_numbers import grouped
 
 LOOKS_SHOWN = 5  # the latest looks at an address that its recipient's page names
@@ -240,7 +240,7 @@ def _limits_on(recipient: Recipient, what: str) -> str:
 def _clock(moment: datetime) -> str:
     """Return the time of day, with the date where it is not today."""
     local = timezone.localtime(moment)
-    return f"{date_format(local, 'H:i:s' if local.date() == timezone.localdate() else 'd F, H:i:s')} UTC"
+    return f"{written_date(local, 'H:i:s' if local.date() == timezone.localdate() else 'j M, H:i:s')} UTC"
 
 
 def may_see_addresses(user: Any, recipient: Recipient | None) -> bool:

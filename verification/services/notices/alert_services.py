@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from providers import registry
@@ -17,6 +16,7 @@ from providers.base import OutgoingMessage
 from providers.door.http import HttpAnswer, Timeouts, classify_status
 from providers.errors import ProviderError, SettingsInvalid
 from verification import bindings, sql
+from verification.adapter_words import sentence
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import AlertService, AlertServiceKind, Project
@@ -134,4 +134,4 @@ def _judge_address(kind: str, address: str) -> None:
         registry.clean_settings(APPRISE, {"url": f"{address}{mark}watchword={{to_digits}}"})
     except SettingsInvalid as error:
         reason = next(iter(error.errors.values()))  # of the address, or of a package that is missing
-        raise Misuse(f"{capfirst(reason)}.") from None
+        raise Misuse(sentence(reason)) from None

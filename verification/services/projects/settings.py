@@ -18,6 +18,7 @@ from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
 from providers.registry import BOOLEANS, UnknownAdapter, adapter_class
 from verification import bindings
+from verification.adapter_words import sentence
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.lazy_words import gettext_lazy
@@ -131,7 +132,7 @@ def judge_called_url(url: str) -> None:
     try:
         judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
     except AddressBlocked as error:
-        raise Misuse(error.sentence) from None
+        raise Misuse(sentence(error.args[0])) from None
 
 
 def seal_challenge_secret(project: Project, text: str) -> bytes | None:

@@ -19,7 +19,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Lower
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from verification import sql
@@ -68,6 +69,7 @@ def invite(*, project: Project, email: str, role: str, sees_addresses: bool, by:
         invited_by=by,
         expires_at=now + LIFE,
         due_at=now,
+        language=get_language() or settings.LANGUAGE_CODE,
     )
 
 
@@ -168,7 +170,9 @@ def deliver(row: tuple[int]) -> None:
     invitation = live.select_related("project", "invited_by").get()
     due_at = None
     try:
-        _mail(invitation, token).send()
+        with translation.override(invitation.language):
+            mail = _mail(invitation, token)
+        mail.send()
     except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
         due_at = schedule.next_try(invitation.tries)
         log.warning("Invitation %s was not mailed: %s", invitation.pk, type(error).__name__)
@@ -176,14 +180,19 @@ def deliver(row: tuple[int]) -> None:
 
 
 def _mail(invitation: Invitation, token: str) -> EmailMessage:
+    """Write the mail, in the language that is spoken now. Nobody knows yet which one the invited person reads."""
     link = settings.BASE_URL + reverse("admin:invitation", args=(token,))
+    role = Role(invitation.role).label.lower()
     return EmailMessage(
-        subject=f"[{invitation.project.name}] Invitation",
-        body=(
-            f"{invitation.invited_by.get_username()} invites you to the project {invitation.project.name}, as"
-            f" {Role(invitation.role).label.lower()}.\n\n"
-            f"Open this link within a day. It works once, and for this address alone:\n{link}\n\n"
-            "If you expected no invitation, do nothing: without your click nobody gets access.\n"
+        subject=_("[{project}] Invitation").format(project=invitation.project.name),
+        body="\n\n".join(
+            (
+                _("{user} invites you to the project {project}. Your role: {role}.").format(
+                    user=invitation.invited_by.get_username(), project=invitation.project.name, role=role
+                ),
+                _("Open this link within a day. It works once, and for this address alone:") + f"\n{link}",
+                _("If you expected no invitation, do nothing: without your click nobody gets access.") + "\n",
+            )
         ),
         to=[invitation.email],
         headers={"Auto-Submitted": "auto-generated"},  # RFC 3834, so that no vacation notice answers

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from verification.models import Provider, VendorBalance
 from verification.panel.frame.charts import Number, Series, draw
 from verification.services.gateways import balances
 from verification.services.gateways.balances import Forecast
+from verification.written_dates import DAY, DAY_OF_YEAR, written_date
 from verification.written_numbers import grouped
 
-DAY = timedelta(days=1)
+ONE_DAY = timedelta(days=1)
 
 
 def balance_shown(provider: Provider) -> dict[str, Any] | None:
@@ -28,10 +28,10 @@ def balance_shown(provider: Provider) -> dict[str, Any] | None:
     return {
         "chart": _chart(rows),
         "left": f"{_written(found.balance.amount)} {unit}",
-        "day": date_format(found.balance.day, "j F Y"),
+        "day": written_date(found.balance.day, DAY),
         "outlook": _outlook(found),
         "is_short": found.until is not None and found.until - found.balance.day < timedelta(days=balances.RATE_DAYS),
-        "rows": [(date_format(row.day, "j M Y"), _written(row.amount)) for row in reversed(rows)],
+        "rows": [(written_date(row.day, DAY), _written(row.amount)) for row in reversed(rows)],
         "unit": unit,
     }
 
@@ -45,22 +45,22 @@ def _outlook(found: Forecast) -> str:
     if found.until is None:
         return _("At this week's rate, {a_day}, it lasts for more than ten years.").format(a_day=a_day)
     return _("At this week's rate, {a_day}, it lasts until {until}.").format(
-        a_day=a_day, until=date_format(found.until, "j F Y")
+        a_day=a_day, until=written_date(found.until, DAY)
     )
 
 
 def _chart(rows: list[VendorBalance]) -> Any:
     """Draw a bar for each day since the first; days on which the vendor told nothing have none."""
     told = {row.day: row for row in rows}
-    days = [rows[0].day + number * DAY for number in range((rows[-1].day - rows[0].day).days + 1)]
+    days = [rows[0].day + number * ONE_DAY for number in range((rows[-1].day - rows[0].day).days + 1)]
     values = [float(max(told[day].amount, Decimal(0))) if day in told else None for day in days]
     return draw(
         "balance",
         _("Balance, {unit}").format(unit=rows[-1].unit),
         [datetime.combine(day, time.min, UTC) for day in days],
         [Series(_("Balance"), "ww-verified", values, is_bar=True)],
-        label=lambda at: date_format(at, "j M"),
-        step=DAY,
+        label=lambda at: written_date(at, DAY_OF_YEAR),
+        step=ONE_DAY,
         written=_number,
     )
 

@@ -22,6 +22,7 @@ from unfold.widgets import (
 from providers import registry
 from providers.base import Setting, SettingKind
 from providers.errors import SettingsInvalid
+from verification.adapter_words import sentence
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.lazy_words import gettext_lazy
@@ -79,10 +80,9 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
             self.add_error(None, str(error))
         except SettingsInvalid as error:
             for name, reason in error.errors.items():
-                text = _(reason)
                 field = PREFIX + name
                 if field not in self.errors:
-                    self.add_error(field if field in self.fields else None, f"{text[:1].upper()}{text[1:]}.")
+                    self.add_error(field if field in self.fields else None, sentence(reason))
         except DecryptionFailed:
             self.add_error(None, UNREADABLE)
         return cleaned

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from unfold.decorators import action
 
@@ -28,6 +27,7 @@ from verification.services.oversight.scorecards import Card, Opening
 from verification.services.oversight.stories.words import answer_of
 from verification.services.oversight.summary import summarize
 from verification.services.oversight.turning_points import TurningPoint
+from verification.written_dates import DAY, DAY_AND_TIME, written_date
 from verification.written_numbers import grouped
 
 LONG_MINUTES = 5  # a time aside from which its cost in users is estimated
@@ -127,7 +127,7 @@ def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[
 def _worsened(point: TurningPoint, span: Range) -> dict[str, Any]:
     return {
         "country": point.country,
-        "at": date_format(point.at, "j M Y" if span.is_by_day else "j M Y, H:i") + ("" if span.is_by_day else " UTC"),
+        "at": written_date(point.at, DAY if span.is_by_day else DAY_AND_TIME) + ("" if span.is_by_day else " UTC"),
         "before": point.before,
         "since": point.since,
         "asked": point.asked,

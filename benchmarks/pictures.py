@@ -1,0 +1,132 @@
+"""The pictures of the panel that docs/console.md and its neighbour show: light, dark, and on a phone.
+
+They are taken of a running service that holds a season, by Chromium, which also writes them as WebP. The same season
+gives the same pages, up to the day on which it was made.
+
+    python -m benchmarks.season --keep var/season
+    WATCHWORD_HOME=var/season python manage.py up
+    python -m benchmarks.pictures --of http://127.0.0.1:8000
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.season import OWNER, PASSWORD, UNLUCKY
+from benchmarks.season_rows import OPERATOR
+
+INTO = Path("docs/images/console")
+PANEL = "/admin/verification/"
+WIDE, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+LOOKS = (("light", "light", WIDE), ("dark", "dark", WIDE), ("phone", "light", PHONE))
+QUALITY = 0.75  # of WebP: letters stay sharp, and a page takes 20 to 40 KB
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A page by its address, or the page behind the first row of a list; ``at`` is what the picture begins with."""
+
+    name: str
+    path: str
+    who: str = OWNER
+    is_first_row: bool = False
+    text: str = ""  # of the link in the row; else its first one
+    at: str = ""  # a selector
+
+
+PICTURES = (
+    Picture("overview", "/admin/"),
+    Picture("figures", f"{PANEL}figures/?country=IN"),
+    Picture("other-providers", f"{PANEL}figures/?country=IN", at=".ww-offers"),
+    Picture("scorecard", f"{PANEL}provider/", is_first_row=True, text="Kestrel"),
+    Picture("find", f"{PANEL}find/?q=%2B447911123456"),
+    Picture("alerts", f"{PANEL}alert/"),
+    Picture("alert", f"{PANEL}alert/", is_first_row=True),
+    Picture("messages", f"{PANEL}message/"),
+    Picture("sessions", f"{PANEL}session/"),
+    Picture("recipient", f"{PANEL}recipient/?q={UNLUCKY.replace('+', '%2B')}", is_first_row=True),
+    Picture("guard", f"{PANEL}guardblock/"),
+    Picture("lists", f"{PANEL}listentry/"),
+    Picture("decisions", f"{PANEL}decision/"),
+    Picture("audit", f"{PANEL}auditentry/"),
+    Picture("project", f"{PANEL}project/", is_first_row=True),
+    Picture("channel", f"{PANEL}channel/", is_first_row=True),
+    Picture("providers", f"{PANEL}provider/"),
+    Picture("texts", f"{PANEL}messagetemplate/"),
+    Picture("text", f"{PANEL}messagetemplate/", is_first_row=True),
+    Picture("keys", f"{PANEL}apikey/"),
+    Picture("switches", f"{PANEL}killswitch/", who=OPERATOR),
+    Picture("ceilings", f"{PANEL}platform/", who=OPERATOR),
+    Picture("rates", f"{PANEL}exchangerate/", who=OPERATOR),
+    Picture("users", "/admin/auth/user/", who=OPERATOR),
+)
+ROW = "#result_list tbody :is(th, td) a"
+TO_WEBP = """async ([png, quality]) => {
+    const image = new Image(); image.src = "data:image/png;base64," + png; await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), {width: image.width, height: image.height});
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    return canvas.toDataURL("image/webp", quality).split(",")[1];
+}"""
+
+
+def take(base: str, into: Path, names: list[str]) -> int:
+    """Take the pictures and write them. Return their bytes together."""
+    from playwright.sync_api import sync_playwright
+
+    wanted = [each for each in PICTURES if not names or each.name in names]
+    written = 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        blank = browser.new_page()
+        for look, scheme, size in LOOKS:
+            for who in dict.fromkeys(each.who for each in wanted):
+                page = browser.new_page(base_url=base, color_scheme=scheme, viewport=size, locale="en-GB")  # type: ignore[arg-type]
+                log_in(page, who)
+                for picture in (each for each in wanted if each.who == who):
+                    show(page, picture)
+                    png = base64.b64encode(page.screenshot()).decode()
+                    webp = base64.b64decode(blank.evaluate(TO_WEBP, [png, QUALITY]))
+                    (into / f"{picture.name}-{look}.webp").write_bytes(webp)
+                    written += len(webp)
+                page.close()
+        browser.close()
+    return written
+
+
+def log_in(page: Any, who: str) -> None:
+    page.goto("/admin/login/")
+    page.fill("[name=username]", who)
+    page.fill("[name=password]", PASSWORD)
+    page.click("[type=submit]")
+    page.wait_for_url("**/admin/")
+
+
+def show(page: Any, picture: Picture) -> None:
+    """Open the page of a picture, and bring its beginning to the top."""
+    page.goto(picture.path, wait_until="networkidle")
+    if picture.is_first_row:
+        row = page.locator(ROW, has_text=picture.text) if picture.text else page.locator(ROW)
+        page.goto(row.first.get_attribute("href"), wait_until="networkidle")
+    if picture.at:
+        page.locator(picture.at).first.evaluate("each => each.closest('section').scrollIntoView({block: 'start'})")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pictures", description=__doc__.partition("\n")[0])
+    parser.add_argument("--of", required=True, help="the address of the service, such as http://127.0.0.1:8000")
+    parser.add_argument("--into", type=Path, default=INTO, help="the folder of the pictures")
+    parser.add_argument("names", nargs="*", help="the pictures to take; else all")
+    options = parser.parse_args()
+    options.into.mkdir(parents=True, exist_ok=True)
+    print(f"{take(options.of, options.into, options.names):,} bytes in {options.into}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""The rows around the traffic of a season: colleagues with other roles, keys, list entries, refusals, a finding."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from typing import Any
+
+PEOPLE = {"dev": "developer", "ana": "analyst", "sol": "support"}  # beside the owner, each with the owner's password
+OPERATOR = "operator"
+PREFIX_FIGURES = {"numbers": 11, "limit": 10, "minutes": 10}
+REFUSALS = (  # rule, subject, country, its figures, and about how many a day
+    ("prefix", "+62812345", "ID", PREFIX_FIGURES, 4),
+    ("country", "KP", "", {"channel": "sms"}, 1),
+    ("too_many_sends", "+91***5210", "", {"channel": "sms"}, 6),
+    ("channel_timeout", "+55***8714", "", {"channel": "sms"}, 3),
+    ("client_address", "203.0.113.0/24", "", {}, 2),
+)
+DAYS_OF_REFUSALS = 30
+
+
+def add_people(project: Any, password: str) -> None:
+    from django.contrib.auth.models import User
+
+    from verification.models import Membership
+
+    for name, role in PEOPLE.items():
+        user = User.objects.create_user(name, email=f"{name}@shop.example", password=password, is_staff=True)
+        Membership.objects.create(project=project, user=user, role=role)
+    User.objects.create_superuser(OPERATOR, email="operator@host.example", password=password)
+
+
+def add_rows(project: Any, recipients: dict[str, int], now: datetime, chance: random.Random) -> None:
+    from verification.models import GuardBlock, KeyKind, ListEntry, Suppression
+    from verification.services.projects import test_logins
+    from verification.services.projects.keys import issue_key
+
+    for kind in (KeyKind.API, KeyKind.SECRET):
+        issue_key(project=project, kind=kind)
+    test_logins.add_test_login(project=project, to="reviewer@shop.example", code="123456")
+    for kind, subject, value in (
+        ("block", "prefix", "+882"),
+        ("block", "domain", "mailinator.com"),
+        ("safe", "prefix", "+447911123"),
+    ):
+        ListEntry.objects.create(project=project, kind=kind, subject=subject, value=value)
+    for number in list(recipients.values())[::4_000]:
+        Suppression.objects.create(
+            project=project, recipient_id=number, channel="sms", reason="The recipient answered STOP."
+        )
+    GuardBlock.objects.create(
+        project=project,
+        rule="prefix",
+        subject="+62812345",
+        level=1,
+        since=now - timedelta(minutes=20),
+        until=now + timedelta(days=2),
+        figures=PREFIX_FIGURES,
+        refused=3,
+        is_announced=True,
+    )
+    add_refusals(project, now, chance)
+
+
+def add_refusals(project: Any, now: datetime, chance: random.Random) -> None:
+    from verification.models import Decision
+
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    for ago in range(DAYS_OF_REFUSALS):
+        for rule, subject, country, figures, a_day in REFUSALS:
+            at = hour - timedelta(days=ago, hours=chance.randrange(24))
+            times = chance.randint(1, 2 * a_day)
+            Decision.objects.get_or_create(
+                project=project,
+                rule=rule,
+                subject=subject,
+                hour=at,
+                defaults={
+                    "country": country,
+                    "count": times,
+                    "refused": times,
+                    "figures": figures,
+                    "first_at": at + timedelta(minutes=3),
+                    "last_at": at + timedelta(minutes=40),
+                },
+            )
