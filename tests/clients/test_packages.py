@@ -88,7 +88,7 @@ def test_the_command_forwards_events_signed_and_stops_at_the_last(wheel, environ
     verified = watchword.verify_event(events[1].headers, events[1].body, environment["WEBHOOK_SECRET"])
     assert (verified.type, verified.data.is_test) == ("session.verified", True)
     (entry,) = wheel.glob("*.dist-info/entry_points.txt")
-    assert "watchword = watchword.command:main" in entry.read_text()
+    assert "watchword-client = watchword.command:main" in entry.read_text()
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)

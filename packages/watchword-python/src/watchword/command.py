@@ -1,4 +1,7 @@
-"""The command ``watchword``: ``watchword listen`` shows a project's events while you develop, or forwards them."""
+"""The command ``watchword-client``: its ``listen`` shows a project's events while you develop, or forwards them.
+
+The service's own wheel has a command ``watchword``; both may be installed in one environment.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ are signed if WATCHWORD_WEBHOOK_SECRET holds the project's webhook secret."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit code."""
-    parser = argparse.ArgumentParser(prog="watchword")
+    parser = argparse.ArgumentParser(prog="watchword-client")
     commands = parser.add_subparsers(dest="command", required=True)
     listener = commands.add_parser(
         "listen", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
