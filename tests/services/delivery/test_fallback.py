@@ -6,7 +6,8 @@ from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import factories
-from verification import memory
+from tests.fakes.trace_collector import TraceCollector
+from verification import memory, traces
 from verification.models import FallbackStep, Message, Session
 from verification.services.delivery import fallback
 from verification.services.sessions import sessions
@@ -156,3 +157,22 @@ def test_without_an_order_nothing_falls_back(api, outbox, project):
 def test_a_manual_send_does_not_fall_back(api, outbox):
     api.manual_send(channel="sms")
     assert Message.objects.get().fallback_at is None
+
+
+def test_a_fall_back_is_a_span_of_the_request_s_trace(api, outbox, project, settings):
+    with TraceCollector() as collector:
+        settings.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url
+        memory.forget_all()
+        try:
+            outbox.answer("messenger_b first", SENT)
+            api.create()
+            overdue()
+            assert fallback.send_fallbacks(limit=10) == 1
+            traces._tracing().tracer.span_processor.force_flush()
+        finally:
+            settings.OTEL_EXPORTER_OTLP_ENDPOINT = ""
+            memory.forget_all()
+    spans = {span.name: span for span in collector.spans()}
+    request, taken_up = spans["POST session/create"], spans["fall-back"]
+    assert (taken_up.trace_id, taken_up.parent) == (request.trace_id, request.id)
+    assert taken_up.told == {"watchword.project": project.id}
