@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 
@@ -22,6 +23,7 @@ from config.processes.embedded import nobody
 from config.processes.embedded.postgres import Postgres
 from config.processes.embedded.server import ENVIRONMENT, SOCKETS, Account
 from tests.cluster import migrated
+from tests.fakes.certificates import Certificate
 from tests.live import ROOT, free_port, wait_until
 
 USER = "watchword"
@@ -38,13 +40,19 @@ SETTINGS = {
 class PostgresServer:
     """Use as a context manager. ``superuser`` owns the cluster; the service's own user is an ordinary one.
 
-    ``programs`` is the folder of another version's programs than the wheel's.
+    ``programs`` is the folder of another version's programs than the wheel's. With ``tls`` it takes no connection in
+    clear text; the wheel's was built without TLS.
     """
 
     def __init__(
-        self, *, copy_of: PostgresServer | None = None, is_migrated: bool = False, programs: Path | None = None
+        self,
+        *,
+        copy_of: PostgresServer | None = None,
+        is_migrated: bool = False,
+        programs: Path | None = None,
+        tls: Certificate | None = None,
     ) -> None:
-        self.programs = programs
+        self.programs, self.tls = programs, tls
         self.is_migrated = is_migrated
         self.account = nobody() if os.geteuid() == 0 else Account(os.geteuid(), os.getegid())
         self.copy_of = copy_of
@@ -62,6 +70,8 @@ class PostgresServer:
                 subprocess.run(["cp", "-a", source, self.data], check=True)
         else:
             self._run("initdb", "-D", self.data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
+        if self.tls:
+            self._demand_tls(self.tls)
         self.start()
         if not (self.copy_of or self.is_migrated):
             self.execute(f"CREATE ROLE {USER} LOGIN", f"CREATE DATABASE {USER} OWNER {USER}")
@@ -73,7 +83,8 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
-        return f"postgres://{USER}@127.0.0.1:{self.port}/{USER}"
+        trusted = f"?sslmode=verify-full&sslrootcert={quote(str(self.tls.certificate), safe='')}" if self.tls else ""
+        return f"postgres://{USER}@127.0.0.1:{self.port}/{USER}{trusted}"
 
     def start(self) -> None:
         options = [f"--{name}={value}" for name, value in {**SETTINGS, "port": str(self.port)}.items()]
@@ -113,6 +124,18 @@ class PostgresServer:
         if self.programs is not None:
             return self.programs
         return Postgres(self.folder, self.account, durable=False).find_binaries(self.folder)
+
+    def _demand_tls(self, tls: Certificate) -> None:
+        (self.data / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 trust\n")
+        settings = ["ssl = on"]
+        for name, source in (("ssl_cert_file", tls.certificate), ("ssl_key_file", tls.key)):
+            file = self.data / source.name
+            file.write_bytes(source.read_bytes())
+            file.chmod(0o600)
+            os.chown(file, self.account.uid, self.account.gid)
+            settings.append(f"{name} = '{file}'")
+        with (self.data / "postgresql.conf").open("a") as configured:
+            configured.write("\n".join(["", *settings, ""]))
 
     def _run(self, program: str, *arguments: object) -> None:
         command = [str(self.binaries() / program), *map(str, arguments)]
