@@ -4,21 +4,18 @@ import json
 import re
 import shutil
 import subprocess
-import urllib.parse
-import urllib.request
 
 import pytest
 import yaml
 
 from tests.conftest import ROOT
+from tests.fakes.prometheus import DASHBOARDS, faster_rules, queries
 from tests.faults.conftest import METRICS_TOKEN
-from tests.live import LiveService, free_port, wait_until
 from tests.snippets import block
 
 FOLDER = ROOT / "deploy" / "prometheus"
 RULES = [rule for group in yaml.safe_load((FOLDER / "rules.yml").read_text())["groups"] for rule in group["rules"]]
 TESTS = yaml.safe_load((FOLDER / "rules.test.yml").read_text())["tests"]
-DASHBOARDS = sorted((ROOT / "deploy" / "grafana").glob("*.json"))
 METRICS_PAGE = (ROOT / "docs" / "metrics.md").read_text()
 
 has_prometheus = pytest.mark.skipif(not shutil.which("promtool"), reason="Prometheus is not installed")
@@ -39,13 +36,6 @@ def asked_for(expression):
     return {re.sub(r"_seconds_(bucket|count|sum)$", "_seconds", name) for name in names}
 
 
-def queries(dashboard):
-    """Every query of a dashboard, with its variables filled in."""
-    for panel in dashboard["panels"]:
-        for target in panel.get("targets", ()):
-            yield target["expr"].replace("$__rate_interval", "5m").replace("$provider", "1")
-
-
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
 def test_an_alarm_has_its_paragraph_and_asks_for_metrics_that_there_are(rule):
     assert (
@@ -61,11 +51,23 @@ def test_every_alarm_has_a_test_in_which_it_fires():
     assert fired == {rule["alert"] for rule in RULES}
 
 
+def test_every_alarm_is_brought_about_on_a_live_service():
+    told = (ROOT / "tests" / "faults" / "test_alarms.py").read_text()
+    assert set(re.findall(r'"(Watchword[A-Z]\w+)"', told)) == {rule["alert"] for rule in RULES}
+
+
+def test_the_rules_of_that_service_differ_in_their_windows_alone():
+    judged = {rule["alert"]: rule["expr"] for group in faster_rules()["groups"] for rule in group["rules"]}
+    window = re.compile(r"\[\d+[smhd]\]")
+    others = {rule["alert"] for rule in RULES if window.sub("", rule["expr"]) != window.sub("", judged[rule["alert"]])}
+    assert others == {"WatchwordLongTransaction"}
+
+
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
 def test_a_dashboard_asks_for_metrics_that_there_are_and_fits_its_grid(path):
     dashboard = json.loads(path.read_text())
     assert dashboard["title"].startswith("Watchword: ")
-    assert {name for query in queries(dashboard) for name in asked_for(query)} <= documented()
+    assert {name for query in queries(path) for name in asked_for(query)} <= documented()
     places = [panel["gridPos"] for panel in dashboard["panels"]]
     taken = [
         (x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])
@@ -80,7 +82,7 @@ def test_there_is_a_dashboard_for_each_question():
 @has_prometheus
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
 def test_prometheus_can_read_every_query_of_a_dashboard(path, tmp_path):
-    found = list(queries(json.loads(path.read_text())))
+    found = list(queries(path))
     rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(found)]
     (tmp_path / "queries.yml").write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
     assert f"{len(found)} rules found" in promtool("check", "rules", str(tmp_path / "queries.yml"))
@@ -110,57 +112,3 @@ def test_prometheus_takes_the_configuration_of_a_page(page, tmp_path):
     given = shown.replace("/etc/prometheus/watchword.rules.yml", str(FOLDER / "rules.yml"))
     (tmp_path / "prometheus.yml").write_text(given)
     assert "SUCCESS" in promtool("check", "config", str(tmp_path / "prometheus.yml"))
-
-
-@has_prometheus
-@pytest.mark.live
-@pytest.mark.xdist_group("live")
-def test_prometheus_scrapes_a_live_service_and_every_alarm_can_be_judged(tmp_path):
-    live, port = LiveService(tmp_path / "home", web_processes=2, METRICS_TOKEN=METRICS_TOKEN), free_port()
-    scrape = {
-        "job_name": "watchword",
-        "scrape_interval": "1s",
-        "authorization": {"credentials": METRICS_TOKEN},
-        "static_configs": [{"targets": [f"127.0.0.1:{live.port}"]}],
-    }
-    config = {
-        "global": {"evaluation_interval": "1s"},
-        "rule_files": [str(FOLDER / "rules.yml")],
-        "scrape_configs": [scrape],
-    }
-    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
-
-    def ask(path, **query):
-        address = f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
-        try:
-            with urllib.request.urlopen(address, timeout=5) as answer:
-                return json.load(answer)["data"]
-        except OSError:
-            return None
-
-    def value(query):
-        found = ask("query", query=query)
-        return found and found["result"] and float(found["result"][0]["value"][1])
-
-    prometheus = subprocess.Popen(
-        ["prometheus", f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"]
-        + [f"--web.listen-address=127.0.0.1:{port}"],
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        live.start()
-        for _ in range(5):
-            live.call("GET", "/session/settings")
-        asked = 'watchword_request_seconds_count{endpoint="session/settings",status="401"}'
-        wait_until(lambda: (value(asked) or 0) >= 5, "Prometheus has what both processes counted")
-        wait_until(lambda: value("sum(watchword_workers)") == 1, "the worker is seen")
-        wait_until(lambda: ask("rules")["groups"][0]["lastEvaluation"] > "2", "the rules were judged")
-        rules = ask("rules")["groups"][0]["rules"]
-        assert [rule["name"] for rule in rules if rule["health"] == "err"] == []
-        live.kill("worker0")
-        live.query("UPDATE verification_worker SET seen_at = now() - interval '1 hour' RETURNING 1")
-        wait_until(lambda: value('ALERTS{alertname="WatchwordNoWorkers"}'), "the alarm is raised")
-    finally:
-        prometheus.terminate()
-        prometheus.wait(timeout=30)
-        live.stop()

@@ -124,6 +124,7 @@ class Families:
             "channel",
             "status",
         )
+        self.unknown_keys = counter("unknown_keys", "Calls with a key that is not valid.", "answer")
         self.claims = counter("claims", "Messages that workers claimed.", "by")
         self.callbacks = counter("callback_tries", "Calls of customers' servers.", "result")
 
@@ -181,6 +182,11 @@ def count_request(endpoint: str, status: int, seconds: float) -> None:
 def count_refusal(code: str) -> None:
     """Count a problem document by its code, of which ``errors.CATALOGUE`` has all."""
     _count("refusals", code)
+
+
+def count_unknown_key(answer: str) -> None:
+    """Count a call with a key that is not valid. ``answer`` is ``refused``, or ``held_off`` by its client address."""
+    _count("unknown_keys", answer)
 
 
 def count_call(*, provider: int, channel: str, country: str | None, outcome: str, seconds: float) -> None:

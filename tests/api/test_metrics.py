@@ -4,11 +4,14 @@ import re
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.commands.running import run
 from tests.fakes.outage import database_away
 from verification import memory, metrics
+from verification.models import DeliveryAttempt, Provider
+from verification.services.protection import limits
 from verification.services.protection.guard import findings
 from verification.services.upkeep import exposition
 
@@ -60,6 +63,36 @@ def test_requests_are_counted_by_endpoint_and_status(counted, api):
     assert value("request_seconds_count", endpoint="session/create", status="200") == 1
     assert value("request_seconds_count", endpoint="session/settings", status="401") == 1
     assert value("refusals_total", code="missing_api_key") == 1
+
+
+@pytest.mark.django_db
+def test_keys_that_are_not_valid_are_counted_after_their_address_is_held_off_too(counted):
+    for _ in range(limits.UNKNOWN_KEYS_PER_MINUTE + 5):
+        Client(headers={"x-api-key": "ww_api_unknown"}).get("/session/settings")
+    assert value("unknown_keys_total", answer="refused") == limits.UNKNOWN_KEYS_PER_MINUTE
+    assert value("unknown_keys_total", answer="held_off") == 5
+
+
+@pytest.mark.django_db
+def test_a_provider_s_last_answers_are_counted_back_to_the_first_other_one(counted, project):
+    provider = Provider.objects.get(channel="sms")
+
+    def answer(*outcomes):
+        for outcome in outcomes:
+            DeliveryAttempt.objects.create(message_id=1, provider=provider, outcome=outcome, latency_ms=1)
+        memory.forget_all()
+        return {
+            dict(labels)["outcome"]: number
+            for (name, labels), number in samples().items()
+            if name == "watchword_provider_answers_in_a_row"
+        }
+
+    assert answer() == {}
+    assert answer("misconfigured", "accepted", "misconfigured", "misconfigured") == {"misconfigured": 2}
+    assert answer(*["misconfigured"] * 6) == {"misconfigured": exposition.MAX_ANSWERS}
+    assert answer("accepted") == {"accepted": 1}
+    Provider.objects.update(checked_at=timezone.now())
+    assert answer() == {}
 
 
 @pytest.mark.django_db

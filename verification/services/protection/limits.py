@@ -20,7 +20,7 @@ from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
-from verification import valkey
+from verification import metrics, valkey
 from verification.errors import Decision, Refusal
 from verification.memory import Away, Once, Waits
 from verification.networks import read_address
@@ -81,7 +81,12 @@ def is_over_creates(project: ProjectConfig, client_address: str) -> bool:
 
 def count_unknown_key(client_address: str) -> None:
     """Count one request with an unknown key from this address. Raises ``rate_limited``."""
-    _hit(*_unknown_keys(client_address), "Too many unknown keys came from this client address.")
+    try:
+        _hit(*_unknown_keys(client_address), "Too many unknown keys came from this client address.")
+    except Refusal:
+        metrics.count_unknown_key("held_off")
+        raise
+    metrics.count_unknown_key("refused")
 
 
 def has_sent_unknown_keys(client_address: str) -> bool:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
@@ -18,6 +19,7 @@ from verification.services.upkeep import condition
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MAX_NAMED = metrics.MAX_PROVIDERS  # providers with lines of their own; an installation with more shows the first ones
+MAX_ANSWERS = 5  # of one provider that are looked at: more in a row tell an operator nothing new
 DECISION_HOURS = 2  # this hour's rows and the last one's
 Samples = Sequence[tuple[Sequence[str], float]]
 _DATABASE = """
@@ -32,6 +34,19 @@ _DATABASE = """
 _TRAFFIC = """
     SELECT xact_commit, xact_rollback, deadlocks, temp_bytes, blks_read, blks_hit
     FROM pg_stat_database WHERE datname = current_database()
+"""
+
+
+# The last answers of each provider, the newest first. Those before a day ago, or before a check that found its settings
+# good, tell nothing of the present.
+_ANSWERS = """
+    SELECT p.id, array_agg(last.outcome ORDER BY last.created_at DESC)
+    FROM verification_provider AS p CROSS JOIN LATERAL (
+        SELECT outcome, created_at FROM verification_deliveryattempt
+        WHERE provider_id = p.id AND created_at > greatest(p.checked_at, now() - interval '1 day')
+        ORDER BY created_at DESC LIMIT %s
+    ) AS last
+    WHERE p.id = ANY(%s) GROUP BY p.id
 """
 
 
@@ -148,6 +163,16 @@ def _of_providers() -> Iterator[object]:
     yield _gauge(
         "breaker", "0: asked. 1: set aside. 0.5: its time is over, the next message is a probe.", "provider", aside
     )
+    yield _of_answers([row.pk for row in rows])
+
+
+def _of_answers(providers: list[int]) -> object:
+    with connection.cursor() as cursor:
+        cursor.execute(_ANSWERS, [MAX_ANSWERS, providers])
+        answers = cursor.fetchall()
+    in_a_row = [((str(pk), last[0]), len(list(takewhile(last[0].__eq__, last)))) for pk, last in answers]
+    meaning = "How many of its last five answers were the newest one's, without another between."
+    return _gauge("provider_answers_in_a_row", meaning, "provider outcome", in_a_row)
 
 
 def _breaker(until: datetime | None, now: datetime) -> float:

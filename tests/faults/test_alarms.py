@@ -1,0 +1,412 @@
+"""Each alarm fires on a live service under load: a Prometheus scrapes it, and each test brings about what one warns of.
+
+The expressions are those of deploy/prometheus, over windows that are cut short (tests/fakes/prometheus.py). All tests
+share one service, and each leaves it sound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import threading
+import urllib.parse
+
+import psycopg
+import pytest
+
+from tests.fakes.http_server import FakeHttpServer, answer
+from tests.fakes.prometheus import DASHBOARDS, PROGRAM, Prometheus, faster, queries
+from tests.faults.conftest import METRICS_TOKEN
+from tests.faults.shop import Shop, open_shop, recipient
+from tests.live import LiveService, at_once, wait_until
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.live,
+    pytest.mark.xdist_group("alarms"),
+    pytest.mark.timeout(300),  # seconds: each waits for scrapes, and the first one for all that starts
+    pytest.mark.skipif(not PROGRAM, reason="Prometheus is not installed"),
+]
+
+FIRES_SECONDS = 90  # for a machine that is busy with other tests
+RECEIPT_SECRET = "a-receipt-secret"
+OPEN_REPORTING_SHOP = """
+import json, sys
+from verification.services.gateways import accounts as providers
+from verification.services.projects import projects
+new = projects.create_project(name="Reporting shop")
+values = {"url": sys.argv[1] + "/sms", "has_receipts": True, "receipt_id_field": "id", "receipt_status_field": "status",
+          "receipt_success": "delivered", "receipt_secret": sys.argv[2],
+          "body": '{"to":"{to}","code":"{code}","id":"{message_id}","hook":"{hook_url}"}'}
+made = providers.add_provider(
+    project=new.project, channel="sms", provider_type="http", name="Reports", values=values, priority=1
+)
+print(json.dumps({"id": new.project.pk, "api_key": new.api_key, "secret_key": new.secret_key}))
+print(made.pk)
+"""
+# What other exporters and machines tell: the proxy's certificate, and a disk. First all is well.
+DAY = 86400
+STAND_IN = """
+probe_ssl_earliest_cert_expiry {certificate}
+watchword_disk_bytes{{state="free"}} {free}
+watchword_disk_bytes{{state="all"}} 100
+"""
+
+
+def stand_in(*, certificate, free):
+    text = STAND_IN.format(certificate=certificate, free=free).encode()
+    return answer(200, text, {"Content-Type": "text/plain; version=0.0.4"})
+
+
+SOUND = stand_in(certificate=4e9, free=50)  # until the year 2096
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    live = LiveService(tmp_path_factory.mktemp("alarms"), is_embedded=False, METRICS_TOKEN=METRICS_TOKEN)
+    try:
+        yield live.start()
+    finally:
+        live.stop()
+
+
+@pytest.fixture(scope="module")
+def shop(service, gateway):
+    opened = open_shop(service, gateway)
+    unlimited = "UPDATE verification_channel SET daily_budget = 0 WHERE project_id = %s RETURNING 1"
+    assert service.query(unlimited, opened.id)
+    return opened
+
+
+@pytest.fixture(scope="module")
+def reporting(service, gateway):
+    """A shop whose gateway reports what became of a message, and its provider."""
+    made, provider = service.python(OPEN_REPORTING_SHOP, gateway.url, RECEIPT_SECRET).splitlines()
+    return Shop(service, gateway, **json.loads(made)), int(provider)
+
+
+@pytest.fixture(scope="module")
+def customer():
+    """A customer's server, for callbacks."""
+    with FakeHttpServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def other_exporters():
+    with FakeHttpServer(default=SOUND) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def everything_is_back_afterwards(service, customer, other_exporters):
+    yield
+    service.servers.start()
+    if "web" not in service.processes:
+        service.start_web()
+    if "worker0" not in service.processes:
+        service.start_worker()
+    customer.default, other_exporters.default = answer(), SOUND
+
+
+@pytest.fixture(scope="module")
+def prometheus(service, other_exporters, tmp_path_factory):
+    jobs = {"watchword": service.port, "watchword_outside": other_exporters.port}
+    with Prometheus(tmp_path_factory.mktemp("prometheus"), METRICS_TOKEN, **jobs) as started:
+        yield started
+
+
+@pytest.fixture
+def provoke(prometheus):
+    """Do something, once or again and again, until these alarms fire, which they must not have done before."""
+
+    def until_they_fire(*alarms, once=lambda: None, by=lambda: None):
+        wait_until(lambda: not prometheus.firing() & set(alarms), f"{alarms} are silent", FIRES_SECONDS)
+        once()
+
+        def fire():
+            by()
+            prometheus.wait_for_judgement()
+            return set(alarms) <= prometheus.firing()
+
+        wait_until(fire, f"{alarms} fire", FIRES_SECONDS)
+
+    return until_they_fire
+
+
+@pytest.fixture
+def database(service):
+    """Connections to the service's database, which end with the test."""
+    with contextlib.ExitStack() as opened:
+
+        def connect():
+            return opened.enter_context(psycopg.connect(service.servers.database_url, autocommit=True))
+
+        yield connect
+
+
+@contextlib.contextmanager
+def shop_whose_gateway(service, behaviour):
+    """A shop and its gateway, which no message goes to any more in the end."""
+    with FakeHttpServer(default=behaviour) as gateway:
+        shop = open_shop(service, gateway)
+        yield shop, gateway
+        service.query(
+            "UPDATE verification_provider SET is_enabled = false WHERE project_id = %s RETURNING 1",
+            shop.id,
+        )
+        service.query("DELETE FROM verification_circuitbreaker WHERE true RETURNING 1")
+
+
+def several(act, count=10):
+    """Return an action that runs many at once."""
+
+    def run():
+        for result in at_once(count, lambda _: act()):
+            if isinstance(result, Exception):
+                raise result
+
+    return run
+
+
+def verified(shop):
+    to = recipient()
+    status, body, _ = shop.verify(shop.token_for(to))
+    assert status == 200, body
+
+
+def reported(shop):
+    """A message whose receipt comes a minute after the gateway took it."""
+    to = recipient()
+    assert shop.send(to)[0] == 200
+    sent = wait_until(lambda: shop.sent_to(to), "the gateway is asked")[-1]
+    wait_until(lambda: shop.messages_to(to) == ["sent"], "the answer is recorded")
+    shop.service.query(
+        "UPDATE verification_message SET sent_at = sent_at - interval '1 minute' WHERE id = %s RETURNING 1", sent["id"]
+    )
+    path, body = urllib.parse.urlsplit(sent["hook"]).path, {"id": sent["id"], "status": "delivered"}
+    assert shop.service.call("POST", path, body, headers={"x-receipt-secret": RECEIPT_SECRET})[0] == 200
+
+
+# --- all is well, and then providers, customers and callers --------------------------------------------------------
+
+
+def test_no_alarm_fires_on_a_sound_service_under_load(prometheus, shop):
+    wait_until(lambda: prometheus.firing() == set(), "what other tests did is over", FIRES_SECONDS)
+    seen = 'sum(watchword_request_seconds_count{endpoint="session/verify",status="200"})'
+    before = prometheus.value(seen) or 0
+    for _ in range(6):
+        several(lambda: verified(shop))()
+    wait_until(lambda: (prometheus.value(seen) or 0) >= before + 60, "Prometheus has what all processes counted")
+    rules = prometheus.wait_for_judgement()
+    assert [rule for rule in rules if rule["health"] != "ok"] == []
+    assert prometheus.firing() == set()
+
+
+def test_a_provider_that_fails_and_then_refuses_our_credentials(service, provoke, prometheus):
+    with shop_whose_gateway(service, answer(500)) as (failing, gateway):
+        provoke("WatchwordProviderDown", by=lambda: failing.send(recipient()))
+        gateway.default = answer(401)  # while it is set aside, and asked by single probes alone
+
+        def probe():
+            service.query(
+                "UPDATE verification_circuitbreaker SET open_until = now() WHERE open_until > now() RETURNING 1"
+            )
+            failing.send(recipient())
+
+        misconfigured = "WatchwordProviderMisconfigured"
+        provoke(misconfigured, by=probe)
+        gateway.default = answer()
+        wait_until(lambda: probe() or misconfigured not in prometheus.firing(), "it is over", FIRES_SECONDS)
+
+
+def test_a_country_to_which_no_message_is_taken(service, provoke):
+    with shop_whose_gateway(service, answer(400)) as (declined, _):
+        provoke("WatchwordCountryFails", by=several(lambda: declined.send(f"+99890{recipient()[-7:]}")))
+
+
+def test_receipts_that_come_late(reporting, provoke):
+    provoke("WatchwordReceiptsLate", by=several(lambda: reported(reporting[0])))
+
+
+def test_customers_servers_that_fail(shop, customer, provoke):
+    customer.default = answer(500)
+    provoke("WatchwordCallbacksFail", by=several(lambda: shop.send(recipient(), callback_url=f"{customer.url}/done")))
+
+
+def test_keys_that_are_not_valid_from_one_address_that_is_held_off(service, provoke, prometheus):
+    held_off = 'sum(watchword_unknown_keys_total{answer="held_off"})'
+    call = several(lambda: service.call("GET", "/session/settings", key="revoked"))
+    wait_until(lambda: call() or prometheus.value(held_off), "the address is held off")
+    provoke("WatchwordUnknownKeys", by=call)
+
+
+def of_one_prefix():
+    return f"+7999123{recipient()[-4:]}"
+
+
+def test_numbers_of_one_prefix(service, gateway, provoke):
+    pumped = open_shop(service, gateway)
+    provoke("WatchwordGuardRefuses", by=several(lambda: pumped.create(of_one_prefix())))
+    service.query("DELETE FROM verification_decision WHERE project_id = %s RETURNING 1", pumped.id)
+
+
+def test_an_hour_in_which_far_fewer_users_are_verified_than_before(prometheus, shop, provoke):
+    for _ in range(6):
+        several(lambda: verified(shop))()
+    verified_now = faster('sum(increase(watchword_request_seconds_count{endpoint="session/check",status="200"}[1h]))')
+    wait_until(lambda: prometheus.value(verified_now) == 0, "the verified ones are an hour ago", FIRES_SECONDS)
+    provoke("WatchwordConversionFalls", by=several(shop.open_session))
+
+
+# --- the database and the machine ------------------------------------------------------------------------------------
+
+
+def test_requests_that_wait_for_a_lock(shop, provoke, database):
+    to = recipient()
+    shop.open_session(to)
+    holding = database()
+    holding.autocommit = False
+    holding.execute("SELECT 1 FROM verification_recipient WHERE address = %s FOR UPDATE", [to])
+    provoke("WatchwordSlow", by=several(lambda: shop.create(to), 2))
+
+
+def test_connections_that_are_used_up(provoke, database):
+    def use_up():
+        looking = database()
+        used = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+        [(most,)] = looking.execute("SELECT current_setting('max_connections')::int").fetchall()
+        while looking.execute(used).fetchall()[0][0] < 0.9 * most:
+            database()
+
+    provoke("WatchwordDatabaseConnections", once=use_up)
+
+
+def test_a_transaction_that_stays_open(provoke, database):
+    forgotten = database()
+    forgotten.autocommit = False
+    provoke("WatchwordLongTransaction", once=lambda: forgotten.execute("SELECT 1"))
+
+
+def test_a_deadlock(service, provoke):
+    both_hold_one = threading.Barrier(2)
+
+    def cross(number):
+        with contextlib.suppress(psycopg.errors.DeadlockDetected), psycopg.connect(service.servers.database_url) as one:
+            one.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+            both_hold_one.wait()
+            one.execute("SELECT pg_advisory_xact_lock(%s)", [1 - number])
+
+    provoke("WatchwordDeadlocks", by=lambda: at_once(2, cross))
+
+
+def test_a_clock_that_differs_from_the_database_s(provoke, database):
+    """The database's clock goes five seconds ahead, for everybody who connects from now on."""
+    administering = database()
+    database_name = psycopg.sql.Identifier(administering.info.dbname)
+
+    def look_for_names_in(path):
+        setting = psycopg.sql.SQL("ALTER DATABASE {} SET search_path = " + path)
+        administering.execute(setting.format(database_name))
+        administering.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+
+    administering.execute("CREATE SCHEMA ahead")
+    administering.execute(
+        "CREATE FUNCTION ahead.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE"
+        " AS $$ SELECT pg_catalog.clock_timestamp() + interval '5 seconds' $$"
+    )
+    try:
+        provoke("WatchwordClockSkew", once=lambda: look_for_names_in("ahead, pg_catalog, public"))
+    finally:
+        look_for_names_in("public")
+
+
+def test_a_full_disk_and_a_certificate_that_ends(provoke, other_exporters):
+    def tell():
+        other_exporters.default = stand_in(certificate=DAY, free=5)  # of 1970
+
+    provoke("WatchwordDiskFull", "WatchwordCertificateEnds", once=tell)
+
+
+# --- every dashboard, where all that it shows has happened ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def traffic(service, shop, reporting, customer, gateway):
+    """Some of everything that is counted."""
+    verified(shop)
+    reported(reporting[0])
+    shop.send(recipient(), callback_url=f"{customer.url}/done")
+    service.call("GET", "/session/settings", key="revoked")
+    pumped = open_shop(service, gateway)
+    several(lambda: pumped.create(of_one_prefix()), 15)()
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
+def test_every_query_of_a_dashboard_finds_a_series(path, prometheus, reporting, traffic):
+    asked = [faster(query) for query in queries(path, provider=reporting[1])]
+    empty = lambda: [query for query in asked if not prometheus.series(query)]  # noqa: E731
+    with contextlib.suppress(AssertionError):  # those that are left tell more than that they are
+        wait_until(lambda: not empty(), "every query finds one", FIRES_SECONDS)
+    assert empty() == []
+
+
+# --- workers, the broker, the database, the service ----------------------------------------------------------------
+
+
+def test_workers_of_two_versions(service, provoke):
+    columns = "(id, host, pid, version, threads, kinds)"
+    values = "(gen_random_uuid(), 'left over', 1, '0.0.9', 1, '{messages}')"
+    leave = f"INSERT INTO verification_worker {columns} VALUES {values} RETURNING 1"
+    provoke("WatchwordVersionsDiffer", once=lambda: service.query(leave))
+    service.query("DELETE FROM verification_worker WHERE host = 'left over' RETURNING 1")
+
+
+LATER = (  # what time alone would bring about while no worker runs
+    "UPDATE verification_message SET due_at = now() - interval '1 minute' WHERE status = 'queued' RETURNING 1",
+    "UPDATE verification_webhookevent SET due_at = now() - interval '10 minutes', delivered_at = NULL"
+    " WHERE id = (SELECT max(id) FROM verification_webhookevent) RETURNING 1",
+    "UPDATE verification_upkeep SET finished_at = now() - interval '13 hours'"
+    " WHERE name IN ('purge', 'guard') RETURNING 1",
+)
+
+
+def test_without_a_worker_everything_waits(service, shop, customer, provoke):
+    told = len(customer.requests)
+    shop.send(recipient(), callback_url=f"{customer.url}/done")
+    wait_until(lambda: len(customer.requests) > told, "there is an event")
+
+    def stop_and_wait():
+        service.kill("worker0", signal.SIGTERM)
+        several(shop.open_session)()
+        assert all(service.query(statement) for statement in LATER)
+
+    late = ("WatchwordQueueGrows", "WatchwordCallbacksLate", "WatchwordPurgeLate", "WatchwordGuardLate")
+    provoke("WatchwordNoWorkers", *late, once=stop_and_wait)
+    service.query("UPDATE verification_upkeep SET finished_at = now() RETURNING 1")
+
+
+def test_codes_that_reach_the_provider_late(service, shop, provoke):
+    older = "UPDATE verification_message SET created_at = created_at - interval '30 seconds' WHERE status = 'queued'"
+
+    def send_late():
+        service.kill("worker0", signal.SIGTERM)
+        several(shop.open_session)()
+        assert service.query(f"{older} RETURNING 1")
+        service.start_worker()
+
+    provoke("WatchwordCodesLate", by=send_late)
+
+
+def test_a_broker_that_is_away(service, provoke):
+    provoke("WatchwordBrokerAway", once=lambda: service.stop_server("valkey"))
+
+
+def test_a_database_that_is_away(service, shop, provoke):
+    away = ("WatchwordDatabaseAway", "WatchwordErrors")
+    provoke(*away, once=lambda: service.stop_server("postgres"), by=several(shop.create))
+
+
+def test_a_service_that_does_not_answer(service, provoke):
+    provoke("WatchwordDown", once=lambda: service.kill("web"))
