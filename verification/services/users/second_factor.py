@@ -72,6 +72,7 @@ def begin(user: User, shown: int = 0) -> tuple[int, str]:
     The factor with the id ``shown`` is returned while it stands. Any other is replaced: somebody else who saw its
     secret would have the factor too.
     """
+    locked_tries(user)  # pages that are opened at once take turns, as a user has one app
     begun = SecondFactor.objects.filter(user=user, confirmed_at=None)
     factor = begun.filter(pk=shown).first()
     if factor is None:
