@@ -42,6 +42,14 @@ def test_addprovider_sets_the_channels_budget_and_else_leaves_it():
     assert seen == [1000, 50, 50, None]
 
 
+def test_a_providers_name_writes_nothing_to_the_operators_terminal():
+    run("createproject", "Shop")
+    run("addprovider", "Shop", *GATEWAY)
+    Provider.objects.update(name="A\x1b]0;x\x07\n7  Shop  sms\u202e")
+    text = run("list", "providers")
+    assert len(text.splitlines()) == 2 and "A?]0;x??7  Shop  sms?" in text
+
+
 def test_addprovider_adds_a_system_provider():
     made = run_json("addprovider", "--system", *GATEWAY)
     assert Provider.objects.get(pk=made["provider"]).is_system

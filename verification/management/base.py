@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -34,6 +35,9 @@ MAX_THREADS = 1_000  # of one process, each with a database connection
 DEFAULT_THREADS = 8  # of one worker: its messages wait for providers most of the time
 INTERRUPTED = 130  # what shells report for Ctrl-C
 OWN_NETWORKS = ". Name a network of your own in OUTBOUND_ALLOWED_NETWORKS"
+# Controls, ends of lines among them, and marks that turn the direction of what follows. Tenants name their providers
+# and vendors word their answers, and neither writes to the operator's terminal.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 NOT_MIGRATED = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
 
 
@@ -174,7 +178,7 @@ def read_value(name: str, text: str) -> str:
 
 def aligned(pairs: Iterable[tuple[str, object]]) -> str:
     """Names in one column, values in the next, two spaces in."""
-    pairs = list(pairs)
+    pairs = [(cell_of(name), cell_of(value)) for name, value in pairs]
     width = max((len(name) for name, _ in pairs), default=0)
     return "\n".join(f"  {name.ljust(width)}  {value}" for name, value in pairs)
 
@@ -182,11 +186,16 @@ def aligned(pairs: Iterable[tuple[str, object]]) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Columns as wide as their widest cell; numbers to the right."""
     lines = [tuple(header), *(tuple(row) for row in rows)]
-    widths = [max(len(str(cell)) for cell in column) for column in zip(*lines, strict=True)]
+    widths = [max(len(cell_of(cell)) for cell in column) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(
-            str(cell).rjust(width) if isinstance(cell, int) else str(cell).ljust(width)
+            cell_of(cell).rjust(width) if isinstance(cell, int) else cell_of(cell).ljust(width)
             for cell, width in zip(line, widths, strict=True)
         ).rstrip()
         for line in lines
     )
+
+
+def cell_of(value: object) -> str:
+    """Write a value into one line, with a question mark for each character that a terminal would act on."""
+    return _CONTROLS.sub("?", str(value))

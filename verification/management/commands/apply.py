@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from verification.errors import Misuse
-from verification.management.base import WatchwordCommand
+from verification.management.base import WatchwordCommand, cell_of
 from verification.services.setup.plan import Plan, apply, plan
 from verification.services.setup.reading import MAX_BYTES, FileRefused, read
 from verification.services.setup.showing import lines_of
@@ -66,7 +66,7 @@ class Command(WatchwordCommand):
         """Show the plan and return whether the operator agrees. Raises :class:`Misuse` where nobody can be asked."""
         if as_json or not sys.stdin.isatty():
             raise Misuse("Nobody can be asked here. Give --yes to apply it, or --dry-run to see what would change.")
-        self.stdout.write("\n".join(lines_of(planned)))
+        self.stdout.write("\n".join(map(cell_of, lines_of(planned))))
         if input("Apply this? [y/N] ").strip().lower() not in ("y", "yes"):
             raise Misuse("Nothing was changed.")
         return True
@@ -109,7 +109,7 @@ def content_of(file: str) -> bytes:
 def text_of(planned: Plan, is_applied: bool, file: str) -> str:
     if planned.is_empty:
         return f"Everything is as {file} says: nothing to change."
-    lines = lines_of(planned)
+    lines = [cell_of(line) for line in lines_of(planned)]
     if not is_applied:
         return "\n".join([*lines, "Nothing was changed: this is what apply would do."])
     lines.append("Applied.")

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from config.processes.supervisor import running_url
-from verification.management.base import WatchwordCommand, whole
+from verification.management.base import WatchwordCommand, cell_of, whole
 from verification.services.upkeep.doctor.examination import SUBJECTS, Diagnosis, examine, worst
 from verification.services.upkeep.doctor.findings import BACKUP_HOURS, Aims
 
@@ -109,7 +109,7 @@ def written(found: list[Diagnosis]) -> str:
     if not found:
         return "Nothing was found wrong."
     return "\n\n".join(
-        f"{each.finding.severity.name}  {each.subject}: {each.finding.what}\n    {each.finding.remedy}"
+        f"{each.finding.severity.name}  {each.subject}: {cell_of(each.finding.what)}\n    {each.finding.remedy}"
         f"  ({each.finding.name})"
         for each in found
     )
