@@ -387,8 +387,16 @@ def test_where_too_many_wait_for_the_vendor_the_next_is_told_so(api, vendor, cro
 
 
 @pytest.mark.django_db(transaction=True)
-def test_or_is_let_in_where_the_project_says_so(api, vendor, project, crowd):
+def test_whoever_asks_much_at_once_opens_no_door_that_opens_when_the_vendor_is_away(api, vendor, project, crowd):
     project.set(challenge_fails_open=True)
+    refused = crowd.submit(api.create, challenge_token="junk").result(SECONDS)
+    assert problem(refused) == (503, "challenge_unavailable")
+    assert not (vendor.asked or Session.objects.exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_that_nobody_asked_for_waits_for_no_vendor(api, vendor, project, crowd):
+    project.set(challenge_mode="suspicion")
     assert crowd.submit(api.create, challenge_token="good").result(SECONDS).status_code == 200
     assert not (vendor.asked or Session.objects.get().is_challenged)
 

@@ -86,7 +86,14 @@ def verify(
             _fail(project, "the answer is wrong, too old or not for this project")
         return stored_digest(solved.puzzle, kind=ANSWER)
     limits.require_few_failed_challenges(project, client_address)
-    judgement = _ask_vendor(project, challenge, token)
+    try:
+        judgement = _ask_vendor(project, challenge, token)
+    except Busy:
+        # Whoever sends many answers at once brings this about. It tells nothing of the vendor, and so opens nothing.
+        log.warning("project %s: too many requests are waiting for an answer already.", project.id)
+        if is_asked:
+            raise Refusal("challenge_unavailable") from None
+        return None
     match judgement.verdict:
         case Verdict.PASSED:
             return stored_digest(token, kind=ANSWER)
@@ -136,16 +143,16 @@ def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) 
 
 
 def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgement:
-    """Ask the vendor, or answer for it while it is down: then one caller asks every few seconds, the others do not."""
+    """Ask the vendor, or answer for it while it is down: then one caller asks every few seconds, the others do not.
+
+    Raises :class:`Busy` where too many of our requests wait for vendors already.
+    """
     if not _away.take_turn(vendor):
         return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
     project_id, provider = vendor
     url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
-    try:
-        with outside(project_id, CHALLENGE_VENDOR):
-            judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
-    except Busy:  # our own threads are taken, which tells nothing about the vendor
-        return Judgement(Verdict.UNAVAILABLE, "too many requests are waiting for an answer already")
+    with outside(project_id, CHALLENGE_VENDOR):
+        judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
     if judgement.verdict is Verdict.UNAVAILABLE:
         _away.failed(vendor)
     else:
