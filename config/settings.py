@@ -250,6 +250,7 @@ CONTENT_SECURITY_POLICY = {
         "style-src": ["'self'", "'unsafe-inline'"],
         "img-src": ["'self'", "data:", "https:"],
         "connect-src": ["'self'"],
+        "media-src": ["'self'"],  # the words of a call, spoken
         "object-src": ["'none'"],
         "base-uri": ["'none'"],
         "form-action": ["'self'"],

@@ -70,7 +70,7 @@ def test_a_function_of_the_version_before_stays_for_its_processes(db):
             "CREATE FUNCTION redeem_token(p_project bigint) RETURNS text LANGUAGE sql AS $$ SELECT 'former' $$"
         )
     install._install(WATCHED, using="default")
-    assert {"redeem_token(bigint)", "redeem_token(bigint,bytea)"} <= {name for name, _ in functions()}
+    assert {"redeem_token(bigint)", "redeem_token(bigint,bytea,uuid,text)"} <= {name for name, _ in functions()}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -317,7 +317,7 @@ def test_a_stranger_is_judged_and_their_wrong_codes_settled_without_all_others(d
     spent = sql.call(
         "spend_attempt", project=project.pk, session=sessions[0].id, code_digest=b"right", token_digest=b"token",
         token_seconds=60, terms=load_project(project.pk).terms_of_check, network="192.0.2.7",
-        subnet=HERE, guess=None,
+        subnet=HERE, guess=None, request=None, caller_request="",
     )  # fmt: skip
     read = {table: rows_read(f"verification_{table}") - less for table, less in zip(STRANGERS, before, strict=True)}
     assert spent.outcome == "verified"

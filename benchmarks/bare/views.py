@@ -33,6 +33,8 @@ TERMS = sql.json(
     }
 )
 
+NO_ORIGIN: dict[str, Any] = {"request": None, "caller_request": "", "subnet": ""}
+
 
 def create(request: HttpRequest) -> HttpResponse:
     fields = json.loads(request.body)
@@ -60,6 +62,7 @@ def create(request: HttpRequest) -> HttpResponse:
         message=random_ids.generate_message_id(),
         terms=TERMS,
         guard=None,
+        **NO_ORIGIN,
     )
     return _answer({"session_id": row.session_id, "session_expired_at": str(row.expires_at), "sent_to": row.sent_to})
 
@@ -76,15 +79,21 @@ def check(request: HttpRequest) -> HttpResponse:
         token_seconds=60,
         terms=TERMS,
         network="",
-        subnet="",
         guess=None,
+        **NO_ORIGIN,
     )
     return _answer({"verify_token": token, "is_test": row.is_test}, 200 if row.outcome == "verified" else 400)
 
 
 def verify(request: HttpRequest) -> HttpResponse:
     token = json.loads(request.body)["verify_token"]
-    row = sql.call("redeem_token", project=PROJECT, digest=stored_digest(token, kind="verify token"))
+    row = sql.call(
+        "redeem_token",
+        project=PROJECT,
+        digest=stored_digest(token, kind="verify token"),
+        request=None,
+        caller_request="",
+    )
     return _answer({"phone": row.address}, 200 if row.outcome == "redeemed" else 400)
 
 

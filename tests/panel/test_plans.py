@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests import factories
+from verification import request_ids
 from verification.models import Membership
 from verification.panel.frame.paging import LOOKED_THROUGH, MAX_COUNT
 
@@ -130,7 +131,10 @@ def test_no_list_of_traffic_reads_a_whole_table(filled, who, name, query):
 
 
 @pytest.mark.parametrize("who", ["root", "owner", "of both"])
-@pytest.mark.parametrize("term", [NUMBER, "0151 123000001", "01" + "0" * 23 + "1", "17", "vendor-id-1", "a@b.example"])
+@pytest.mark.parametrize(
+    "term",
+    [NUMBER, "0151 123000001", "01" + "0" * 23 + "1", "17", "vendor-id-1", "a@b.example", request_ids.draw()],
+)
 def test_the_search_reads_no_whole_table(filled, who, term):
     client = Client()
     client.force_login(User.objects.get(username=who))

@@ -5,7 +5,9 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 
+from tests import voices
 from tests.panel.rows import sent_once
 from tests.panel.test_delivery import errors
 from verification import memory
@@ -232,3 +234,58 @@ def test_what_is_no_recipient_of_the_channel_is_refused_beside_the_field(panel, 
 def test_a_stranger_sends_nothing(panel):
     assert panel.as_("stranger").post(send_page(panel), {"to": NUMBER}).status_code == 404
     assert not Message.objects.filter(recipient__address=NUMBER).exists()
+
+
+# --- a call, spoken --------------------------------------------------------------------------------------------------
+
+RECORDING = reverse("admin:verification_text_recording")
+
+
+@pytest.fixture
+def voice(tmp_path, monkeypatch):
+    return voices.install(tmp_path, monkeypatch)
+
+
+def heard(panel, who, **values):
+    return panel.as_(who).get(RECORDING, about(panel, channel="voice", language="de") | values)
+
+
+def test_a_call_is_heard_with_a_sample_code_and_kept_nowhere(panel, voice):
+    response = heard(panel, "owner", text="Dein Code: {code}")
+    assert voice.words == "Dein Code: 4, 7, 1, 8, 3, 6" and response.content[:4] == b"RIFF"
+    assert response["Content-Type"] == "audio/wav" and "no-store" in response["Cache-Control"]
+
+
+def test_a_voice_that_fails_is_told_in_a_sentence(panel, voice):
+    voice.then("exit 1")
+    response = heard(panel, "owner", text="{code}")
+    assert response.status_code == 503 and b"Try again" in response.content
+
+
+@pytest.mark.parametrize("values", [{"channel": "sms"}, {"project": 0}, {"language": "?"}, {"text": "a" * 481}])
+def test_what_is_no_text_of_a_call_is_not_spoken(panel, voice, values):
+    assert heard(panel, "owner", **values).status_code == 404 and voice.words is None
+
+
+@pytest.mark.parametrize("role", ["analyst", "support"])
+def test_who_may_not_write_texts_hears_none(panel, voice, role):
+    panel.project.memberships.update(role=role)
+    for who in ("owner", "stranger"):
+        assert heard(panel, who, text="{code}").status_code in (403, 404)
+    assert voice.words is None
+
+
+def test_the_preview_of_a_call_leads_to_its_recording(panel, voice):
+    def shown(text):
+        return panel.as_("owner").post(PREVIEW, about(panel, channel="voice", language="de", text=text))
+
+    response = shown("Dein Code & Co: {code}")
+    address = response.context["shown"].recording
+    assert f'href="{escape(address)}"' in response.content.decode() and RECORDING in address
+    assert panel.as_("owner").get(address).status_code == 200 and voice.words.startswith("Dein Code & Co")
+    assert not shown("no code in it").context["shown"].recording
+
+
+def test_where_no_voice_speaks_the_language_nothing_is_offered(panel, voice):
+    response = panel.as_("owner").post(PREVIEW, about(panel, channel="voice", language="fr", text="{code}"))
+    assert "data-listen" not in response.content.decode()

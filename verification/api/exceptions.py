@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import traceback
 
 from django.conf import settings
@@ -11,7 +10,7 @@ from django.core.exceptions import DisallowedHost, RequestDataTooBig, Suspicious
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 
-from verification import metrics, refusal_log, sql
+from verification import metrics, refusal_log, request_ids, sql
 from verification.api import rendering
 from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
 from verification.errors import Refusal
@@ -52,7 +51,7 @@ def problem(error: Exception, request: HttpRequest) -> HttpResponse:
 def problem_of_nobody(code: str) -> HttpResponse:
     """Answer what did not get as far as a request: nothing is known of it, not even its id."""
     refusal = Refusal(code, OF_NOBODY[code], retry_after=BUSY_RETRY_SECONDS if code == "service_unavailable" else None)
-    response = rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=secrets.token_hex(16))
+    response = rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=request_ids.draw())
     if code == "method_not_allowed":
         response["Allow"] = "GET, POST"
     return response

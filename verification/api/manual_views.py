@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
+from verification import request_ids
 from verification.api.authentication import HEADER
 from verification.api.base import SecretKeyView
 from verification.api.fields import Fields
@@ -43,6 +44,7 @@ class ManualSendView(SecretKeyView):
                 provider_id=provider_id,
                 code=code,
                 callback_url=callback_url or "",
+                request_id=request_ids.of(request),
             )
             return {
                 "message": "The message is queued.",

@@ -5,8 +5,6 @@ Here every request gets its id, and every answer its headers: no caching, CORS b
 
 from __future__ import annotations
 
-import re
-import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +14,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import ResolverMatch, resolve
 
-from verification import metrics, traces
+from verification import metrics, request_ids, traces
 from verification.api import exceptions, probes, scrape
 from verification.memory import Fresh
 from verification.models import Project
@@ -32,7 +30,6 @@ POLICY = "default-src 'none'; frame-ancestors 'none'"
 URLS = "verification.api.urls"
 _PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
 UNTRACED = (probes.LIVE, probes.READY, scrape.PATH)  # asked every few seconds, by machines
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class ApiMiddleware:
@@ -121,9 +118,9 @@ def find(path: str) -> ResolverMatch:
 
 def request_id(request: HttpRequest) -> str:
     given: str = request.META.get("HTTP_X_REQUEST_ID", "")
-    if _REQUEST_ID.fullmatch(given):
+    if request_ids.WELL_FORMED.fullmatch(given):
         return given
-    return traces.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or secrets.token_hex(16)
+    return traces.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or request_ids.draw()
 
 
 def is_preflight(request: HttpRequest) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from verification import timestamps
+from verification import request_ids, timestamps
 from verification.addresses import AddressKind
 from verification.api.base import ApiKeyView, KeylessView, SecretKeyView, body_fields, query_fields
 from verification.api.reference import operations
@@ -40,6 +40,7 @@ class SessionCreateView(ApiKeyView):
             accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             challenge_token=challenge_token,
             client_address=client_address(request),
+            request_id=request_ids.of(request),
         )
         return json_response(
             {
@@ -66,6 +67,7 @@ class SessionSendView(ApiKeyView):
             channel_type=channel_type,
             challenge_token=challenge_token,
             client_address=client_address(request),
+            request_id=request_ids.of(request),
         )
         return json_response(
             {
@@ -104,6 +106,7 @@ class SessionCheckView(ApiKeyView):
             session_id=session_id,
             code=code,
             client_address=client_address(request),
+            request_id=request_ids.of(request),
         )
         return json_response({"verify_token": checked.verify_token, "is_test": checked.is_test})
 
@@ -149,7 +152,9 @@ class SessionVerifyView(SecretKeyView):
         token = fields.verify_token("verify_token")
         fields.check()
         assert token is not None
-        verified = check.redeem_verify_token(project=self.caller.project, token=token)
+        verified = check.redeem_verify_token(
+            project=self.caller.project, token=token, request_id=request_ids.of(request)
+        )
         member = "email" if verified.kind is AddressKind.EMAIL else "phone"
         response = json_response({member: verified.text})
         if verified.is_test:

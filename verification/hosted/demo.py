@@ -22,6 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
+from verification import request_ids
 from verification.client_address import client_address
 from verification.content_length import announced_length
 from verification.errors import Refusal
@@ -93,7 +94,7 @@ def redeem(request: HttpRequest, demo: Demo) -> HttpResponse:
         return _json({"detail": "Send a verify_token as JSON."}, 400)
     try:
         server = authenticate(demo.secret_key, client_address=client_address(request))
-        verified = redeem_verify_token(project=server.project, token=token)
+        verified = redeem_verify_token(project=server.project, token=token, request_id=request_ids.of(request))
     except Refusal as error:
         return _json({"code": error.problem_code, "detail": error.detail}, error.status)
     return _json({verified.kind.value: verified.text})

@@ -10,8 +10,9 @@ from verification.currencies import CODE_LENGTH
 from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.choices import CHOICE_MAX_LENGTH, Choice
-from verification.models.fields import LANGUAGE_MAX_LENGTH
+from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
 from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS, SUM_DIGITS
+from verification.models.requests import Requested
 
 ERROR_MAX_LENGTH = 500
 PROVIDER_MESSAGE_ID_MAX_LENGTH = 255
@@ -47,12 +48,13 @@ class MessageStatus(models.TextChoices):
 FINAL = (MessageStatus.SUCCESS, MessageStatus.FAILED, MessageStatus.EXPIRED)
 
 
-class Message(models.Model):
+class Message(Requested):
     """One message to one recipient. The row is the truth; a wake-up over the broker is a hint.
 
     ``due_at`` is when a worker may take it next. That is the time of a retry; or, while ``claimed_at`` is set, the end
     of a worker's lease; or, once the message was sent, the end of the wait for its receipt.
-    A message that no provider accepted or may have accepted is no longer ``is_counted``.
+    A message that no provider accepted or may have accepted is no longer ``is_counted``. Its request and ``subnet`` are
+    kept where they are not its session's: of a send that was asked for later, and of a manual send.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -104,6 +106,7 @@ class Message(models.Model):
     is_handed_over = models.BooleanField(
         default=False, db_default=False, help_text="Left to a worker that holds its provider's connection."
     )
+    subnet = models.CharField(max_length=NETWORK_MAX_LENGTH, default="", db_default="")
     traceparent = models.CharField(  # null wherever no traces are sent
         max_length=TRACEPARENT_LENGTH, null=True, help_text="The span of the request, as W3C Trace Context writes it."
     )
@@ -120,6 +123,7 @@ class Message(models.Model):
             models.Index(name="message_of_session", fields=("session",), condition=Q(session__isnull=False)),
             models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
             models.Index(name="message_of_project", fields=("project", "-created_at")),
+            models.Index(name="message_of_request", fields=("caller_request",), condition=~Q(caller_request="")),
             models.Index(name="message_newest", fields=("-created_at",)),
             models.Index(  # for the deletion of a provider
                 name="message_pinned",

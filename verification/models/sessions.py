@@ -4,12 +4,14 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from verification import request_ids
 from verification.models.channels import ChannelType
-from verification.models.fields import LANGUAGE_MAX_LENGTH
+from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
+from verification.models.requests import Requested, caller_request_field, request_field
 from verification.random_ids import ULID_LENGTH
 
 
-class Session(models.Model):
+class Session(Requested):
     """Three minutes in which a recipient can prove that they know a code.
 
     The code is drawn with the session. ``channel`` names where it last went and is empty until it went anywhere;
@@ -49,6 +51,9 @@ class Session(models.Model):
     is_challenged = models.BooleanField(default=False, help_text="Whether a challenge was passed.")
     attempts = models.SmallIntegerField(default=0)
     attempts_max = models.SmallIntegerField()
+    subnet = models.CharField(
+        max_length=NETWORK_MAX_LENGTH, default="", db_default="", help_text="Whence it was asked for, as in WrongCode."
+    )
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     verified_at = models.DateTimeField(null=True)
@@ -69,6 +74,7 @@ class Session(models.Model):
         )
         indexes = (
             models.Index(name="session_of_project", fields=("project", "-created_at")),
+            models.Index(name="session_of_request", fields=("caller_request",), condition=~Q(caller_request="")),
             models.Index(name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_digest__isnull=False)),
         )
 
@@ -84,7 +90,7 @@ class Session(models.Model):
         return self.id
 
 
-class WrongCode(models.Model):
+class WrongCode(Requested):
     """One wrong code: it counts in the recipient's budget and in the rules on guessing.
 
     ``network`` is the caller's address (for IPv6 its /64) and ``subnet`` the /24 (for IPv6 the /48) around it; both are
@@ -113,6 +119,7 @@ class WrongCode(models.Model):
         indexes = (
             models.Index(name="wrong_code_of_recipient", fields=("recipient", "-created_at")),
             models.Index(name="wrong_code_of_session", fields=("session",)),
+            models.Index(name="wrong_code_of_request", fields=("caller_request",), condition=~Q(caller_request="")),
             models.Index(name="wrong_code_of_project", fields=("project", "created_at")),
             models.Index(
                 name="wrong_code_of_subnet",
@@ -144,10 +151,11 @@ class UsedChallenge(models.Model):
         return f"used challenge of {self.project_id}"
 
 
-class VerifyToken(models.Model):
+class VerifyToken(Requested):
     """The token that a right code is exchanged for. Only a digest of the token is kept.
 
-    ``subnet`` is whence the right code came, as in :class:`WrongCode`: right codes explain some wrong ones.
+    ``subnet`` is whence the right code came, as in :class:`WrongCode`: right codes explain some wrong ones. ``request``
+    and ``caller_request`` are of that check, ``used_request`` and ``used_caller_request`` of what redeemed the token.
     """
 
     digest = models.BinaryField(primary_key=True, max_length=32)
@@ -162,12 +170,15 @@ class VerifyToken(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    used_request = request_field()
+    used_caller_request = caller_request_field()  # in no index, so that redeeming changes none
 
     class Meta:
         indexes = (
             models.Index(
                 name="verify_token_of_subnet", fields=("project", "subnet", "created_at"), condition=~Q(subnet="")
             ),
+            models.Index(name="verify_token_of_request", fields=("caller_request",), condition=~Q(caller_request="")),
             models.Index(name="verify_token_of_strangers", fields=("project", "created_at"), condition=~Q(subnet="")),
         )
 
@@ -175,6 +186,10 @@ class VerifyToken(models.Model):
         "verify_token_expires_later": Q(expires_at__gt=F("created_at")),
         "verify_token_of_its_sessions_recipient": Q(recipient=F("session__recipient")),
     }
+
+    @property
+    def used_request_id(self) -> str:
+        return request_ids.written(self.used_request, self.used_caller_request)
 
     def __str__(self) -> str:
         return f"token of {self.session_id}"

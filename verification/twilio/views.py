@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, cast
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from verification import metrics, sids
+from verification import metrics, request_ids, sids
 from verification.addresses import Address
 from verification.codes import MAX_GUESS_CHARACTERS
 from verification.errors import Refusal
@@ -77,6 +77,7 @@ def start(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
         accept_language=values.get("Locale", ""),
         challenge_token=None,
         client_address=None,
+        request_id=request_ids.of(request),
     )
     _require_sent(opened)
     return answers.verification(project, server_side.read(project, opened.session_id), status=PENDING, code=201)
@@ -107,8 +108,14 @@ def check_code(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
         raise form.wrong("Code", f"Give at most {MAX_GUESS_CHARACTERS} characters.")
     session_id = _named_session(project, values)
     try:
-        checked = check.check_code(project=project, session_id=session_id, code=code, client_address=None)
-        check.redeem_verify_token(project=project, token=checked.verify_token)
+        checked = check.check_code(
+            project=project,
+            session_id=session_id,
+            code=code,
+            client_address=None,
+            request_id=request_ids.of(request),
+        )
+        check.redeem_verify_token(project=project, token=checked.verify_token, request_id=request_ids.of(request))
     except Refusal as refusal:
         if refusal.problem_code != "invalid_code":
             raise

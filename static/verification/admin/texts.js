@@ -145,7 +145,26 @@ class Editor {
     }));
   }
 
+  // The words of a call, spoken by the server. Without this script they open in a tab of their own.
+  listen(link) {
+    const label = link.querySelector("[aria-live]");
+    if (this.audio) { this.silence(); return; }
+    const words = label.textContent;
+    this.audio = new Audio(link.href);
+    this.silence = (said = words) => {
+      this.audio?.pause();
+      this.audio = null;
+      label.textContent = said;
+    };
+    label.textContent = link.dataset.stop;
+    this.audio.addEventListener("ended", () => this.silence());
+    this.audio.addEventListener("error", () => this.audio && this.silence(link.dataset.failed));
+    this.audio.play().catch(() => {}); // the event tells
+  }
+
   clicked(event) {
+    const spoken = event.target.closest("[data-listen]");
+    if (spoken) { event.preventDefault(); this.listen(spoken); return; }
     const button = event.target.closest("[data-insert], [data-replace]");
     if (!button) return;
     if (button.dataset.insert) {
@@ -171,6 +190,7 @@ class Editor {
       if (!answer.ok || turn !== this.turn) return;
       const facts = page.querySelector("[type='application/json']");
       if (facts) this.facts = JSON.parse(facts.textContent);
+      this.silence?.();
       const shown = page.querySelector(".ww-live");
       this.root.querySelector(".ww-live").replaceChildren(...shown.childNodes);
       this.offer();

@@ -67,6 +67,7 @@ def test_the_export_holds_everything_of_theirs_but_no_code(known, project, outbo
         "events": 0,
         "idempotent_requests": 1,
         "wrong_codes": 1,
+        "right_codes": 1,
         "bots": 1,
         "suppressions": 0,
     }

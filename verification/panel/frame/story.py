@@ -37,6 +37,7 @@ class Line:
     iso: str
     text: str
     detail: str
+    request: str
     link: str
 
 
@@ -73,6 +74,7 @@ def _lines(request: HttpRequest, told: story.Story, shown: Model) -> Iterator[Li
             iso=event.at.isoformat(),
             text=event.text,
             detail=event.detail,
+            request=event.request,
             link="" if is_here else _page_of(request, event.row),
         )
 

@@ -19,6 +19,7 @@ from verification.services.protection.admission import refusal_of, require_not_s
 from verification.services.protection.guard import judge
 from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
+from verification.services.sessions.origin import origin_of
 
 MANUAL_SECONDS = 600  # life of a manual send: a code that is older than 10 minutes helps nobody who waits for it
 
@@ -48,6 +49,7 @@ def send_message(
     code: str | None,
     callback_url: str,
     language: str = "",
+    request_id: str = "",
 ) -> SentMessage:
     """Queue a message with the customer's code, or one we draw: digits, in the project's length.
 
@@ -81,6 +83,7 @@ def send_message(
         terms=project.terms_for(address.text),
         guard=judge.guard_terms(project, address.text, address.country, is_manual=True),
         language=language,
+        **origin_of(project, request_id, None)._asdict(),
     )
     if row.outcome == "channel_not_active":
         raise Refusal(

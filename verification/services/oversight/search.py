@@ -15,6 +15,7 @@ from datetime import timedelta
 import phonenumbers
 from django.utils import timezone
 
+from verification import request_ids
 from verification.addresses import AddressInvalid, country_of, mask, parse_test_address
 from verification.models import (
     Channel,
@@ -29,6 +30,7 @@ from verification.models import (
 )
 from verification.models.guard_rules import ABOUT_COUNTRIES
 from verification.random_ids import is_session_id
+from verification.services.oversight.made_by import made_by
 from verification.services.protection.guard.judge import SUBSCRIBER_DIGITS
 from verification.whole_numbers import whole_number
 
@@ -43,7 +45,7 @@ REFUSALS = 10  # lines of the decision log, the newest
 
 _DIALLED = re.compile(r"\+?[0-9]{4,18}")
 _SEPARATORS = re.compile(r"[\s()./\u2010-\u2015\u2212-]+")  # also dashes and no-break spaces, as documents have them
-_REQUEST_ID = re.compile(r"[0-9a-f]{32}")  # as the service draws one for a request that brings none
+_REQUEST_ID = re.compile(r"[0-9a-f]{32}")  # as the service draws one, and as traces have theirs
 _MASKED = re.compile(r"\+[0-9]+\*{3,}[0-9]{2}|[A-Za-z0-9]?\*{3}@.+")
 
 
@@ -87,7 +89,7 @@ def is_masked(term: str) -> bool:
 
 
 def is_request_id(term: str) -> bool:
-    """Return whether the term looks like the id of a request, which no row holds."""
+    """Return whether the term looks like the id of a request, of which nothing may be kept."""
     return _REQUEST_ID.fullmatch(term) is not None
 
 
@@ -142,19 +144,35 @@ def _countries(projects: list[int]) -> list[str]:
 
 
 def _by_id(term: str, projects: list[int]) -> Found:
-    """Return what has this id: a session, a message, also as an event names it, or a vendor's message."""
+    """Return what has this id: ours or a vendor's, or the id of a request that made it."""
     found = Found()
-    if is_session_id(term.upper()):
-        found.sessions = list(Session.objects.filter(pk=term.upper(), project__in=projects))
-        return found
-    if term.startswith("evt_"):
-        _add_told(whole_number(term.removeprefix("evt_")), projects, found)
-        return found
-    if (number := whole_number(term.removeprefix("msg_"))) is not None:
-        _add_messages(Message.objects.filter(pk=number, project__in=projects), found)
-    if not (found.sessions or found.messages):
-        _add_messages(_by_vendors_id(term, projects), found)
+    for add in (_add_ours, _add_vendors, _add_requested):
+        add(term, projects, found)
+        if found.sessions or found.messages:
+            break
     return found
+
+
+def _add_ours(term: str, projects: list[int], found: Found) -> None:
+    """Add the session or the message of this id, also as an event names it."""
+    if is_session_id(term.upper()):
+        found.sessions += Session.objects.filter(pk=term.upper(), project__in=projects)
+    elif term.startswith("evt_"):
+        _add_told(whole_number(term.removeprefix("evt_")), projects, found)
+    elif (number := whole_number(term.removeprefix("msg_"))) is not None:
+        _add_messages(Message.objects.filter(pk=number, project__in=projects), found)
+
+
+def _add_vendors(term: str, projects: list[int], found: Found) -> None:
+    _add_messages(_by_vendors_id(term, projects), found)
+
+
+def _add_requested(term: str, projects: list[int], found: Found) -> None:
+    if request_ids.WELL_FORMED.fullmatch(term):
+        sessions, messages = made_by(term, projects, most=MOST + 1)
+        found.is_cut = len(sessions) > MOST
+        found.sessions = sessions[:MOST]
+        _add_messages(messages, found)
 
 
 def _add_told(event_id: int | None, projects: list[int], found: Found) -> None:

@@ -34,7 +34,6 @@ PUZZLES_PER_MINUTE = 300  # from one client address, which thousands of people m
 # Failed challenges from one client address. A person fails a few; each costs a call to the vendor and a thread's wait.
 FAILED_CHALLENGES_PER_MINUTE = 60
 IPV6_SITE_PREFIX = 64  # bits: one subscriber's network
-IPV4_SUBNET_PREFIX = 24  # bits: the smallest network routed between providers, so one customer may hold all of it
 IPV6_SUBNET_PREFIX = 48  # bits: one subscriber may be given 65,536 networks of 64 bits (RFC 6177)
 REQUESTS_USED_UP = "The project's limit of requests in a second is reached."
 WHOLE_PROJECT = "whole project"
@@ -112,8 +111,9 @@ def subnet_of(project: ProjectConfig, client_address: str) -> str:
     address = read_address(client_address)
     if address is None:
         return UNKNOWN_NETWORK
-    prefix = IPV4_SUBNET_PREFIX if address.version == 4 else IPV6_SUBNET_PREFIX
-    return str(ipaddress.ip_network((address, prefix), strict=False))
+    if address.version == 4:
+        return f"{str(address).rpartition('.')[0]}.0/24"  # the smallest network routed between providers
+    return str(ipaddress.ip_network((address, IPV6_SUBNET_PREFIX), strict=False))
 
 
 def count_puzzle(client_address: str) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from verification import random_ids, sql
+from verification import random_ids, request_ids, sql
 from verification.addresses import AddressKind, kind_of
 from verification.codes import MAX_GUESS_CHARACTERS
 from verification.crypto import code_digest, guess_digest, stored_digest
@@ -16,6 +16,7 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.admission import refusal_of
 from verification.services.protection.guard import judge
+from verification.services.sessions.origin import origin_of
 
 VERIFY_TOKEN_SECONDS = 60  # life of a verify token: time for the customer's server to redeem it
 
@@ -37,7 +38,9 @@ class VerifiedAddress:
     is_test: bool
 
 
-def check_code(*, project: ProjectConfig, session_id: str, code: str, client_address: str | None) -> CheckedCode:
+def check_code(
+    *, project: ProjectConfig, session_id: str, code: str, client_address: str | None, request_id: str = ""
+) -> CheckedCode:
     """Spend one attempt and compare. The count is committed before this returns or raises.
 
     A ``client_address`` of None stands for the customer's own server, for all of whose users no network can be counted.
@@ -45,10 +48,8 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
     Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, and what a session that is not open raises.
     Raises ``rate_limited`` for a client network that seems to guess; that spends no attempt.
     """
-    network = subnet = ""
-    if client_address is not None:
-        network = limits.counted_network(project, client_address)
-        subnet = limits.subnet_of(project, client_address)
+    network = "" if client_address is None else limits.counted_network(project, client_address)
+    origin = origin_of(project, request_id, client_address)
     judge.require_no_guesser(project, network)
     token = random_ids.generate_verify_token()
     row = sql.call(
@@ -60,15 +61,15 @@ def check_code(*, project: ProjectConfig, session_id: str, code: str, client_add
         token_seconds=VERIFY_TOKEN_SECONDS,
         terms=_terms(project, session_id),
         network=network,
-        subnet=subnet,
         guess=guess_digest(code.strip(" ").upper(), project_id=project.id),
+        **origin._asdict(),
     )
     if row.outcome == "verified":
         return CheckedCode(token, row.is_test)
     if row.outcome == "invalid_code":
         raise Refusal("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
-        raise judge.subnet_refusal(project, subnet, row.retry_after, row.figures)
+        raise judge.subnet_refusal(project, origin.subnet, row.retry_after, row.figures)
     raise refusal_of(project, row.outcome, row.retry_after, to=row.address or "", channel=None)
 
 
@@ -80,9 +81,12 @@ def _terms(project: ProjectConfig, session_id: str) -> Any:
     return project.terms_of_simulated_check if to and project.simulated(to) else project.terms_of_check
 
 
-def redeem_verify_token(*, project: ProjectConfig, token: str) -> VerifiedAddress:
+def redeem_verify_token(*, project: ProjectConfig, token: str, request_id: str = "") -> VerifiedAddress:
     """Use up a token. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
-    row = sql.call("redeem_token", project=project.id, digest=_digest(token))
+    request, caller_request = request_ids.in_columns(request_id)
+    row = sql.call(
+        "redeem_token", project=project.id, digest=_digest(token), request=request, caller_request=caller_request
+    )
     if row.outcome != "redeemed":
         raise refusal(row.outcome)
     return VerifiedAddress(row.address, kind_of(row.address), row.is_test)

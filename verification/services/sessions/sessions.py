@@ -26,6 +26,7 @@ from verification.services.sessions.channels import (
 )
 from verification.services.sessions.code import CodeSettings, new_session_code, replacement_code
 from verification.services.sessions.found import FoundSession, find_live, find_open, note_session_refusal
+from verification.services.sessions.origin import OUR_OWN, Origin, origin_of
 from verification.services.texts.rendering import best_language
 
 SESSION_SECONDS = 180  # life of a session: time for a code to arrive and be typed, and little for guessing
@@ -69,6 +70,7 @@ def create_session(
     accept_language: str,
     challenge_token: str | None,
     client_address: str | None,
+    request_id: str = "",
 ) -> OpenedSession:
     """Return the recipient's live session, or open one. With ``send`` its code goes out unless the block still runs.
 
@@ -81,7 +83,9 @@ def create_session(
     stopped). Raises ``rate_limited`` for the client address, the project's second, or a spent budget of the day.
     """
     try:
-        return _create(project, address, channel_type, send, accept_language, challenge_token, client_address)
+        return _create(
+            project, address, channel_type, send, accept_language, challenge_token, client_address, request_id
+        )
     except Refusal as refusal:
         note_refused(project, refusal, to=address.text)
         raise
@@ -95,6 +99,7 @@ def _create(
     accept_language: str,
     challenge_token: str | None,
     client_address: str | None,
+    request_id: str,
 ) -> OpenedSession:
     is_test = address.text in project.test_logins
     may_ask = not is_test and client_address is not None
@@ -125,15 +130,18 @@ def _create(
     if over_limit and used_answer is None:
         raise over_limit
     simulation.forget_bot(project, address.text)
+    origin = origin_of(project, request_id, client_address)
     row = _open_or_find(
-        project, address, channel_type, channels, used_answer, send=send, accept_language=accept_language
+        project, address, channel_type, channels, used_answer, origin, send=send, accept_language=accept_language
     )
     is_renewed = row.outcome == "renew"
     if is_renewed:
         # A code is bound to the id of its session, and only now is it known that this one was open already. So its new
         # code is sent as a re-send, and the session is read anew: three more round trips, for `new_code_on_send`.
-        is_renewed = _renew(project, row)
-        row = _open_or_find(project, address, channel_type, channels, None, send=False, accept_language=accept_language)
+        is_renewed = _renew(project, row, origin)
+        row = _open_or_find(
+            project, address, channel_type, channels, None, origin, send=False, accept_language=accept_language
+        )
     if row.outcome == "too_many_attempts" and may_ask and challenge_token is None:
         challenges.ask(project)
     if row.outcome != "opened":
@@ -166,6 +174,7 @@ def _open_or_find(
     channel_type: str | None,
     channels: list[ChannelConfig],
     used_answer: bytes | None,
+    origin: Origin,
     *,
     send: bool,
     accept_language: str,
@@ -194,13 +203,14 @@ def _open_or_find(
         message=random_ids.generate_message_id(),
         terms=project.terms_for(address.text),
         guard=judge.guard_terms(project, address.text, address.country),
+        **origin._asdict(),
     )
 
 
-def _renew(project: ProjectConfig, row: Any) -> bool:
+def _renew(project: ProjectConfig, row: Any, origin: Origin) -> bool:
     """Send a new code of the session, unless another caller has just done so. Return whether it was sent."""
     try:
-        _queue_code(project, find_open(project, row.session_id), project.channels[row.sent_to])
+        _queue_code(project, find_open(project, row.session_id), project.channels[row.sent_to], origin)
     except Refusal as refusal:
         if refusal.problem_code != "channel_timeout":
             raise
@@ -209,7 +219,13 @@ def _renew(project: ProjectConfig, row: Any) -> bool:
 
 
 def resend_code(
-    *, project: ProjectConfig, session_id: str, channel_type: str, challenge_token: str | None, client_address: str
+    *,
+    project: ProjectConfig,
+    session_id: str,
+    channel_type: str,
+    challenge_token: str | None,
+    client_address: str,
+    request_id: str = "",
 ) -> SentCode:
     """Send the session's code again, over ``channel_type``. ``challenge_token`` is as in :func:`create_session`.
 
@@ -220,7 +236,7 @@ def resend_code(
     """
     session = find_open(project, session_id)
     try:
-        return _resend(project, session, channel_type, challenge_token, client_address)
+        return _resend(project, session, channel_type, challenge_token, client_address, request_id)
     except Refusal as refusal:
         note_refused(project, refusal, to=session.address.text, session_id=session.id)
         raise
@@ -232,6 +248,7 @@ def _resend(
     channel_type: str,
     challenge_token: str | None,
     client_address: str,
+    request_id: str,
 ) -> SentCode:
     channel = _channel_for(session, project, channel_type, client_address)
     used_answer = None
@@ -241,7 +258,12 @@ def _resend(
             project, session.address, challenge_token, is_asked=is_asked, client_address=client_address
         )
     row = _queue_code(
-        project, session, channel, used_answer=used_answer, may_ask=not session.is_test and challenge_token is None
+        project,
+        session,
+        channel,
+        origin_of(project, request_id, client_address),
+        used_answer=used_answer,
+        may_ask=not session.is_test and challenge_token is None,
     )
     return SentCode(
         session_id=session.id,
@@ -253,7 +275,7 @@ def _resend(
 def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
     """Send the session's code again without a caller, so nobody is asked for a challenge. Raises as a re-send does."""
     session = find_open(project, session_id)
-    _queue_code(project, session, _channel_for(session, project, channel_type))
+    _queue_code(project, session, _channel_for(session, project, channel_type), OUR_OWN)
 
 
 def _channel_for(
@@ -314,6 +336,7 @@ def _queue_code(
     project: ProjectConfig,
     session: FoundSession,
     channel: ChannelConfig,
+    origin: Origin,
     *,
     used_answer: bytes | None = None,
     may_ask: bool = False,
@@ -336,6 +359,7 @@ def _queue_code(
         challenge=used_answer,
         terms=project.terms_for(session.address.text),
         guard=judge.guard_terms(project, session.address.text, session.address.country),
+        **origin._asdict(),
     )
     if row.outcome == "channel_not_active":
         raise Refusal(

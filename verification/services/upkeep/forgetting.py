@@ -29,15 +29,16 @@ from verification.models import (
     Session,
     Subscription,
     Suppression,
+    VerifyToken,
     WebhookEvent,
     WrongCode,
 )
 from verification.services.records import audit
-from verification.services.upkeep.retention import FORGOTTEN_FOR, strip
+from verification.services.upkeep.retention import FORGOTTEN_FOR, NO_REQUEST, strip
 
-EXPORTED: dict[
-    str, tuple[Any, str, tuple[str, ...]]
-] = {  # model, path to the recipient, and its columns that are theirs
+# Model, path to the recipient, and its columns that are theirs. Whence a code was asked for or guessed, and by which
+# request, is left out: that may have been somebody else. Whoever had the right code was the recipient.
+EXPORTED: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "sessions": (
         Session,
         "recipient",
@@ -58,6 +59,7 @@ EXPORTED: dict[
     "events": (WebhookEvent, "session__recipient", ("session", "type", "tries", "created_at", "delivered_at")),
     "idempotent_requests": (IdempotentRequest, "message__recipient", ("key", "message", "created_at")),
     "wrong_codes": (WrongCode, "recipient", ("session", "created_at")),
+    "right_codes": (VerifyToken, "recipient", ("session", "subnet", "created_at", "used_at")),
     "bots": (Subscription, "recipient", ("provider__name", "account_id", "is_active", "bound_at")),
     "suppressions": (Suppression, "recipient", ("channel", "reason", "created_at", "lifted_at")),
 }
@@ -131,7 +133,7 @@ def _erase(recipient: Recipient) -> dict[str, int]:
         "kept": len(kept_messages) + len(kept_sessions),
     }
     strip(kept_messages, list(kept_sessions))
-    wrong_codes.update(network="", subnet="", guess=None)
+    wrong_codes.update(network="", subnet="", guess=None, **NO_REQUEST)
     GuardedSend.objects.filter(message__in=kept_messages).delete()
     recipient.suppressions.exclude(lifted_at=None).delete()
     recipient.noaccount_set.all().delete()

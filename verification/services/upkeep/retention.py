@@ -65,6 +65,7 @@ MIN_DAYS = LONGEST_DAYS
 AUDIT_KEPT = timedelta(days=400)
 # A session's retention starts when its code and its token have both expired.
 SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
+NO_REQUEST: dict[str, Any] = {"request": None, "caller_request": ""}  # the columns of a row that no request made
 FORGOTTEN_FOR = timedelta(days=LONGEST_DAYS)  # how long the limits remember somebody who was erased
 FORMS_SPENT = timedelta(days=1)  # digests of sent forms: longer than a login lasts, and with it any form
 UPDATES_KEPT = timedelta(days=2)  # updates of bots, by which repeated calls are known. Messengers repeat for a day.
@@ -308,10 +309,12 @@ def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
 def strip(messages: list[int], sessions: list[str]) -> None:
     """Take from rows what may name a person in other words.
 
-    That is vendors' ids (WhatsApp's hold the number), events, callback URLs, prefixes of numbers, tokens and stored
-    answers.
+    That is vendors' ids (WhatsApp's hold the number), events, callback URLs, prefixes of numbers, tokens, stored
+    answers, client networks, and the ids of requests, which callers choose freely.
     """
-    Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="")
+    Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="", **NO_REQUEST, subnet="")
+    Session.objects.filter(pk__in=sessions).update(**NO_REQUEST, subnet="")
+    WrongCode.objects.filter(session__in=sessions).update(**NO_REQUEST)
     DeliveryAttempt.objects.filter(message__in=messages).update(provider_message_id=None, provider_status="", error="")
     WebhookEvent.objects.filter(Q(message__in=messages) | Q(session__in=sessions)).delete()
     IdempotentRequest.objects.filter(message__in=messages).delete()

@@ -13,6 +13,7 @@
 --   waits    the project's order of fall-back as {channel: seconds}. If it names any, the message of a session notes when
 --            the next channel is due.
 --   platform_sms_a_day  as in platform_wait
+-- p_request, p_caller_request and p_subnet are the request's, as in the table; empty where the session's row has them.
 --
 -- Outcome: 'queued', 'suppressed', 'session_sends', 'too_many_sends', 'over_platform_limit', 'guarded' or
 -- 'over_budget'.
@@ -20,7 +21,7 @@ CREATE OR REPLACE FUNCTION queue_message(
     p_message bigint, p_project bigint, p_recipient bigint, p_address text, p_mailbox text, p_is_new_recipient boolean,
     p_session text, p_is_new_session boolean, p_channel text, p_language text, p_expires_at timestamptz, p_code_encrypted bytea,
     p_callback_url text, p_provider bigint, p_is_test boolean, p_suppressed text[], p_terms jsonb, p_guard jsonb,
-    p_now timestamptz,
+    p_now timestamptz, p_request uuid, p_caller_request text, p_subnet text,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -103,7 +104,7 @@ BEGIN
     INSERT INTO verification_message (
         id, project_id, recipient_id, session_id, channel, language, status, is_test, is_counted, is_budgeted,
         code_encrypted, callback_url, pinned_provider_id, claims, lost_leases, is_handed_over, created_at, due_at,
-        expires_at, finished_at, fallback_at
+        expires_at, finished_at, fallback_at, request, caller_request, subnet
     ) VALUES (
         p_message, p_project, p_recipient, p_session, p_channel, p_language,
         CASE WHEN p_is_test THEN 'success' ELSE 'queued' END, p_is_test, NOT p_is_test, v_budget IS NOT NULL,
@@ -111,7 +112,7 @@ BEGIN
         p_expires_at, CASE WHEN p_is_test THEN p_now END,
         CASE WHEN p_session IS NOT NULL AND NOT p_is_test AND p_terms -> 'waits' <> '{}' THEN
             p_now + make_interval(secs => coalesce((p_terms -> 'waits' ->> p_channel)::integer, v_usual_wait))
-        END
+        END, p_request, p_caller_request, p_subnet
     );
     IF v_is_guarded THEN
         INSERT INTO verification_guardedsend (
@@ -207,7 +208,7 @@ $$;
 CREATE OR REPLACE FUNCTION queue_manual_message(
     p_message bigint, p_project bigint, p_address text, p_forgotten text, p_channel text, p_messengers jsonb,
     p_code_encrypted bytea, p_callback_url text, p_provider bigint, p_lives_seconds integer, p_is_test boolean,
-    p_terms jsonb, p_guard jsonb, p_language text,
+    p_terms jsonb, p_guard jsonb, p_language text, p_request uuid, p_caller_request text, p_subnet text,
     OUT outcome text, OUT retry_after integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -224,7 +225,8 @@ BEGIN
             p_message, p_project, v_recipient.id, p_address, v_recipient.mailbox, v_recipient.is_new, NULL, false, p_channel,
             coalesce(nullif(p_language, ''), nullif(v_recipient.language, ''), p_terms ->> 'language'),
             v_now + make_interval(secs => p_lives_seconds), p_code_encrypted, p_callback_url, p_provider, p_is_test,
-            CASE WHEN v_recipient.is_new THEN '{}' ELSE suppressed_channels(v_recipient.id) END, p_terms, p_guard, v_now
+            CASE WHEN v_recipient.is_new THEN '{}' ELSE suppressed_channels(v_recipient.id) END, p_terms, p_guard, v_now,
+            p_request, p_caller_request, p_subnet
         );
         outcome := v_queued.outcome;
         retry_after := v_queued.retry_after;

@@ -12,6 +12,7 @@
 -- p_challenge  the digest of the answer by which the caller passed a challenge, or null; the answer is used up here.
 -- p_terms     the project's terms for the recipient (services/projects/terms.py)
 -- p_guard     the traffic guard's terms, as in guard_refuses
+-- p_request, p_caller_request, p_subnet  kept with the session, or with the message of a session that was open already
 --
 -- Outcome: 'opened' (also for a session returned as it stands), 'challenge_used', 'too_many_attempts',
 -- 'session_sends', 'too_many_sends', 'suppressed', 'guarded', 'over_budget', or 'renew'.
@@ -22,6 +23,7 @@ CREATE OR REPLACE FUNCTION open_session(
     p_code_length integer, p_code_digits boolean, p_code_letters boolean, p_attempts_max integer,
     p_link_payload text, p_lives_seconds integer, p_language text, p_test_login uuid, p_challenge bytea,
     p_send boolean, p_type text, p_channels text[], p_message bigint, p_terms jsonb, p_guard jsonb,
+    p_request uuid, p_caller_request text, p_subnet text,
     OUT outcome text, OUT retry_after integer, OUT session_id text, OUT expires_at timestamptz, OUT sent_to text,
     OUT message_id bigint, OUT blocks jsonb, OUT active text[], OUT link_payload text
 ) LANGUAGE plpgsql AS $$
@@ -107,7 +109,9 @@ BEGIN
             v_queued := queue_message(
                 p_message, p_project, v_recipient.id, p_address, v_recipient.mailbox, v_recipient.is_new,
                 v_session.id, NOT v_is_returned, v_channel, v_session.language, v_session.expires_at, NULL, '', NULL,
-                v_session.is_test, v_suppressed, p_terms, v_guard, v_now
+                v_session.is_test, v_suppressed, p_terms, v_guard, v_now,
+                CASE WHEN v_is_returned THEN p_request END, CASE WHEN v_is_returned THEN p_caller_request ELSE '' END,
+                CASE WHEN v_is_returned THEN p_subnet ELSE '' END
             );
             outcome := v_queued.outcome;
             retry_after := v_queued.retry_after;
@@ -151,12 +155,12 @@ BEGIN
         INSERT INTO verification_session (
             id, project_id, recipient_id, language, code_digest, code_encrypted, code_length, code_digits,
             code_letters, channel, awaited_channel, refusal, link_payload, is_open, is_link_used, is_test, test_login,
-            is_challenged, attempts, attempts_max, created_at, expires_at
+            is_challenged, attempts, attempts_max, created_at, expires_at, request, caller_request, subnet
         ) VALUES (
             p_session, p_project, v_recipient.id, v_session.language, p_code_digest, p_code_encrypted, p_code_length,
             p_code_digits, p_code_letters, v_session.channel, v_session.awaited_channel, v_session.refusal,
             p_link_payload, true, false, v_session.is_test, p_test_login, p_challenge IS NOT NULL, 0, p_attempts_max,
-            v_now, v_session.expires_at
+            v_now, v_session.expires_at, p_request, p_caller_request, p_subnet
         );
         IF p_terms ? 'events' THEN
             PERFORM note_session_event(

@@ -1,15 +1,18 @@
 -- Exchange a verify token for the address it proves. One conditional update decides: of parallel calls one succeeds,
 -- and a token of another project is neither found nor burnt. That of a test login is over when its login is.
 --
+-- p_request and p_caller_request are kept with the token.
 -- Outcome: 'redeemed', 'verify_token_not_found', 'verify_token_expired' (a used one counts as expired).
 CREATE OR REPLACE FUNCTION redeem_token(
-    p_project bigint, p_digest bytea, OUT outcome text, OUT address text, OUT is_test boolean
+    p_project bigint, p_digest bytea, p_request uuid, p_caller_request text,
+    OUT outcome text, OUT address text, OUT is_test boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_recipient bigint;
     v_is_guarded boolean;
 BEGIN
-    UPDATE verification_verifytoken AS token SET used_at = clock_timestamp()
+    UPDATE verification_verifytoken AS token
+    SET used_at = clock_timestamp(), used_request = p_request, used_caller_request = p_caller_request
     WHERE digest = p_digest
       AND project_id = p_project
       AND used_at IS NULL

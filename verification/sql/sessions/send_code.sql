@@ -2,14 +2,14 @@
 --
 -- The caller has found the session and judged the channel; what time and other callers decide is judged here.
 -- p_challenge, p_terms and p_guard are as in open_session; p_code_digest and p_code_encrypted are null, or a new code
--- that replaces the session's.
+-- that replaces the session's. p_request, p_caller_request and p_subnet are kept with the message.
 --
 -- Outcome: 'queued', 'challenge_used', 'session_not_found', 'session_verified', 'session_expired', 'session_locked',
 -- 'channel_not_active', 'too_many_attempts', 'channel_timeout', 'session_sends', 'too_many_sends', 'suppressed', 'guarded',
 -- 'over_budget'.
 CREATE OR REPLACE FUNCTION send_code(
     p_project bigint, p_session text, p_channel text, p_message bigint, p_code_digest bytea, p_code_encrypted bytea,
-    p_challenge bytea, p_terms jsonb, p_guard jsonb,
+    p_challenge bytea, p_terms jsonb, p_guard jsonb, p_request uuid, p_caller_request text, p_subnet text,
     OUT outcome text, OUT retry_after integer, OUT expires_at timestamptz, OUT message_id bigint, OUT blocks jsonb,
     OUT active text[]
 ) LANGUAGE plpgsql AS $$
@@ -61,7 +61,7 @@ BEGIN
     v_queued := queue_message(
         p_message, p_project, v_recipient.id, v_recipient.address, v_recipient.mailbox, false, p_session, false,
         p_channel, v_session.language, v_session.expires_at, NULL, '', NULL, v_session.is_test,
-        suppressed_channels(v_recipient.id), p_terms, p_guard, v_now
+        suppressed_channels(v_recipient.id), p_terms, p_guard, v_now, p_request, p_caller_request, p_subnet
     );
     outcome := v_queued.outcome;
     retry_after := v_queued.retry_after;

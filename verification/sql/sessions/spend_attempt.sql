@@ -3,14 +3,15 @@
 -- The recipient's lock makes parallel checks take turns. So at most `attempts_max` comparisons are ever made, and of any
 -- number of right codes only one gets the token. p_code_digest is null for a code that cannot be right.
 -- p_terms are as in open_session; p_network and p_guess are kept with a wrong code, for the guard. p_subnet is as in
--- judge_stranger, by which a caller who seems to guess is refused and spends nothing.
+-- judge_stranger, by which a caller who seems to guess is refused and spends nothing. p_request and p_caller_request are
+-- kept with the wrong code or the token.
 --
 -- Outcome: 'verified', 'invalid_code', 'session_not_found', 'session_verified', 'session_expired',
 -- 'session_locked', 'too_many_attempts', 'stranger_refused' (with what was counted as `figures`). `address` is the
 -- recipient's, for the owner's log of refusals.
 CREATE OR REPLACE FUNCTION spend_attempt(
     p_project bigint, p_session text, p_code_digest bytea, p_token_digest bytea, p_token_seconds integer,
-    p_terms jsonb, p_network text, p_subnet text, p_guess bytea,
+    p_terms jsonb, p_network text, p_subnet text, p_guess bytea, p_request uuid, p_caller_request text,
     OUT outcome text, OUT attempts_left integer, OUT retry_after integer, OUT is_test boolean, OUT figures jsonb,
     OUT address text
 ) LANGUAGE plpgsql AS $$
@@ -61,10 +62,11 @@ BEGIN
         SET attempts = attempts + 1, verified_at = v_now, is_open = false, code_encrypted = NULL, code_digest = NULL
         WHERE id = p_session;
         INSERT INTO verification_verifytoken (
-            digest, project_id, session_id, recipient_id, test_login, subnet, created_at, expires_at
+            digest, project_id, session_id, recipient_id, test_login, subnet, created_at, expires_at,
+            request, caller_request
         ) VALUES (
             p_token_digest, p_project, p_session, v_recipient.id, v_session.test_login, p_subnet, v_now,
-            v_now + make_interval(secs => p_token_seconds)
+            v_now + make_interval(secs => p_token_seconds), p_request, p_caller_request
         );
         IF v_is_strange THEN
             -- What is added to the columns leaves PostgreSQL no index but the recipient's own.
@@ -85,8 +87,10 @@ BEGIN
     ELSE
         UPDATE verification_session SET attempts = attempts + 1 WHERE id = p_session;
         INSERT INTO verification_wrongcode (
-            session_id, recipient_id, project_id, network, subnet, guess, is_settled, created_at
-        ) VALUES (p_session, v_recipient.id, p_project, p_network, p_subnet, p_guess, false, v_now);
+            session_id, recipient_id, project_id, network, subnet, guess, is_settled, created_at, request, caller_request
+        ) VALUES (
+            p_session, v_recipient.id, p_project, p_network, p_subnet, p_guess, false, v_now, p_request, p_caller_request
+        );
         outcome := 'invalid_code';
         attempts_left := v_session.attempts_max - v_session.attempts - 1;
         IF attempts_left = 0 AND p_terms ? 'events' THEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -20,7 +20,7 @@ from verification.models.fields import clean_language
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.scoping import own_projects
 from verification.services.gateways.text_prices import Thousand, per_thousand
-from verification.services.texts import own
+from verification.services.texts import own, speech
 from verification.services.texts.rendering import RIGHT_TO_LEFT, Rendered
 from verification.services.texts.sizes import Size, alphabet, measure
 from verification.whole_numbers import whole_number
@@ -36,6 +36,7 @@ class Shown:
     channel: str
     language: str
     rendered: Rendered
+    recording: str = ""  # the address of a call's words, spoken
     size: Size | None = None  # of an SMS
     faults: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
@@ -79,7 +80,8 @@ def show(*, project: Project, channel: str, language: str, text: str, subject: s
         advice = own.advice(project=project, channel=channel, text=text)
     size = measure(rendered.text) if channel == ChannelType.SMS else None
     prices = per_thousand(project, channel, size.segments if size else 1)
-    return Shown(project, channel, language, rendered, size, faults, advice, prices)
+    recording = "" if faults else recording_address(project, channel, language, text)
+    return Shown(project, channel, language, rendered, recording, size, faults, advice, prices)
 
 
 class EditorWidget(UnfoldAdminTextareaWidget):
@@ -123,6 +125,28 @@ def preview_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         return TemplateResponse(request, "admin/verification/messagetemplate/live.html", context)
     context = model_admin.page_context(request, _("Preview of a text"), **context)
     return TemplateResponse(request, "admin/verification/messagetemplate/preview.html", context)
+
+
+def recording_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    """Answer with the words of a call as a standard voice speaks them, with a sample code."""
+    about = about_of(request, request.GET)
+    text = request.GET.get("text", "")
+    if about is None or about["channel"] != ChannelType.VOICE or len(text) > own.MAX_CHARACTERS:
+        raise Http404
+    rendered = own.preview(**about, text=text)
+    try:
+        recorded = speech.speak(rendered.text, about["language"])
+    except Misuse as error:
+        return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
+    return HttpResponse(recorded, content_type="audio/wav")
+
+
+def recording_address(project: Project, channel: str, language: str, text: str) -> str:
+    """Return where the words of a call are spoken; empty where this server has no voice for the language."""
+    if channel != ChannelType.VOICE or not speech.voice_of(language):
+        return ""
+    named = {"project": project.pk, "channel": channel, "language": language, "text": text}
+    return reverse("admin:verification_text_recording", query=named)
 
 
 def about_of(request: HttpRequest, values: Any, right: Right = Right.CHANGE) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from verification.models import ChannelType, MessageTemplate, Right
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter, chosen_project_ids, own_project_ids, own_projects
-from verification.panel.pages.texts.editor import EditorWidget, about_of, preview_view
+from verification.panel.pages.texts.editor import EditorWidget, about_of, preview_view, recording_view
 from verification.panel.pages.texts.matrix import matrix_of
 from verification.panel.pages.texts.sending import send_view
 from verification.panel.pages.texts.variants import variant_view
@@ -129,6 +129,7 @@ class TextAdmin(ScopedAdmin):
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (
             ("preview/", "verification_text_preview", preview_view),
+            ("recording/", "verification_text_recording", recording_view),
             ("variant/", "verification_text_variant", variant_view),
             ("send/", "verification_text_send", send_view),
         )

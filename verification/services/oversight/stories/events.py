@@ -24,6 +24,7 @@ from verification.models import (
 from verification.services.oversight.stories.providers import passed_over
 from verification.services.oversight.stories.rows import Rows, attempts_of
 from verification.services.oversight.stories.words import Tone, answer_of, channel_name, lowered, sentence
+from verification.services.protection.limits import UNKNOWN_NETWORK
 from verification.services.records.decisions import RULES
 from verification.written_numbers import grouped
 
@@ -34,13 +35,17 @@ AT_ONCE = timedelta(milliseconds=5)
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the story. ``row`` is what it is about, where that has a page of its own."""
+    """One line of the story. ``row`` is what it is about, where that has a page of its own.
+
+    ``request`` is the id of the request by which it came about, where one is kept.
+    """
 
     at: datetime
     text: str
     detail: str = ""
     tone: Tone = Tone.PLAIN
     row: Model | None = None
+    request: str = ""
 
 
 def events_of(rows: Rows, now: datetime) -> list[Event]:
@@ -68,7 +73,8 @@ def _request(rows: Rows) -> Iterator[Event]:
     if session.is_test:
         facts.append(_("a test login"))
     asks = _("Your app asked for a code") if rows.messages or session.refusal else _("Your app opened a session")
-    yield Event(session.created_at, asks, ", ".join(facts))
+    detail = " ".join(filter(None, (sentence(", ".join(facts)), _from(session.subnet))))
+    yield Event(session.created_at, asks, detail, request=session.request_id)
 
 
 def _refusals(rows: Rows) -> Iterator[Event]:
@@ -95,7 +101,8 @@ def _refusals(rows: Rows) -> Iterator[Event]:
 def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
     """Tell how a message came about, which providers were passed over, and what each one that was asked answered."""
     text, detail = _why_this_channel(rows, message, place)
-    yield Event(message.created_at, text, detail, row=message)
+    detail = " ".join(filter(None, (detail, _from(message.subnet))))
+    yield Event(message.created_at, text, detail, row=message, request=message.request_id)
     for provider, why in passed_over(rows, message):
         yield Event(message.created_at, _("{provider} was not asked").format(provider=provider.name), why, row=provider)
     for attempt in attempts_of(message):
@@ -219,9 +226,11 @@ def _checks(rows: Rows) -> Iterator[Event]:
             ).format(place=place, attempts_max=session.attempts_max),
             _from(wrong.subnet),
             Tone.BAD if locks else Tone.FAIR,
+            request=wrong.request_id,
         )
     if session.verified_at:
-        yield Event(session.verified_at, _("Right code"), _from(rows.token.subnet if rows.token else ""), Tone.GOOD)
+        subnet, request = (rows.token.subnet, rows.token.request_id) if rows.token else ("", "")
+        yield Event(session.verified_at, _("Right code"), _from(subnet), Tone.GOOD, request=request)
 
 
 def _token(rows: Rows, now: datetime) -> Iterator[Event]:
@@ -230,7 +239,11 @@ def _token(rows: Rows, now: datetime) -> Iterator[Event]:
         return
     if token.used_at:
         yield Event(
-            token.used_at, _("Your server redeemed the verify token"), _("The user is proved to it."), Tone.GOOD
+            token.used_at,
+            _("Your server redeemed the verify token"),
+            _("The user is proved to it."),
+            Tone.GOOD,
+            request=token.used_request_id,
         )
     elif token.expires_at <= now:
         yield Event(token.expires_at, _("The verify token ran out"), _("Your server did not redeem it."), Tone.BAD)
@@ -314,4 +327,5 @@ def _left(event: WebhookEvent, last_at: datetime) -> Iterator[Event]:
 
 
 def _from(subnet: str) -> str:
-    return _("From {subnet}.").format(subnet=subnet) if subnet else ""
+    """Tell the network of a request, masked as it is kept; nothing where it tells nobody apart."""
+    return _("From {subnet}.").format(subnet=subnet) if subnet not in ("", UNKNOWN_NETWORK) else ""

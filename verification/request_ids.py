@@ -1,0 +1,62 @@
+"""The ids of requests: drawing one, reading its time, and keeping one with the rows that the request made.
+
+An id that we draw tells its time, as a UUID of version 7 does. So the rows of its request are found by their time, and
+no index holds it. A caller may send an id of its own in any form, which an index has to hold.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.http import HttpRequest
+
+MAX_LENGTH = 64  # characters of a caller's own id
+WELL_FORMED = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_LENGTH}}}")
+# The most by which a row's time and that of its request's id differ: the clocks of a web process and of the database
+# are apart, and a request may wait for a vendor of challenges.
+SLACK = timedelta(minutes=1)
+
+_TIMED = re.compile(r"[0-9a-f]{12}7[0-9a-f]{19}")
+_SLACK_MS = SLACK / timedelta(milliseconds=1)
+_VERSION, _VARIANT = 7 << 76, 2 << 62
+_RANDOM = (1 << 76) - 1 & ~(3 << 62)  # all bits but those of the time, the version and the variant
+
+
+def draw() -> str:
+    """Draw an id: a UUID of version 7 without its hyphens, so that it can be a trace's id as well."""
+    milliseconds = time.time_ns() // 1_000_000
+    return f"{milliseconds << 80 | _VERSION | _VARIANT | secrets.randbits(76) & _RANDOM:032x}"
+
+
+def of(request: HttpRequest) -> str:
+    """Return the request's id; empty for a request that did not pass the API's way in."""
+    return getattr(request, "id", "")
+
+
+def time_of(request_id: str) -> datetime | None:
+    """Return the time that the id tells; None for one that tells none."""
+    if not _TIMED.fullmatch(request_id):
+        return None
+    try:
+        return datetime.fromtimestamp(int(request_id[:12], 16) / 1_000, UTC)
+    except (ValueError, OverflowError):  # later than the year 9999
+        return None
+
+
+def in_columns(request_id: str) -> tuple[str | None, str]:
+    """Return the id for the column of those that tell their time, or for the column that an index holds.
+
+    A caller's id may look as if it told a time. It belongs to the former only if that time is now.
+    """
+    if _TIMED.fullmatch(request_id) and abs(int(request_id[:12], 16) - time.time() * 1_000) < _SLACK_MS:
+        return request_id, ""
+    return None, request_id
+
+
+def written(request: UUID | None, caller_request: str) -> str:
+    """Return the id as answers and logs write it; empty where none is kept."""
+    return request.hex if request else caller_request
