@@ -190,7 +190,7 @@ def test_of_a_code_that_no_provider_took_the_sentence_says_why_and_what_to_do(ma
     message = made.message(status="failed", error="bad sender", finished_at=made.at(2))
     made.attempt(message, "misconfigured", 1, error="bad sender")
     story = made.told()
-    assert story.verdict.sentence == "No code went out over SMS: FastSMS did not take it (“Bad sender”)."
+    assert story.verdict.sentence == "No code went out over SMS: FastSMS (“Bad sender”) did not take it."
     assert "Check credentials" in advised(story)
     assert story.verdict.advice[0].row.name == "FastSMS"
 
@@ -255,7 +255,11 @@ def test_the_first_channel_is_told_with_what_speaks_for_it(making):
         ({"refusal": "guarded"}, "No code went out: the traffic guard refused", "lift the finding"),
         ({"refusal": "over_budget"}, "No code went out: the channel's budget of the day", "Raise the channel's budget"),
         ({"refusal": "channel_timeout"}, "No code went out: a code was asked for again within 60", "countdown"),
-        ({"awaited_channel": "messenger_a"}, "No code went out: the user did not start Telegram's bot.", ""),
+        (
+            {"awaited_channel": "messenger_a"},
+            "No code went out: the user did not start Telegram's bot.",
+            "Show the link",
+        ),
         ({}, "No code went out: the app opened the session without asking for a send.", ""),
     ],
 )
@@ -369,7 +373,9 @@ def test_a_manual_message_is_told_to_the_callback(making, status, due, delivered
     )
     WebhookAttempt.objects.create(event=callback, status=status, latency_ms=40, created_at=made.at(6))
     story = made.told()
-    assert story.verdict.sentence == "Delivered over SMS by FastSMS after 4.0 s."
+    assert story.verdict.sentence.startswith("Delivered over SMS by FastSMS after 4.0 s.")
+    assert ("shop.example has not taken what it was told" in story.verdict.sentence) is not delivered
+    assert delivered or ("from 200 to 299" in advised(story) and story.verdict.advice[-1].row == callback)
     assert texts(story)[0] == "Your server asked for a message over SMS" and texts(story)[-1] == ending
     assert "secret-path" not in str(story.events)
 
@@ -425,3 +431,59 @@ def test_an_attempt_tells_its_size_and_price(project, fields, told):
     making.attempt(message, "accepted", 1, **fields)
     (event,) = [event for event in story_of(making.session).events if "accepted the message" in event.text]
     assert event.detail == told
+
+
+# --- where it went wrong, the story says so and what helps ----------------------------------------------------------
+
+
+def test_of_providers_that_all_failed_each_one_s_answer_is_told_and_no_further_one_is_advised(making):
+    made = making()
+    second = made.project.provider(name="BackupSMS", created_at=after(-60))
+    message = made.message(status="failed", error="HTTP 503", finished_at=made.at(2))
+    made.attempt(message, "temporary", 1, error="HTTP 500")
+    made.attempt(message, "temporary", 2, provider=second, error="HTTP 503")
+    story = made.told()
+    assert "FastSMS (“HTTP 500”) and BackupSMS (“HTTP 503”) did not take it." in story.verdict.sentence
+    assert "Several providers failed at once" in advised(story) and "Add a second" not in advised(story)
+
+
+def test_a_code_that_may_have_gone_out_is_not_said_to_be_lost(making):
+    made = making()
+    message = made.message(status="expired", error="No provider took it in time.", finished_at=made.at(180))
+    made.attempt(message, "unknown", 1, error="timed out")
+    assert made.told().verdict.sentence.startswith("It is not known whether a code went out over SMS: FastSMS")
+
+
+def test_a_code_without_a_receipt_is_not_said_to_have_arrived(making):
+    made = making()
+    made.attempt(made.message(status="sent", sent_at=made.at(1)), "accepted", 1)
+    assert "Nothing says that the code arrived" in advised(made.told())
+
+
+def test_the_words_of_a_receipt_are_quoted_as_the_provider_s(making):
+    made = making()
+    message = made.message(status="failed", error="absent subscriber", sent_at=made.at(1), finished_at=made.at(9))
+    made.attempt(message, "accepted", 1)
+    assert "receipt says that it did not arrive (“Absent subscriber”)" in made.told().verdict.sentence
+
+
+def test_who_gave_up_after_wrong_codes_is_told_with_what_may_help(making):
+    made = making()
+    made.delivered()
+    made.wrong_codes(2)
+    assert "whether your form changes what is typed" in advised(made.told())
+
+
+@pytest.mark.parametrize("rule", ["daily_budget", "country"])
+def test_a_refusal_stands_once_among_the_events(making, rule):
+    made = making(channel="", refusal="over_budget")
+    Decision.objects.create(
+        project=made.project.row, rule=rule, subject=mask(ADDRESS), hour=BEGAN.replace(minute=0, second=0),
+        first_at=BEGAN, last_at=BEGAN,
+    )  # fmt: skip
+    assert texts(made.told()).count("Refused: daily budget") == 1
+
+
+def test_a_bot_that_the_user_has_to_start_is_an_event(making):
+    made = making(channel="", awaited_channel="messenger_a")
+    assert "Telegram was chosen: the user has to start its bot first" in texts(made.told())

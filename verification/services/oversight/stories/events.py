@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from urllib.parse import urlsplit
 
 from django.db.models import Model
 from django.utils.translation import gettext as _
@@ -15,17 +14,20 @@ from django.utils.translation import ngettext
 from verification.models import (
     ChannelType,
     Choice,
+    Decision,
     DeliveryAttempt,
+    GuardRule,
     Message,
     MessageStatus,
     WebhookAttempt,
     WebhookEvent,
 )
 from verification.services.oversight.stories.providers import passed_over
-from verification.services.oversight.stories.rows import Rows, attempts_of
+from verification.services.oversight.stories.refusals import refusal_of
+from verification.services.oversight.stories.rows import Rows, attempts_of, host_of
 from verification.services.oversight.stories.words import Tone, answer_of, channel_name, lowered, sentence
 from verification.services.protection.limits import UNKNOWN_NETWORK
-from verification.services.records.decisions import RULES
+from verification.services.records.decisions import RULES, rule_of
 from verification.written_numbers import grouped
 
 GUARDED_CHANNELS = ("sms", "voice")
@@ -50,11 +52,11 @@ class Event:
 
 def events_of(rows: Rows, now: datetime) -> list[Event]:
     """Return what happened, the earliest first. Events of one moment keep the order in which they follow."""
-    told = [*_request(rows), *_refusals(rows)]
+    told = [*_request(rows), *_refusals(rows), *_not_sent(rows)]
     for place, message in enumerate(rows.messages):
         told += _sending(rows, message, place)
         told += _end(message)
-        told += _callback(message)
+        told += _callback(rows, message)
     told += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_told(rows)]
     return sorted(told, key=lambda event: event.at)
 
@@ -96,6 +98,31 @@ def _refusals(rows: Rows) -> Iterator[Event]:
             Tone.FAIR,
             decision,
         )
+
+
+def _not_sent(rows: Rows) -> Iterator[Event]:
+    """Tell why nothing was sent: the refusal that the session notes, unless the log told it, and what it waits for."""
+    session = rows.session
+    if session is None or rows.messages:
+        return
+    rule = refusal_of(session)
+    if rule and not _is_logged(session.refusal, rows.decisions):
+        text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
+        yield Event(session.created_at, text, str(rule.meaning), Tone.FAIR)
+    if session.awaited_channel:
+        yield Event(
+            session.created_at,
+            _("{messenger} was chosen: the user has to start its bot first").format(
+                messenger=channel_name(session.awaited_channel)
+            ),
+            _("Your app was given the link that starts it."),
+        )
+
+
+def _is_logged(refusal: str, decisions: list[Decision]) -> bool:
+    """Return whether the decision log has told of the refusal. Of the guard's it names the very rule."""
+    told = {decision.rule for decision in decisions}
+    return rule_of(refusal) in told or (refusal == "guarded" and bool(told & set(GuardRule.values)))
 
 
 def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
@@ -255,11 +282,11 @@ def _over(rows: Rows, now: datetime) -> Iterator[Event]:
         yield Event(session.expires_at, _("The session ended"), _("From then on its code was worth nothing."))
 
 
-def _callback(message: Message) -> Iterator[Event]:
+def _callback(rows: Rows, message: Message) -> Iterator[Event]:
     callback = getattr(message, "event", None)
     if callback is None:
         return
-    host = urlsplit(callback.url).hostname or _("your server")
+    host = host_of(callback, rows.project)
     yield Event(callback.created_at, _("A callback to {host} was due").format(host=host), row=callback)
     yield from _calls(callback, host)
 
@@ -268,9 +295,8 @@ def _told(rows: Rows) -> Iterator[Event]:
     """Tell how the customer's server took the events of the session."""
     if rows.session is None:
         return
-    host = urlsplit(rows.project.event_url).hostname or _("your server")
     for event in rows.session.events.all():
-        yield from _calls(event, host)
+        yield from _calls(event, host_of(event, rows.project))
 
 
 def _calls(event: WebhookEvent, host: str) -> Iterator[Event]:

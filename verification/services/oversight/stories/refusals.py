@@ -66,6 +66,13 @@ REMEDIES = {
 }
 
 
+def bot_advice(session: Session) -> Advice:
+    """Return what helps where the user has to start a bot first."""
+    messenger = ChannelType(session.awaited_channel).label
+    told = _("Show the link to {messenger} where the user looks, and another channel beside it.")
+    return Advice(told.format(messenger=messenger))
+
+
 def remedy_of(rule: str) -> Advice | None:
     """Return what an owner can do about a refusal. The guard's own rules share one answer."""
     found = REMEDIES.get("guarded" if rule in GuardRule.values else rule_of(rule))

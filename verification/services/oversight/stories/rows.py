@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 from django.db.models import prefetch_related_objects
+from django.utils.translation import gettext as _
 
 from verification.addresses import mask
 from verification.models import (
@@ -20,6 +22,7 @@ from verification.models import (
     Session,
     Subscription,
     VerifyToken,
+    WebhookEvent,
     WrongCode,
 )
 from verification.services.records.decisions import RULES
@@ -64,8 +67,20 @@ class Rows:
         return self.session.is_test if self.session else self.messages[0].is_test
 
     @property
+    def told(self) -> list[WebhookEvent]:
+        """The events that the customer's server was to be told, the earliest first."""
+        events = [*self.session.events.all()] if self.session else []
+        events += [message.event for message in self.messages if hasattr(message, "event")]
+        return sorted(events, key=lambda event: event.created_at)
+
+    @property
     def attempts(self) -> list[DeliveryAttempt]:
         return [attempt for message in self.messages for attempt in attempts_of(message)]
+
+
+def host_of(event: WebhookEvent, project: Project) -> str:
+    """Return the host that is told of the event: a callback's own, or that of the project's events."""
+    return urlsplit(event.url or project.event_url).hostname or _("your server")
 
 
 def attempts_of(message: Message) -> list[DeliveryAttempt]:

@@ -9,11 +9,12 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
+from providers.outcomes import Outcome
 from verification.lazy_words import gettext_lazy
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.oversight.delivery_state import WAITS_TOO_LONG
-from verification.services.oversight.stories.refusals import remedy_of, why_not_sent
-from verification.services.oversight.stories.rows import Rows, attempts_of
+from verification.services.oversight.stories.refusals import bot_advice, remedy_of, why_not_sent
+from verification.services.oversight.stories.rows import Rows, attempts_of, host_of
 from verification.services.oversight.stories.words import (
     Advice,
     Tone,
@@ -34,6 +35,21 @@ NOT_ENTERED = gettext_lazy(
     "The code arrived and was not entered. If that is frequent, look at the text of the message and at the form in your"
     " app; over SMS, at whether the route truly delivers."
 )
+NOT_CONFIRMED = gettext_lazy(
+    "Nothing says that the code arrived. If that is frequent, compare the provider with others on its scorecard, and"
+    " ask it for receipts."
+)
+GAVE_UP = gettext_lazy(
+    "If that is frequent, see whether your form changes what is typed, and whether users have an older code before"
+    " them."
+)
+ALL_FAILED = gettext_lazy(
+    "Several providers failed at once: see with Check credentials whether this server reaches them, and let another"
+    " channel take over by the project's order of fall-back."
+)
+TAKE_IT = gettext_lazy(
+    "Let {host} answer with a status from 200 to 299 within some seconds; then Send again on the event's page tells it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +60,23 @@ class Verdict:
 
 
 def verdict_of(rows: Rows, now: datetime) -> Verdict:
+    """Say what happened to the user, and whether the customer's server could be told."""
+    verdict = _of_user(rows, now)
+    untold = [event for event in rows.told if event.delivered_at is None and event.attempts.all()]
+    if not untold:
+        return verdict
+    last = untold[-1]
+    said = (
+        _("{host} has not taken what it was told, and is called again.")
+        if last.due_at
+        else _("{host} has not taken what it was told, and is called no more.")
+    )
+    advice = Advice(str(TAKE_IT).format(host=host_of(last, rows.project)), row=last)
+    told = f"{verdict.sentence} {said.format(host=host_of(last, rows.project))}"
+    return Verdict(told, Tone.BAD if verdict.tone == Tone.BAD else Tone.FAIR, [*verdict.advice, advice])
+
+
+def _of_user(rows: Rows, now: datetime) -> Verdict:
     if rows.session is None:
         return _of_delivery(rows, rows.messages[0], now)
     if rows.session.verified_at:
@@ -109,7 +142,7 @@ def _of_nothing_sent(rows: Rows, now: datetime) -> Verdict:
     why = why_not_sent(session)
     if session.channel or not why:
         return Verdict(_("Not verified; the messages of this session are no longer kept."), Tone.PLAIN)
-    remedy = remedy_of(session.refusal)
+    remedy = remedy_of(session.refusal) or (bot_advice(session) if session.awaited_channel else None)
     is_waiting = bool(session.awaited_channel) and not session.refusal and session.expires_at > now
     told = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
     tone = Tone.PLAIN if is_waiting or not (session.refusal or session.awaited_channel) else Tone.BAD
@@ -135,8 +168,11 @@ def _of_unverified(rows: Rows, now: datetime) -> Verdict:
             "{told}; the user entered {number} wrong codes and then gave up.",
             tries,
         )
-        return Verdict(ended.format(told=got, number=tries), Tone.FAIR, told.advice)
-    advice = told.advice or [Advice(str(NOT_ENTERED), "messagetemplate")]
+        return Verdict(ended.format(told=got, number=tries), Tone.FAIR, told.advice or [Advice(str(GAVE_UP))])
+    arrived = best.status == MessageStatus.SUCCESS
+    advice = told.advice or [
+        Advice(str(NOT_ENTERED), "messagetemplate") if arrived else Advice(str(NOT_CONFIRMED), row=best.provider)
+    ]
     return Verdict(_("{told}; nobody entered the code.").format(told=got), Tone.FAIR, advice)
 
 
@@ -165,13 +201,22 @@ def _of_delivery(rows: Rows, message: Message, now: datetime) -> Verdict:
     if message.status in UNDER_WAY:
         return _of_waiting(message, now)
     if message.sent_at:
-        ends = clause(message.error or _("the provider's receipt says that it did not arrive"))
+        ends = _why_not_arrived(message)
         advice = Advice(
             _("Ask the provider what became of it. Its receipts are on the provider's page."), row=message.provider
         )
         told = _("Accepted over {channel}, but {reason}.").format(channel=over, reason=ends)
         return Verdict(told, Tone.FAIR, [advice] if message.provider else [])
     return _of_lost(rows, [message])
+
+
+def _why_not_arrived(message: Message) -> str:
+    if message.status == MessageStatus.EXPIRED and message.error:
+        return clause(_(message.error))
+    if not message.error:
+        return _("the provider's receipt says that it did not arrive")
+    quoted = sentence(message.error).rstrip(".")
+    return _("the provider's receipt says that it did not arrive (“{error}”)").format(error=quoted)
 
 
 def _of_waiting(message: Message, now: datetime) -> Verdict:
@@ -193,21 +238,33 @@ def _of_lost(rows: Rows, messages: list[Message]) -> Verdict:
     channels = list(dict.fromkeys(channel_name(message.channel) for message in messages))
     attempts = [attempt for message in messages for attempt in attempts_of(message)]
     last = messages[-1]
-    said = (attempts[-1].error if attempts else "") or last.error or ""
-    if attempts:
-        names = joined(list(dict.fromkeys(attempt.provider_name for attempt in attempts)))
-        quoted = sentence(_(said)).rstrip(".") if said else ""
-        refused = _("{names} did not take it (“{error}”)") if said else _("{names} did not take it")
-        why = refused.format(names=names, error=quoted)
+    unclear = [attempt for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
+    if unclear:
+        told = (
+            _("It is not known whether a code went out over {channels}: {reason}.")
+            if rows.session
+            else _("It is not known whether the message went out over {channels}: {reason}.")
+        )
+        why = _("{names} gave no clear answer").format(names=_with_errors(unclear))
     else:
-        why = clause(_(said) if said else _("why is not known"))
-    told = (
-        _("No code went out over {channels}: {reason}.")
-        if rows.session
-        else _("No message went out over {channels}: {reason}.")
-    )
+        told = (
+            _("No code went out over {channels}: {reason}.")
+            if rows.session
+            else _("No message went out over {channels}: {reason}.")
+        )
+        why = clause(_(last.error) if last.error else _("why is not known"))
+        if attempts:
+            why = _("{names} did not take it").format(names=_with_errors(attempts))
     told = told.format(channels=joined_by_or(channels), reason=why)
     return Verdict(told, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
+
+
+def _with_errors(attempts: list[DeliveryAttempt]) -> str:
+    """Return the providers' names, each with its last answer."""
+    said = {
+        attempt.provider_name: sentence(_(attempt.error)).rstrip(".") if attempt.error else "" for attempt in attempts
+    }
+    return joined([f"{name} (“{error}”)" if error else name for name, error in said.items()])
 
 
 def _without_attempt(message: Message) -> Advice:
@@ -222,8 +279,11 @@ def _without_attempt(message: Message) -> Advice:
 def _advice(attempts: list[DeliveryAttempt]) -> Iterator[Advice]:
     """Return the remedy of each provider's last answer, once each."""
     last = {attempt.provider_name: attempt for attempt in attempts}
+    failed = [name for name, attempt in last.items() if answer_of(attempt.outcome).is_outage]
+    if len(failed) > 1:
+        yield Advice(str(ALL_FAILED), "provider")
     for name, attempt in last.items():
         answer = answer_of(attempt.outcome)
-        if answer.remedy:
+        if answer.remedy and not (answer.is_outage and len(failed) > 1):
             row = None if answer.page else attempt.provider
             yield Advice(answer.remedy.format(name=name), answer.page, row)

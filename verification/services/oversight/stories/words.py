@@ -41,6 +41,7 @@ class Answer:
     tone: Tone
     remedy: str = ""
     page: str = ""  # where the remedy is applied, if not on the provider's page: as in Advice
+    is_outage: bool = False  # the provider was away, so another one helps
 
 
 _SECOND = gettext_lazy("Add a second provider of the channel, which takes over where {name} fails.")
@@ -86,9 +87,15 @@ ANSWERS: dict[str, Answer] = {
         Tone.FAIR,
         gettext_lazy("Ask {name} for a higher rate, or add a second provider to share the traffic."),
     ),
-    Outcome.TEMPORARY: Answer(gettext_lazy("{name} failed, and surely sent nothing"), Tone.FAIR, _SECOND, "provider"),
+    Outcome.TEMPORARY: Answer(
+        gettext_lazy("{name} failed, and surely sent nothing"), Tone.FAIR, _SECOND, "provider", True
+    ),
     Outcome.UNKNOWN: Answer(
-        gettext_lazy("{name} gave no clear answer, so it may have sent the message"), Tone.FAIR, _SECOND, "provider"
+        gettext_lazy("{name} gave no clear answer, so it may have sent the message"),
+        Tone.FAIR,
+        _SECOND,
+        "provider",
+        True,
     ),
 }
 _OTHER = Answer(gettext_lazy("{name} answered"), Tone.PLAIN)
