@@ -23,7 +23,7 @@ def text(length: int, help_text: str = "") -> Any:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0002_trace_of_a_message"),
+        ("verification", "0003_longest_retention"),
     ]
 
     operations = [
