@@ -24,6 +24,7 @@ GROUND = {
     "networks",
     "pseudonyms",
     "random_ids",
+    "request_ids",
     "sids",
     "timestamps",
     "valkey",

@@ -12,8 +12,6 @@ import time
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from django.http import HttpRequest
-
 MAX_LENGTH = 64  # characters of a caller's own id
 WELL_FORMED = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_LENGTH}}}")
 # The most by which a row's time and that of its request's id differ: the clocks of a web process and of the database
@@ -32,7 +30,7 @@ def draw() -> str:
     return f"{milliseconds << 80 | _VERSION | _VARIANT | secrets.randbits(76) & _RANDOM:032x}"
 
 
-def of(request: HttpRequest) -> str:
+def of(request: object) -> str:
     """Return the request's id; empty for a request that did not pass the API's way in."""
     return getattr(request, "id", "")
 
