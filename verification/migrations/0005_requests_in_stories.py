@@ -23,7 +23,7 @@ def text(length: int, help_text: str = "") -> Any:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0003_longest_retention"),
+        ("verification", "0004_language_of_an_invitation"),
     ]
 
     operations = [
