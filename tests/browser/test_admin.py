@@ -12,7 +12,7 @@ from verification.models import Membership
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("panel in the browser"),
 ]
 PASSWORD = "correct horse battery"
 

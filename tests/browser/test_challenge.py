@@ -18,7 +18,7 @@ from verification.models import Session
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("form in the browser"),
 ]
 
 WIDGET = Path(__file__).parents[2] / "var/npm/node_modules/altcha/dist/main/altcha.min.js"

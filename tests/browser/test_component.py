@@ -13,7 +13,7 @@ from verification.models import Session
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("form in the browser"),
 ]
 
 

@@ -15,7 +15,7 @@ from verification.services.texts.rendering import languages
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("form in the browser"),
 ]
 
 

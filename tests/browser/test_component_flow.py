@@ -20,7 +20,7 @@ from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.telegram import SECRET_HEADER, TOKEN, USERNAME, BotApi, contact, start
 from tests.live import LiveService, free_port, wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.live, pytest.mark.browser, pytest.mark.xdist_group("form in the browser")]
 
 GUIDE = (ROOT / "docs" / "component.md").read_text()
 CHAT = 777000333

@@ -9,7 +9,7 @@ import pytest
 from tests.browser.test_access import AXE, JUDGE
 from verification.api.reference import views
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("form in the browser")]
 
 
 class Server(ThreadingMixIn, WSGIServer):

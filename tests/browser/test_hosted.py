@@ -23,7 +23,7 @@ from verification.services.projects import hosted_pages
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("form in the browser"),
 ]
 
 GUIDE = (ROOT / "docs" / "hosted-page.md").read_text()

@@ -15,7 +15,11 @@ from tests.panel.rows import make_panel
 from verification.models import Membership
 from verification.services.users import invitations
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.browser,
+    pytest.mark.xdist_group("panel in the browser"),
+]
 PICTURES = os.environ.get("PICTURES_OF_PAGES", "")  # a folder, for whoever wants to look at the pages
 
 

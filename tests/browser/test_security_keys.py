@@ -9,7 +9,11 @@ from tests.browser.test_admin import PASSWORD, log_in
 from tests.browser.test_people import look
 from verification.models import SecurityKey
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.browser,
+    pytest.mark.xdist_group("panel in the browser"),
+]
 
 
 def plug_in(page):

@@ -14,7 +14,7 @@ from verification.models import Membership, MessageTemplate
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("panel in the browser"),
 ]
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "static/verification/admin/texts.js"
