@@ -20,7 +20,12 @@ def main() -> None:
     if home not in sys.path:  # the wheel's command was started from another folder
         sys.path.insert(0, home)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    from django.conf import settings
+    try:
+        from django.conf import settings
+    except ModuleNotFoundError:
+        sys.exit(
+            f"watchword: {sys.executable} has no Django. In a checkout: .venv/bin/python manage.py …, as README says."
+        )
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import OperationalError

@@ -15,12 +15,22 @@ import random
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-AREAS = ["201", "212", "213", "214", "305", "310", "312", "404", "415", "503", "512", "602", "617", "702", "713", "808"]
+# Area codes of North America. A recipient whose bot was started once is no use for the picture of that state again.
+# fmt: off
+AREAS = [
+    201, 202, 203, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228,
+    229, 231, 234, 239, 240, 248, 251, 252, 253, 254, 256, 260, 262, 267, 269, 270, 276, 281, 301, 302,
+    303, 304, 305, 307, 308, 309, 310, 312, 313, 314, 315, 316, 317, 318, 319, 320,
+]
+# fmt: on
 CODE, WRONG_CODE = "424242", "000000"
+# Pixels of the window: the hosted page fills it, and of a page with the form alone the picture is as long as the form.
+HOSTED_HEIGHT, FORM_HEIGHT = 800, 100
 RESEND_MS = 61_000  # until a channel may send again, and a second more
 TAG = """<!doctype html><html lang="{language}" dir="{dir}"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Shop</title>
@@ -59,7 +69,7 @@ LOOKS = [
 class Form:
     """The form in a browser's page, and what a user does there. It is found by its parts, as words differ."""
 
-    def __init__(self, page: Page, area: str) -> None:
+    def __init__(self, page: Page, area: int) -> None:
         self.page, self.area = page, area
 
     def number(self, digits: str) -> str:
@@ -180,12 +190,12 @@ STATES: list[tuple[str, Callable[[Form], None]]] = [
 ]
 
 
-def pages(browser: Browser, look: Look, given: argparse.Namespace) -> Iterator[tuple[str, Page]]:
+def pages(browser: Browser, look: Look, area: int, given: argparse.Namespace) -> Iterator[tuple[str, Page]]:
     """Bring about each state of the form in a fresh browser's page, and yield it."""
-    area = random.choice(AREAS)  # noqa: S311  (so that another run at once meets other recipients)
     for name, reach in STATES:
+        held: list[Route] = []  # requests that get no answer while the picture is made
         context = browser.new_context(
-            viewport={"width": look.width, "height": 760},
+            viewport={"width": look.width, "height": HOSTED_HEIGHT if given.hosted else FORM_HEIGHT},
             color_scheme=look.scheme,
             locale=look.language,
             reduced_motion="reduce",
@@ -195,15 +205,15 @@ def pages(browser: Browser, look: Look, given: argparse.Namespace) -> Iterator[t
         if name == "resend":
             page.clock.install()
         if name == "loading":
-            page.route("**/session/settings*", lambda route: None)
+            page.route("**/session/settings*", held.append)
         if name == "challenge":  # the puzzle never comes, so the form goes on looking for it
-            page.route("**/session/challenge*", lambda route: None)
+            page.route("**/session/challenge*", held.append)
         key = "ww_api_unknown" if name == "set-up" else given.key
         if given.hosted:
             page.goto(f"{given.hosted}&lang={look.language}")
         else:
             html = TAG.format(language=look.language, dir=look.dir, key=key, version=given.version, attributes="")
-            page.route("**/pictures", lambda route, html=html: route.fulfill(body=html, content_type="text/html"))
+            page.route("**/pictures", partial(serve, html))
             page.goto(f"{given.url}/pictures")
         form = Form(page, area)
         if name not in ("loading", "set-up"):
@@ -211,7 +221,14 @@ def pages(browser: Browser, look: Look, given: argparse.Namespace) -> Iterator[t
         if name != "loading":
             reach(form)
         yield name, page
+        for route in held:
+            route.abort()
         context.close()
+
+
+def serve(html: str, route: Route) -> None:
+    """Answer in the service's place, so that the page needs no origin of its own."""
+    route.fulfill(body=html, content_type="text/html")
 
 
 def sheet(browser: Browser, look: Look, pictures: list[tuple[str, Path]], file: Path) -> None:
@@ -239,11 +256,12 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for look in LOOKS:
+        areas = random.sample(AREAS, len(LOOKS))  # so that another run meets other recipients
+        for look, area in zip(LOOKS, areas, strict=True):
             if given.look and look.name not in given.look:
                 continue
             made = []
-            for name, page in pages(browser, look, given):
+            for name, page in pages(browser, look, area, given):
                 path = given.folder / f"{look.name}-{name}.png"
                 page.screenshot(path=path, full_page=True)
                 made.append((name, path))

@@ -84,7 +84,7 @@ def shop(tmp_path_factory):
             done = live.run("telegram", str(made["bot"]), "--json", BASE_URL="https://codes.example")
             assert done.returncode == 0, done.stderr
             url = live.environment["BASE_URL"]
-            page = block("html").replace("https://codes.example.com", url).replace("ww_api_...", made["api_key"])
+            page = block("html").replace("http://127.0.0.1:8000", url).replace("ww_api_...", made["api_key"])
             (home / "index.html").write_text(page)
             (home / "server.py").write_text(block("python"))
             told = {"WATCHWORD_URL": url, "WATCHWORD_SECRET_KEY": made["secret_key"], "PORT": str(port)}

@@ -129,3 +129,10 @@ def test_beside_a_service_that_runs_elsewhere_no_second_database_is_made(tmp_pat
 
 def test_a_table_has_columns_as_wide_as_they_need():
     assert table(("id", "name"), [(7, "a"), (12, "bb")]) == "id  name\n 7  a\n12  bb"
+
+
+def test_a_python_without_django_says_which_one_to_take():
+    bare = [sys.executable, "-I", "-S", str(ROOT / "manage.py"), "up"]
+    done = subprocess.run(bare, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "has no Django" in done.stderr and ".venv/bin/python manage.py" in done.stderr

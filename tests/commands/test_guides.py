@@ -48,7 +48,7 @@ def prepare(typed):
     """Make what the commands take for granted: the project, its owner, and the rows that are named by an id."""
     get_user_model().objects.create_user("me", OWNER)
     made = {arguments[1] for arguments in typed if arguments[0] == "createproject"}
-    for name in {"Shop", "My shop"} - made:
+    for name in {"Shop", "My shop", "Demo"} - made:
         owner = factories.project(name).row
         for arguments in typed:
             if arguments[0] == "forget":

@@ -6,10 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from verification import sids
 from verification.errors import Misuse
 from verification.management.base import MAX_SECONDS, WatchwordCommand, add_project, aligned, whole
-from verification.models import KeyKind
-from verification.services.projects.keys import issue_key
+from verification.models import KeyKind, Project
+from verification.services.projects.keys import IssuedKey, digest_of, issue_key
 from verification.services.projects.projects import find_project
 from verification.services.projects.webhook_secrets import rotate_webhook_secret
 
@@ -46,5 +47,18 @@ class Command(WatchwordCommand):
             return
         key = issue_key(project=owner, kind=KeyKind(kind), expires_in=expires_in)
         text = f"Key {key.id} of {owner} is made. Keep it, it is not shown again:\n\n"
-        text += aligned([(key.kind.label, key.text)])
-        self.show({"key": key.id, f"{kind}_key": key.text}, text, as_json=json)
+        beside = twilio_sids(owner, key)
+        text += aligned([(key.kind.label, key.text), *beside.values()])
+        data = {"key": key.id, f"{kind}_key": key.text} | {name: sid for name, (_, sid) in beside.items()}
+        self.show(data, text, as_json=json)
+
+
+def twilio_sids(project: Project, key: IssuedKey) -> dict[str, tuple[str, str]]:
+    """Return what Twilio's libraries ask for beside the key, by name; nothing where they cannot log in with it."""
+    if key.kind is not KeyKind.SECRET or not project.twilio_endpoints:
+        return {}
+    return {
+        "account_sid": ("Account SID", sids.of_project(sids.ACCOUNT, project.public_id)),
+        "key_sid": ("API key SID", sids.of_key(digest_of(key.text))),
+        "service_sid": ("Service SID", sids.of_project(sids.SERVICE, project.public_id)),
+    }

@@ -19,7 +19,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from providers.adapters.inbox import InboxMessage, read
-from verification.models import ApiKey, ChannelType, Membership, Project, Provider
+from verification.models import SESSION_EVENTS, ApiKey, ChannelType, Membership, Project, Provider
 from verification.services.gateways.accounts import add_provider
 from verification.services.gateways.sandbox import add_sandbox
 from verification.services.gateways.store import ProviderStore
@@ -128,6 +128,8 @@ def _make_project(user: User) -> NewProject:
                 priority=priority,
             )
     add_sandbox(new.project)
+    new.project.events = [event.value for event in SESSION_EVENTS]  # so that `listen` shows what happens
+    new.project.save(update_fields=["events"])
     return new
 
 

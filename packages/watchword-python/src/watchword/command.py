@@ -63,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _listen(watchword: Watchword, http: httpx.Client, options: argparse.Namespace) -> None:
     after = OLDEST if options.oldest else watchword.list_events().after
     if not options.once:
-        print(f"Listening to {options.url}. Ctrl-C stops it.", file=sys.stderr)
+        print(
+            f"Listening to {options.url} for the events that the project has chosen. Ctrl-C stops it.", file=sys.stderr
+        )
     while True:
         try:
             page = watchword.list_events(after)
