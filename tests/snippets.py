@@ -17,7 +17,8 @@ _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=ind
 _SPAN = re.compile(r"`([^`\n]+)`")
 # A command of ours where a shell reads a program's name: variables and the interpreter may stand before it.
 _OURS = re.compile(
-    r"(?:^|[;|&(]) *(?:\w+=\S* +)*(?:[\w./-]*python[\d.]* +)?(?:[\w./-]*/)?(?P<program>manage\.py|watchword) +(?=[a-z])"
+    r"(?:^|[;|&(]) *(?:\w+=\S* +)*(?:[\w./-]*python[\d.]* +)?(?:[\w./-]*/)?"
+    r"(?P<program>manage\.py|watchword(?:-client)?) +(?=[a-z])"
 )
 _ENDS = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", ")"}
 
@@ -56,7 +57,7 @@ def lines(text: str) -> list[str]:
 
 
 def commands(text: str) -> list[list[str]]:
-    """Return the words of each ``manage.py …`` or ``watchword …`` in a shell's text, the program's name first."""
+    """Return the words of each command of ours in a shell's text, the program's name first."""
     return [[match["program"], *words(line[match.end() :])] for line in lines(text) for match in _OURS.finditer(line)]
 
 
