@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.live import ROOT
-from tests.test_image import settings_in_readme
+from tests.test_image import settings_that_are_told
 
 CHART = ROOT / "deploy" / "helm" / "watchword"
 PYTHON = ROOT / "var" / "helm" / "bin" / "python"
@@ -120,7 +120,7 @@ def test_every_pod_runs_without_rights_on_a_root_that_is_read_only(answers):
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
             assert container["envFrom"] == [{"secretRef": {"name": "watchword"}}]
             assert container["image"].endswith("@sha256:" + "a" * 64)
-            assert {each["name"] for each in container["env"]} <= settings_in_readme()
+            assert {each["name"] for each in container["env"]} <= settings_that_are_told()
 
 
 def test_the_migrations_run_before_anything_else_of_a_version(answers):
