@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from tests import factories
+from tests import factories, voices
 from tests.browser.test_admin import PASSWORD, log_in
 from verification.models import Membership, MessageTemplate
 
@@ -88,3 +88,27 @@ def test_a_mail_is_shown_as_it_looks(live_server, browser_page, project):
     page.locator(".ww-mail strong", has_text="Hello from Shop").wait_for()
     page.frame_locator(".ww-mail iframe").get_by_text("Welcome! 471836").wait_for()
     assert complaints == []
+
+
+def test_the_words_of_a_call_are_heard(live_server, browser_page, project, tmp_path, monkeypatch):
+    page, complaints = browser_page
+    log_in(page, live_server)
+    voice = voices.install(tmp_path, monkeypatch)
+    page.goto(live_server.url + editor(project, channel="voice", language="de"))
+    page.fill("textarea", "Hallo, dein Code: {code}.")
+    listen = page.locator("[data-listen]")
+    page.wait_for_function("document.querySelector('[data-listen]').href.includes('Hallo')")
+    with page.expect_response(lambda response: "/recording/" in response.url) as answered:
+        listen.click()
+    assert answered.value.status == 200 and voice.words.startswith("Hallo, dein Code: 4, 7")
+    page.wait_for_function("document.querySelector('[data-listen] [aria-live]').textContent === 'Listen'")
+    assert len(page.context.pages) == 1 and complaints == []
+
+
+def test_a_voice_that_fails_says_so(live_server, browser_page, project, tmp_path, monkeypatch):
+    page, _ = browser_page
+    log_in(page, live_server)
+    voices.install(tmp_path, monkeypatch).then("exit 1")
+    page.goto(live_server.url + editor(project, channel="voice", language="de"))
+    page.click("[data-listen]")
+    page.wait_for_function("document.querySelector('[data-listen] [aria-live]').textContent.includes('Try again')")
