@@ -22,6 +22,8 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from config.processes.embedded import EmbeddedServers
+from tests.cluster import with_migrations
 from tests.live import ROOT, free_port, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("up")]
@@ -79,8 +81,13 @@ class Up:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A home whose PostgreSQL is made once; every test leaves it stopped."""
+    """A home whose PostgreSQL is there, with all migrations; every test leaves it stopped. The production that starts
+    on an empty database, and the wheel, wait for them.
+    """
     home = tmp_path_factory.mktemp("up") / "var"
+    servers = with_migrations(EmbeddedServers(home, durable=False))
+    servers.start()
+    servers.release()
     yield home
     shutil.rmtree((home / "postgres").resolve(), ignore_errors=True)  # outside where nobody else may enter
 
