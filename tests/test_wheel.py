@@ -43,6 +43,11 @@ def test_the_wheel_asks_for_what_the_lists_name():
     }
 
 
+def test_the_commands_of_the_wheel_and_of_the_client_have_names_of_their_own():
+    client = tomllib.loads((ROOT / "packages" / "watchword-python" / "pyproject.toml").read_text())
+    assert not client["project"]["scripts"].keys() & PROJECT["project"]["scripts"].keys()
+
+
 def test_every_file_of_the_repository_is_in_the_wheel_or_left_out_on_purpose():
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
