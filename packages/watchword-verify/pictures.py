@@ -32,6 +32,7 @@ CODE, WRONG_CODE = "424242", "000000"
 # Pixels of the window: the hosted page fills it, and of a page with the form alone the picture is as long as the form.
 HOSTED_HEIGHT, FORM_HEIGHT = 800, 100
 RESEND_MS = 61_000  # until a channel may send again, and a second more
+STAY = "HTMLFormElement.prototype.submit = () => {};"  # instead of going back to the owner
 TAG = """<!doctype html><html lang="{language}" dir="{dir}"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Shop</title>
 <style>body {{ margin: 24px; background: light-dark(#f6f6f8, #111114); }} watchword-verify {{ margin: 0 auto; }}</style>
@@ -155,6 +156,8 @@ def expired(form: Form) -> None:
 
 
 def bot(form: Form) -> None:
+    """The user of this recipient starts the bot after seconds, and never has to again: so the start is not noticed."""
+    form.page.route("**/session/channels?*", partial(hold, []))
     form.send("07", "messenger_a")
     form.page.locator("[part=waiting]").wait_for()
 
@@ -193,6 +196,8 @@ STATES: list[tuple[str, Callable[[Form], None]]] = [
 def pages(browser: Browser, look: Look, area: int, given: argparse.Namespace) -> Iterator[tuple[str, Page]]:
     """Bring about each state of the form in a fresh browser's page, and yield it."""
     for name, reach in STATES:
+        if given.hosted and name == "set-up":
+            continue  # the page brings its own key
         held: list[Route] = []  # requests that get no answer while the picture is made
         context = browser.new_context(
             viewport={"width": look.width, "height": HOSTED_HEIGHT if given.hosted else FORM_HEIGHT},
@@ -205,11 +210,12 @@ def pages(browser: Browser, look: Look, area: int, given: argparse.Namespace) ->
         if name == "resend":
             page.clock.install()
         if name == "loading":
-            page.route("**/session/settings*", held.append)
+            page.route("**/session/settings*", partial(hold, held))
         if name == "challenge":  # the puzzle never comes, so the form goes on looking for it
-            page.route("**/session/challenge*", held.append)
+            page.route("**/session/challenge*", partial(hold, held))
         key = "ww_api_unknown" if name == "set-up" else given.key
         if given.hosted:
+            page.add_init_script(STAY)
             page.goto(f"{given.hosted}&lang={look.language}")
         else:
             html = TAG.format(language=look.language, dir=look.dir, key=key, version=given.version, attributes="")
@@ -224,6 +230,10 @@ def pages(browser: Browser, look: Look, area: int, given: argparse.Namespace) ->
         for route in held:
             route.abort()
         context.close()
+
+
+def hold(held: list[Route], route: Route) -> None:
+    held.append(route)
 
 
 def serve(html: str, route: Route) -> None:
