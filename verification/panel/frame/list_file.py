@@ -16,7 +16,6 @@ from html import unescape
 from itertools import chain
 from typing import Any
 
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import display_for_field, display_for_value, label_for_field, lookup_field
 from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR
 from django.core.exceptions import ObjectDoesNotExist
@@ -32,10 +31,11 @@ from verification.panel.frame.paging import ShortList
 from verification.services.records import audit
 
 PARAMETER = "csv"  # asks for the file, beside the list's filters in its address
+CHECKBOX = "action_checkbox"  # the column by which Django's lists select rows for their actions
 MAX_ROWS = 20_000  # rows of one file: some seconds of a thread's work. Narrower filters give the others.
 BATCH = 500  # rows read and written at once, so that no file is ever held as rows in full
 # A spreadsheet runs a cell that begins with one of these. Tabs and line breaks may stand before the sign.
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # Japanese ones read the wide signs, too
 _TITLED = re.compile(r'\A<span\b[^>]*\btitle="([^"]*)"')  # shortened texts and times tell the whole in their title
 
 
@@ -51,7 +51,7 @@ def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
     request.GET = given  # type: ignore[assignment]  # the list refuses parameters that are no filters
     shown = page.get_changelist_instance(request)
     found = list(shown.queryset.values_list("pk", flat=True)[: MAX_ROWS + 1])
-    columns = [name for name in shown.list_display if name != ACTION_CHECKBOX_NAME]
+    columns = [name for name in shown.list_display if name != CHECKBOX]
     name = page.opts.verbose_name_plural
     _note(page, given, min(len(found), MAX_ROWS), name)
     lines = chain(
