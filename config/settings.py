@@ -183,6 +183,7 @@ AXES_FAILURE_LIMIT = 1
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_CLIENT_IP_CALLABLE = "verification.panel.door.throttle.client_network"
+AXES_USERNAME_CALLABLE = "verification.panel.door.throttle.client_username"
 AXES_SENSITIVE_PARAMETERS = [
     *("username", "password", "code", "old_password", "new_password1", "new_password2"),
     *("_confirm", "_held", "csrfmiddlewaretoken"),

@@ -302,6 +302,14 @@ def test_wrong_second_factors_count_too(client, user, secret):
     assert not is_in(client)
 
 
+def test_a_password_that_was_typed_for_the_name_stands_in_no_table(client, user):
+    for name in ("correct horse battery", "correct horse battery", "correct\0horse", user.get_username()):
+        client.post(reverse("admin:login"), {"username": name, "password": "x"})
+    assert "correct" not in str(AccessAttempt.objects.values())
+    counted = sorted(AccessAttempt.objects.values_list("failures_since_start", flat=True))
+    assert counted[-1] == 2 and AccessAttempt.objects.filter(username=user.get_username()).exists()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_failed_login_is_committed(client, user):
     give_password(client, "wrong")

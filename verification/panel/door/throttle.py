@@ -6,8 +6,10 @@ from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
 from axes.handlers.proxy import AxesProxyHandler
+from django.contrib.auth.models import User
 from django.db.models import Sum
 from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
 
 from verification.client_address import client_address
 from verification.services.protection import limits
@@ -36,6 +38,17 @@ def client_network(request: HttpRequest) -> str | None:
     """
     network = limits.network_of(client_address(request))
     return None if network == limits.UNKNOWN_NETWORK else network.partition("/")[0]
+
+
+def client_username(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str | None:
+    """Return the name whose failures are counted together, as the table has it.
+
+    A name that is no user's may be a mistyped password. So a keyed hash stands there in its place.
+    """
+    typed: str | None = (credentials or request.POST).get("username")
+    if typed is None or ("\0" not in typed and User.objects.filter(username=typed).exists()):
+        return typed
+    return salted_hmac(__name__, typed, algorithm="sha256").hexdigest()
 
 
 def is_locked(request: HttpRequest, username: str) -> bool:
