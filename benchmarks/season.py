@@ -39,7 +39,7 @@ SESSIONS_A_DAY = 300
 SEED = 12
 OWNER, PASSWORD = "mara", "a season of codes"  # noqa: S105  (of a database that is made for a look)
 BATCH = 2_000  # rows that one statement writes
-UNLUCKY = "+447911123456"  # who got no code yesterday at noon
+UNLUCKY = "+447400123456"  # who got no code yesterday at noon
 PATIENCE = timedelta(minutes=3)  # the life of a session
 
 
@@ -214,9 +214,8 @@ def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY) -> None:
             hour = season.chance.choices(range(24), SHARE_OF_HOURS)[0]
             at = day + timedelta(hours=hour, seconds=season.chance.uniform(0, 3_600))
             [country] = season.chance.choices(COUNTRIES, weights)
-            address = a_number(season, country, at)
             if at < now - PATIENCE:
-                verification(season, country, address, at)
+                verification(season, country, a_number(season, country, at), at)
         if ago == 1:
             for minute in (4, 6):
                 verification(

@@ -24,8 +24,8 @@ class Country:
 COUNTRIES = (
     Country("IN", "en", 22, "+9198765", 5, ("Northwind", "Kestrel"), 0.91),
     Country("BR", "pt", 16, "+5511987", 6, ("Kestrel", "Northwind")),
-    Country("GB", "en", 12, "+447911", 6, ("Bluebird",), 0.97),
-    Country("US", "en", 11, "+1415555", 4, ("Northwind", "Bluebird"), 0.96),
+    Country("GB", "en", 12, "+447400", 6, ("Bluebird",), 0.97),
+    Country("US", "en", 11, "+1415263", 4, ("Northwind", "Bluebird"), 0.96),
     Country("DE", "de", 9, "+4915112", 6, ("Bluebird", "Northwind"), 0.97),
     Country("MX", "es", 7, "+5255123", 5, ("Kestrel", "Northwind"), 0.92),
     Country("ES", "es", 5, "+346123", 5, ("Bluebird", "Northwind"), 0.96),
@@ -71,7 +71,7 @@ def outages(now: datetime) -> tuple[Outage, ...]:
     return (
         Outage("Kestrel", "BR", at(4, 14), now, 0.72, is_silent=True),
         Outage("Northwind", "", at(9, 10), at(9, 14), 1.0),
-        Outage("Bluebird", "GB", at(1, 12), at(1, 13), 1.0),
+        Outage("Bluebird", "", at(1, 12), at(1, 13), 1.0),
         Outage("Bluebird", "", at(37, 18), at(37, 20), 1.0),
         Outage("Kestrel", "", at(61, 7), at(61, 9), 1.0),
     )

@@ -41,7 +41,7 @@ def add_rows(project: Any, recipients: dict[str, int], now: datetime, chance: ra
     for kind, subject, value in (
         ("block", "prefix", "+882"),
         ("block", "domain", "mailinator.com"),
-        ("safe", "prefix", "+447911123"),
+        ("safe", "prefix", "+447400123"),
     ):
         ListEntry.objects.create(project=project, kind=kind, subject=subject, value=value)
     for number in list(recipients.values())[::4_000]:
@@ -60,6 +60,8 @@ def add_rows(project: Any, recipients: dict[str, int], now: datetime, chance: ra
         is_announced=True,
     )
     add_refusals(project, now, chance)
+    mark_recipients(project)
+    add_guarded_sends(project, now)
 
 
 def add_refusals(project: Any, now: datetime, chance: random.Random) -> None:
@@ -84,3 +86,41 @@ def add_refusals(project: Any, now: datetime, chance: random.Random) -> None:
                     "last_at": at + timedelta(minutes=40),
                 },
             )
+
+
+def mark_recipients(project: Any) -> None:
+    """Give each recipient what a verification leaves with them."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE verification_recipient AS recipient SET verified_at = last.at, verified_channel = 'sms',"
+            " reached_channel = 'sms', language = last.language FROM ("
+            " SELECT recipient_id, max(verified_at) AS at, max(language) AS language FROM verification_session"
+            " WHERE project_id = %s AND verified_at IS NOT NULL GROUP BY recipient_id"
+            ") AS last WHERE last.recipient_id = recipient.id",
+            [project.pk],
+        )
+
+
+def add_guarded_sends(project: Any, now: datetime) -> None:
+    """Add the rows by which the guard and the overview tell the countries of the last day."""
+    from verification.addresses import country_of
+    from verification.models import GuardedSend, Message, Session
+
+    sent = Message.objects.filter(project=project, created_at__gt=now - timedelta(days=1)).select_related("recipient")
+    rows = list(sent)
+    verified = dict(Session.objects.filter(pk__in=[row.session_id for row in rows]).values_list("pk", "verified_at"))
+    GuardedSend.objects.bulk_create(
+        GuardedSend(
+            message=row,
+            project=project,
+            recipient=row.recipient,
+            prefix=row.recipient.address[:-4],
+            country=country_of(row.recipient.address),
+            is_manual=False,
+            created_at=row.created_at,
+            verified_at=verified.get(row.session_id),
+        )
+        for row in rows
+    )

@@ -17,6 +17,10 @@ function name(root) {
   for (const found of root.querySelectorAll("th")) {
     if (!found.textContent.trim() && !found.querySelector("input")) found.setAttribute("role", "cell"); // heads nothing
   }
+  for (const found of root.querySelectorAll("td[data-label], th[data-label]")) {
+    const label = found.dataset.label; // stands before the cell on a phone; the names of columns begin small
+    found.dataset.label = label.charAt(0).toUpperCase() + label.slice(1);
+  }
   for (const found of root.querySelectorAll("[data-simplebar]")) {
     const parent = found.closest("[aria-label]");
     found.dataset.simplebarAriaLabel = parent ? words.sayNameScrolls.replace("{name}", parent.getAttribute("aria-label")) : words.sayScrolls;

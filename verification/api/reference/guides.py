@@ -19,7 +19,7 @@ from markdown.treeprocessors import Treeprocessor
 
 ADDRESS = "/docs/guides/"
 INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the repository it is the front door
-PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
+PICTURES = {".png": "image/png", ".svg": "image/svg+xml", ".webp": "image/webp"}
 
 _ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<path>[^)]+)\)(?:: (?P<about>.*))?$")
 _TAGS = re.compile(r"<[^>]+>")

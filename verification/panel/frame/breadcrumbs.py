@@ -8,7 +8,8 @@ from django import template
 from django.db.models import Model
 from django.utils.text import capfirst
 
-from verification.models import Decision
+from verification.addresses import mask
+from verification.models import Decision, Recipient, Suppression
 from verification.panel.frame.navigation import menu_title
 from verification.panel.pages.decisions import title_of_rule
 
@@ -24,6 +25,9 @@ def breadcrumb(part: dict[str, Any]) -> str:
     title = part["title"]
     if isinstance(title, Decision):
         return f"{title_of_rule(title.rule)}: {title.subject}"  # the row's own name has the rule's code, not its title
+    if isinstance(title, Recipient | Suppression):
+        recipient = title if isinstance(title, Recipient) else title.recipient
+        return mask(recipient.address)  # "Recipient 24083" would tell nobody who it is
     return (
         str(title) if isinstance(title, Model) else menu_title(str(part.get("link", "")), default=capfirst(str(title)))
     )

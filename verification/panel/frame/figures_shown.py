@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,7 @@ from verification.services.oversight.summary import Event, Summary
 from verification.written_dates import DAY, DAY_OF_YEAR_AND_TIME, written_date
 from verification.written_numbers import grouped
 
+MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
 BETWEEN = "between"  # the parameter by which the lists take a range of time
 EMPTY = "none"  # in an address, the value of what has no provider, country or language
 
@@ -145,6 +147,9 @@ def charts_of(summary: Summary) -> list[Chart]:
         "marks": [Mark(e.title, e.at, e.until) for e in summary.events],
     }
     deliver = delivery_times(summary.told)
+    coarse = math.ceil(len(told) / MAX_POINTS) or 1
+    fewer, wide = steps[::coarse], shared | {"step": coarse * span.step}
+    now, then = (report.merged(each, coarse) for each in (told, before))
     counts = [
         Series(_("Started"), "ww-started", [each.counts["sessions"] for each in told], is_bar=True),
         Series(_("Verified"), "ww-verified", [each.counts["sessions_verified"] for each in told], is_bar=True),
@@ -157,17 +162,22 @@ def charts_of(summary: Summary) -> list[Chart]:
         draw(
             "conversion",
             _("Conversion"),
-            steps,
+            fewer,
             [
-                Series(_("Conversion"), "ww-verified", [each.conversion for each in told]),
-                Series(_("Before"), "ww-before", [each.conversion for each in before], is_dashed=True),
+                Series(_("Conversion"), "ww-verified", [each.conversion for each in now]),
+                Series(
+                    _("Before"),
+                    "ww-before",
+                    [each.conversion for each in then],
+                    is_dashed=True,
+                ),
             ],
             written=percent,
             top=100,
-            **shared,
+            **wide,
         ),
-        draw("deliver", _("Time to deliver"), steps, _times(told, deliver), written=seconds, **shared),
-        draw("verify", _("Time to verify"), steps, _times(told, "verify_times"), written=seconds, **shared),
+        draw("deliver", _("Time to deliver"), fewer, _times(now, deliver), written=seconds, **wide),
+        draw("verify", _("Time to verify"), fewer, _times(now, "verify_times"), written=seconds, **wide),
     ]
     return [chart for chart in drawn if chart]
 

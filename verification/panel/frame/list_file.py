@@ -49,6 +49,7 @@ def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
     for name in (PARAMETER, PAGE_VAR):
         given.pop(name, None)
     request.GET = given  # type: ignore[assignment]  # the list refuses parameters that are no filters
+    request.is_for_file = True  # type: ignore[attr-defined]  # what its address says no more
     shown = page.get_changelist_instance(request)
     found = list(shown.queryset.values_list("pk", flat=True)[: MAX_ROWS + 1])
     columns = [name for name in shown.list_display if name != CHECKBOX]
@@ -66,6 +67,10 @@ def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{file_name}"', "Cache-Control": "no-store"},
     )
+
+
+def is_asked_for(request: HttpRequest) -> bool:
+    return getattr(request, "is_for_file", False)
 
 
 def harmless(text: str) -> str:

@@ -53,6 +53,13 @@ class ScopedAdmin(Scoped, ModelAdmin):
     list_filter_sheet = False
     warn_unsaved_form = True
 
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Leave out the project where the user has only one. Files have it, so that their columns stay the same."""
+        columns = super().get_list_display(request)
+        if list_file.is_asked_for(request) or request.user.is_superuser or len(own_project_ids(request)) != 1:
+            return columns
+        return tuple(column for column in columns if column not in ("project", "owner"))
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ShortList]:
         return ShortList
 

@@ -202,7 +202,11 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
             if line.key in ChannelType.values and line.told.counts["messages"]
         ],
         "countries": [
-            {"line": line, "name": country(line.subject) if line.subject else _("No country")}
+            {
+                "line": line,
+                "name": country(line.subject) if line.subject else _("No country"),
+                "link": reverse("admin:verification_figures", query={"country": line.subject}) if line.subject else "",
+            }
             for line in conversion.by_country(projects, hours=figures.HOURS)[:COUNTRIES_SHOWN]
         ],
         "findings": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),

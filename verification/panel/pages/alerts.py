@@ -9,11 +9,14 @@ from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from verification.lazy_words import gettext_lazy
 from verification.models import Alert, AlertService, Right
 from verification.panel.frame import display
+from verification.panel.frame.alert_links import links_of
 from verification.panel.frame.display import cause_of, time_of, when
 from verification.panel.frame.scoping import ProjectFilter
 from verification.panel.frame.traffic_page import CreatedFilter, TrafficAdmin
@@ -56,7 +59,7 @@ class AlertAdmin(TrafficAdmin):
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
     fieldsets = (
-        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when", "users_lost")}),
+        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when", "users_lost", "where_to_look")}),
         (
             gettext_lazy("How it was told"),
             {"fields": ("told", "mailed_when", "posted_when", "services", "shown_error")},
@@ -66,6 +69,7 @@ class AlertAdmin(TrafficAdmin):
         "created_when",
         "ended_when",
         "users_lost",
+        "where_to_look",
         "mailed_when",
         "posted_when",
         "services",
@@ -88,13 +92,17 @@ class AlertAdmin(TrafficAdmin):
         loss = _loss(alert)
         return loss.sentence if loss else "–"
 
+    @admin.display(description=gettext_lazy("Where to look"))
+    def where_to_look(self, alert: Alert) -> SafeString:
+        return format_html_join(SafeString(" · "), '<a class="ww-link" href="{1}">{0}</a>', links_of(alert))
+
     def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
         """Leave out the end of what has none, such as an outage that lasts, and the users of what cost nobody."""
-        (_unused, about), *rest = self.fieldsets
+        (_unused, first), *rest = self.fieldsets
         left_out = set() if obj and obj.ended_at else {"ended_when"}
         left_out |= set() if obj and _loss(obj) else {"users_lost"}
-        about = {"fields": tuple(name for name in about["fields"] if name not in left_out)}
-        return ((None, about), *rest)
+        first = {"fields": tuple(name for name in first["fields"] if name not in left_out)}
+        return ((None, first), *rest)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

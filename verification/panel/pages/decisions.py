@@ -102,11 +102,11 @@ class DecisionAdmin(TrafficAdmin):
     def times(self, decision: Decision) -> str:
         return grouped(decision.count)
 
-    @admin.display(description=_("Figures"))
+    @admin.display(description=_("Details"))
     def shown_figures(self, decision: Decision) -> str:
         return display.shortened(figures_of(decision), 80)
 
-    @admin.display(description=_("Figures"))
+    @admin.display(description=_("Details"))
     def all_figures(self, decision: Decision) -> str:
         return figures_of(decision) or "–"
 

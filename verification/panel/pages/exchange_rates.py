@@ -13,6 +13,7 @@ from verification.models import ExchangeRate
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who
 from verification.services.projects.ceilings import platform
+from verification.written_dates import DAY, written_date
 
 
 class ExchangeRateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -27,7 +28,7 @@ class ExchangeRateAdmin(ScopedAdmin):
     viewers = adders = changers = deleters = Who.SUPERUSERS
     form = ExchangeRateForm
     fields = ("currency", "account", "rate", "valid_from")
-    list_display = ("currency", "shown_rate", "account", "valid_from")
+    list_display = ("currency", "shown_rate", "account", "good_from")
     list_before_template = "admin/verification/exchangerate/intro.html"
     ordering = ("currency", "-valid_from")
 
@@ -40,3 +41,7 @@ class ExchangeRateAdmin(ScopedAdmin):
     @admin.display(description=_("Rate"), ordering="rate")
     def shown_rate(self, row: ExchangeRate) -> str:
         return f"{row.rate.normalize():f}"
+
+    @admin.display(description=_("Good from"), ordering="valid_from")
+    def good_from(self, row: ExchangeRate) -> str:
+        return written_date(row.valid_from, DAY)

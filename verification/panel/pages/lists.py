@@ -70,7 +70,7 @@ class ListEntryAdmin(ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     form = ListEntryForm
     fields = ("project", "kind", "subject", "value", "note", "expires_at")
-    list_display = ("shown_kind", "subject", "shown_value", "note", "shown_project", "state", "added")
+    list_display = ("shown_kind", "matches", "shown_value", "note", "shown_project", "state", "added")
     list_display_links = ("shown_value",)
     list_filter = (ProjectFilter, "kind", "subject", LiveFilter)
     list_select_related = ("project",)
@@ -106,6 +106,10 @@ class ListEntryAdmin(ScopedAdmin):
             expires_at=obj.expires_at,
         )
         obj.pk = saved.pk
+
+    @admin.display(description=gettext_lazy("Matches"), ordering="subject")
+    def matches(self, entry: ListEntry) -> str:
+        return entry.get_subject_display()
 
     @admin.display(description=gettext_lazy("List"), ordering="kind")
     def shown_kind(self, entry: ListEntry) -> str:

@@ -22,7 +22,7 @@ from verification.models import ApiKey, KeyKind, Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
 from verification.panel.door import once
-from verification.panel.frame.display import label, page_address, when
+from verification.panel.frame.display import label, page_address, text_of, when
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who, own_projects
 from verification.panel.frame.tabs import HEADING
@@ -78,7 +78,8 @@ class ProjectAdmin(ScopedAdmin):
     inlines = (ChannelInline, FallbackInline, ProviderInline, KeyInline, MembershipInline)
     list_display = ("name", "state", "code", "channel_names", "created")
     search_fields = ("name",)
-    readonly_fields = ("public_id", "created")
+    readonly_fields = ("shown_id", "created")
+    shown_id = text_of("public_id", gettext_lazy("Public id"))
     actions = None
     actions_detail = (
         "show_people",
@@ -114,7 +115,7 @@ class ProjectAdmin(ScopedAdmin):
         _group(
             gettext_noop("Basics"),
             gettext_lazy("What the project is called, and whether anything of it works."),
-            *("public_id", "created"),
+            *("shown_id", "created"),
         ),
         _group(
             gettext_noop("Codes & texts"),

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -62,7 +63,7 @@ class ProviderAdmin(ScopedAdmin):
     deleted_along = gettext_lazy(", with its settings and what it knows of started bots; its messages stay")
     adders = changers = deleters = actors = Right.CHANGE
     form = ProviderForm
-    list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority")
+    list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority", "how_it_does")
     list_filter = (ProjectFilter, "channel", "is_enabled")
     list_select_related = ("project", "breaker")
     list_before_template = "admin/verification/provider/intro.html"
@@ -80,6 +81,11 @@ class ProviderAdmin(ScopedAdmin):
     replace_prices = prices.replace_prices
     use_again = breaker.use_again
     use_again_selected = breaker.use_again_selected
+
+    @admin.display(description=gettext_lazy("How it does"))
+    def how_it_does(self, row: Provider) -> str:
+        address = reverse("admin:verification_provider_scorecard", args=(row.pk,))
+        return format_html('<a class="ww-link" href="{}">{}</a>', address, _("Scorecard"))
 
     def why_kept(self, row: Provider) -> str:
         return editing.why_kept(row)

@@ -66,7 +66,7 @@ def matrix_of(project: Project) -> Matrix:
     channels += [value for value in EDITABLE if value not in channels and any(key[0] == value for key in rows)]
     channels = channels or list(EDITABLE)
     offered = set(project.languages or languages()) | {project.language}
-    written = {language for _, language in rows}
+    written, tried = {language for _, language in rows}, {language for _, language in trials}
     lines = [
         Line(
             language=language,
@@ -75,7 +75,8 @@ def matrix_of(project: Project) -> Matrix:
             cells=[_cell(project, rows, trials, channel, language) for channel in channels],
         )
         for language in sorted(
-            {*languages(), *offered, *written, *(language for _, language in trials)}, key=language_name
+            {*languages(), *offered, *written, *tried},
+            key=lambda language: (language not in tried, language not in written, language_name(language)),
         )
     ]
     columns = [
