@@ -181,7 +181,7 @@ def test_the_lost_messages_of_several_projects_are_counted_and_shown_newest_firs
     assert f"more than {MAX_COUNT:,} messages" in response.content.decode()
     assert "Filters look through" not in response.content.decode()
     together = {"status": "lost", "since": "day", "channel__exact": "sms"}
-    assert f"the newest {MAX_COUNT:,} of these" in opened("of both", "message", together)[0].content.decode()
+    assert f"the newest {MAX_COUNT:,} messages of these" in opened("of both", "message", together)[0].content.decode()
 
 
 def test_a_count_that_stops_says_so(filled):
