@@ -162,7 +162,7 @@ def test_the_link_is_mailed_and_only_its_digest_is_kept(owner):
     row = invite(owner)
     token = mailed_token()
     row.refresh_from_db()
-    assert mail.outbox[0].to == [ADDRESS] and "as support" in mail.outbox[0].body
+    assert mail.outbox[0].to == [ADDRESS] and "Your role: support" in mail.outbox[0].body
     assert bytes(row.digest) == invitations.digest_of(token) and row.due_at is None
     assert token not in str(AuditEntry.objects.values_list("changes", "object_label"))
     assert invitations.claim_due(limit=10) == []
