@@ -206,6 +206,7 @@ def empty_database(production):
 
 def test_in_production_it_migrates_and_makes_no_demo(start, production, empty_database):
     up = start(**{**production, "DATABASE_URL": empty_database}).ready()
+    assert "The database is new" in up.text()
     assert "manage.py createproject" in up.text()
     assert up.post("/session/create", {"to": "ann@example.com"}, "ww_api_unknown")[0] == 401
     assert up.stop() == 0

@@ -16,7 +16,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandParser
-from django.db import connections
+from django.db import connection, connections
+from django.db.migrations.recorder import MigrationRecorder
 
 from config.processes.embedded import EmbeddedUnavailable
 from config.processes.supervisor import SIGNALS, TICK_SECONDS, Child, Claim, Supervisor
@@ -76,6 +77,8 @@ class Command(WatchwordCommand):
         claim = Claim(settings.HOME_DIR, url)
         require_free(host, port)
         self.say("Watchword is starting ...")
+        if not MigrationRecorder(connection).has_table():
+            self.say("The database is new: making its tables takes about half a minute ...")
         call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         environment = child_environment(os.environ, host=host, url=url)
         web = [sys.executable, "-m", "config.processes.webserver"]
