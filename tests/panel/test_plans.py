@@ -133,9 +133,10 @@ def test_no_list_of_traffic_reads_a_whole_table(filled, who, name, query):
 @pytest.mark.parametrize("who", ["root", "owner", "of both"])
 @pytest.mark.parametrize(
     "term",
-    [NUMBER, "0151 123000001", "01" + "0" * 23 + "1", "17", "vendor-id-1", "a@b.example", request_ids.draw()],
+    [NUMBER, "0151 123000001", "01" + "0" * 23 + "1", "17", "vendor-id-1", "a@b.example", "id of a request"],
 )
 def test_the_search_reads_no_whole_table(filled, who, term):
+    term = request_ids.draw() if term == "id of a request" else term  # it tells its time, which has to be about now
     client = Client()
     client.force_login(User.objects.get(username=who))
     with CaptureQueriesContext(connection) as asked:
