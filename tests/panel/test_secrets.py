@@ -341,5 +341,5 @@ def test_of_a_users_password_the_page_tells_only_whether_there_is_one(panel):
     owner.save()
     shown = client.get(page).content.decode()
     assert "Set. <a" in shown and reverse("admin:auth_user_password_change", args=(owner.pk,)) in shown
-    algorithm, _, salt, digest = owner.password.split("$")
+    algorithm, *_, salt, digest = owner.password.split("$")
     assert not [part for part in (algorithm, salt[:6], digest[:6]) if part in shown]
