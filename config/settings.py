@@ -55,6 +55,8 @@ EMBEDDED = EmbeddedServers(
     postgres=not DATABASE_URL,
     valkey=not REDIS_URL,
 )
+if not DATABASE_URL:
+    database.forget_libpq_variables()
 
 DEBUG = env.bool("DEBUG", default=False)
 BASE_URL = env.origin("BASE_URL", default="http://127.0.0.1:8000", example="https://codes.example.com")

@@ -176,6 +176,26 @@ def test_the_database_url_means_the_same_to_django(home):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_what_the_environment_says_of_another_postgresql_is_not_heeded(home):
+    others = {"PGPORT": "57432", "PGHOSTADDR": "127.0.0.1", "PGUSER": "somebody", "PGSERVICE": "elsewhere"}
+    ours = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "WATCHWORD_HOME": str(home),
+        "DATABASE_URL": "",
+        "REDIS_URL": "",
+    }
+    program = "import django; django.setup(); from django.db import connection; connection.ensure_connection()"
+    with started(home, valkey=False):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=REPOSITORY,
+            env={**os.environ, **ours, **others},
+            capture_output=True,
+            text=True,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_broker_and_django_redis_accept_the_redis_url(home):
     from django_redis.pool import ConnectionFactory
 

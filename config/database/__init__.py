@@ -7,6 +7,7 @@ transaction another session and passes no such options on: there the sessions ge
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 POOLERS = ("none", "transaction")
@@ -17,6 +18,15 @@ SESSION = {"lock_timeout": "3000", "idle_in_transaction_session_timeout": "30000
 # ever. Elsewhere a statement takes as long as it takes; behind a pooler that holds for those within a transaction.
 STATEMENT_TIMEOUT = 10_000
 PREPARE_AFTER = 3  # executions of a statement on one connection, after which the server keeps its plan
+
+
+def forget_libpq_variables() -> None:
+    """Take what libpq reads out of the environment: it is meant for another server than our own.
+
+    With somebody's ``PGPORT`` it would look for a socket that is not there.
+    """
+    for name in [name for name in os.environ if name.startswith("PG")]:
+        del os.environ[name]
 
 
 def connected(parsed: dict[str, Any], *, pooler: str, statement_timeout: int, name: str) -> dict[str, Any]:
