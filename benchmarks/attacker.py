@@ -76,11 +76,15 @@ def ask(
     selector = DefaultSelector()
     free: deque[socket.socket] = deque()
     buffers: dict[socket.socket, bytes] = {}
-    for _ in range(connections):
+
+    def connect() -> None:
         connection = socket.create_connection((LOOPBACK, port))
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         selector.register(connection, EVENT_READ)
         free.append(connection)
+
+    for _ in range(connections):
+        connect()
     began_at = time.perf_counter()
     due = 0
     while (now := time.perf_counter() - began_at) < seconds:
@@ -94,7 +98,17 @@ def ask(
                 answers["late"] += 1
         for ready, _ in selector.select(max(0.0, due / rate - now)):
             connection = cast(socket.socket, ready.fileobj)
-            buffers[connection] += connection.recv(READ_BYTES)
+            received = connection.recv(READ_BYTES)
+            if not received:  # idle connections are closed after a while, which is no answer
+                if connection in free:
+                    free.remove(connection)
+                else:
+                    answers[CLOSED] += 1
+                selector.unregister(connection)
+                connection.close()
+                connect()
+                continue
+            buffers[connection] += received
             message = take_message(buffers[connection])
             if message is not None:
                 answers[message[0][9:12].decode()] += 1
