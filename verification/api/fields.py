@@ -16,6 +16,7 @@ from verification.whole_numbers import MAX_ID
 
 URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has.
 CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # characters of a challenge's answer; the longest of a vendor has a few thousand
+CHANNELS = tuple(ChannelType.values)  # made once: Django puts the list together anew at each look
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _MANUAL_CODE = re.compile(code_pattern("0-9"))
@@ -76,8 +77,8 @@ class Fields:
 
     def channel(self, name: str, *, required: bool) -> str | None:
         value = self.text(name, required=required)
-        if value is not None and value not in ChannelType.values:
-            self._wrong(name, "invalid_choice", f"Give one of: {', '.join(ChannelType.values)}.")
+        if value is not None and value not in CHANNELS:
+            self._wrong(name, "invalid_choice", f"Give one of: {', '.join(CHANNELS)}.")
             return None
         return value
 
