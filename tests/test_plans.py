@@ -20,10 +20,12 @@ from verification.models import (
     Recipient,
     Session,
     VerifyToken,
+    WebhookEvent,
     WrongCode,
 )
 from verification.services.delivery import receipts, sweep
 from verification.services.delivery.record import await_receipt, give_back
+from verification.services.notices import events
 from verification.services.projects.snapshot import load_project
 from verification.services.sessions.subscriptions import act_on
 from verification.sql.rows import ClaimedMessage
@@ -212,6 +214,23 @@ def test_what_expired_is_found_without_what_waits(made):
     sweep.expire_messages()
     assert Message.objects.get(id=expired).status == MessageStatus.EXPIRED
     assert rows_read() - before < BACKLOG
+
+
+@pytest.mark.parametrize("is_due", [False, True])
+def test_what_an_event_tells_is_found_without_the_events_of_other_messages(made, is_due):
+    due_at = timezone.now() if is_due else None
+    rows = WebhookEvent.objects.bulk_create(
+        WebhookEvent(project_id=message.project_id, type="message.finished", message=message, due_at=due_at)
+        for message in Message.objects.filter(id__in=made(BACKLOG))
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE verification_webhookevent, verification_message")
+    before = rows_read("verification_webhookevent")
+    if is_due:
+        assert len(events.claim_due(limit=1)) == 1
+    else:
+        assert events.described(rows[-1]).id == rows[-1].pk
+    assert rows_read("verification_webhookevent") - before < BACKLOG // 10
 
 
 EMPTIED = (  # as the statistics stand after all rows of a table were dead when it was looked over

@@ -53,20 +53,23 @@ CREATE OR REPLACE FUNCTION described_events(p_ids bigint[]) RETURNS TABLE (
     opened_at timestamptz, expires_at timestamptz, shows_recipient boolean
 ) LANGUAGE plpgsql STABLE AS $$
 BEGIN
+    -- Put in order only once they are found: an index by time has the order too, but all other events as well.
     RETURN QUERY
-    SELECT event.id, event.project_id, event.type::text, event.created_at,
-           CASE WHEN event.url <> '' THEN event.url ELSE project.event_url END::text, event.tries::integer,
-           event.message_id, message.status::text, message.error::text, message.finished_at,
-           event.session_id::text, coalesce(message.channel, event.channel)::text, event.reason::text,
-           event.subject::text, recipient.address::text, session.language::text, session.is_test,
-           session.created_at, session.expires_at, project.event_recipients
-    FROM verification_webhookevent AS event
-    JOIN verification_project AS project ON project.id = event.project_id
-    LEFT JOIN verification_message AS message ON message.id = event.message_id
-    LEFT JOIN verification_session AS session ON session.id = event.session_id
-    LEFT JOIN verification_recipient AS recipient ON recipient.id = session.recipient_id
-    WHERE event.id = ANY (p_ids)
-    ORDER BY event.created_at, event.id;
+    WITH told AS MATERIALIZED (
+        SELECT event.id, event.project_id, event.type::text, event.created_at,
+               CASE WHEN event.url <> '' THEN event.url ELSE project.event_url END::text, event.tries::integer,
+               event.message_id, message.status::text, message.error::text, message.finished_at,
+               event.session_id::text, coalesce(message.channel, event.channel)::text, event.reason::text,
+               event.subject::text, recipient.address::text, session.language::text, session.is_test,
+               session.created_at AS opened_at, session.expires_at, project.event_recipients
+        FROM verification_webhookevent AS event
+        JOIN verification_project AS project ON project.id = event.project_id
+        LEFT JOIN verification_message AS message ON message.id = event.message_id
+        LEFT JOIN verification_session AS session ON session.id = event.session_id
+        LEFT JOIN verification_recipient AS recipient ON recipient.id = session.recipient_id
+        WHERE event.id = ANY (p_ids)
+    )
+    SELECT * FROM told ORDER BY told.created_at, told.id;
 END
 $$;
 
