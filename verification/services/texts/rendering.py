@@ -47,9 +47,13 @@ def best_language(accept_language: str, offered: Sequence[str]) -> str | None:
 
     If ``offered`` is empty, every language with a built-in text is offered. ``de`` serves ``de-AT``.
     """
-    offered = offered or languages()
+    return _best_language(accept_language[:MAX_ACCEPT_LANGUAGE], tuple(offered or languages()))
+
+
+@lru_cache(maxsize=1_024)  # browsers send few different headers, and made-up ones only push each other out
+def _best_language(accept_language: str, offered: tuple[str, ...]) -> str | None:
     by_name = {language.lower(): language for language in offered}
-    for wanted in _ranges(accept_language[:MAX_ACCEPT_LANGUAGE]):
+    for wanted in _ranges(accept_language):
         while wanted:
             if wanted in by_name:
                 return by_name[wanted]
