@@ -22,7 +22,7 @@ from verification.services.projects import deletion
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.guard import findings
 from verification.services.sessions import check as verify_tokens
-from verification.services.sessions import sessions
+from verification.services.sessions import create, send
 from verification.services.upkeep import forgetting, retention
 from verification.services.upkeep.integrity import violations
 
@@ -75,8 +75,8 @@ class Crowd:
         project = load_project(shop.id)
         address = parse_address(to or self.to())
         call = {"project": project, "challenge_token": None, "client_address": ""}
-        opened = sessions.create_session(address=address, channel_type=None, send=True, accept_language="", **call)
-        sessions.resend_code(session_id=opened.session_id, channel_type="voice", **call)
+        opened = create.create_session(address=address, channel_type=None, send=True, accept_language="", **call)
+        send.resend_code(session_id=opened.session_id, channel_type="voice", **call)
 
     def send(self, shop, to=None):
         messages.send_message(

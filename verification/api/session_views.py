@@ -15,7 +15,7 @@ from verification.api.rendering import json_response
 from verification.client_address import client_address
 from verification.services.projects.snapshot import ChallengeConfig
 from verification.services.protection import challenges
-from verification.services.sessions import channels, check, sessions
+from verification.services.sessions import channels, check, create, describe, send
 from verification.services.sessions.channels import SessionChannel
 
 TEST_LOGIN_HEADER = "X-Test-Login"
@@ -32,7 +32,7 @@ class SessionCreateView(ApiKeyView):
         challenge_token = fields.challenge_token("challenge_token")
         fields.check()
         assert address is not None
-        session = sessions.create_session(
+        session = create.create_session(
             project=project,
             address=address,
             channel_type=channel_type,
@@ -61,7 +61,7 @@ class SessionSendView(ApiKeyView):
         challenge_token = fields.challenge_token("challenge_token")
         fields.check()
         assert session_id is not None and channel_type is not None
-        sent = sessions.resend_code(
+        sent = send.resend_code(
             project=self.caller.project,
             session_id=session_id,
             channel_type=channel_type,
@@ -88,7 +88,7 @@ class SessionChannelsView(ApiKeyView):
         found = (
             channels.project_channels(project)
             if session_id is None
-            else sessions.describe_channels(project=project, session_id=session_id)
+            else describe.describe_channels(project=project, session_id=session_id)
         )
         return json_response([channel_data(channel) for channel in found])
 
@@ -117,7 +117,7 @@ class SessionSettingsView(ApiKeyView):
         fields = query_fields(request)
         session_id = fields.session_id("session_id", required=False)
         fields.check()
-        found = sessions.describe_settings(
+        found = describe.describe_settings(
             project=self.caller.project,
             session_id=session_id,
             accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),

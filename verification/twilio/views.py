@@ -15,8 +15,8 @@ from verification.addresses import Address
 from verification.codes import MAX_GUESS_CHARACTERS
 from verification.errors import Refusal
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.sessions import check, server_side, sessions
-from verification.services.sessions.sessions import OpenedSession
+from verification.services.sessions import check, create, server_side
+from verification.services.sessions.create import OpenedSession
 from verification.twilio import answers, form
 from verification.twilio.answers import UnsupportedParameter
 from verification.twilio.caller import identify, require_service
@@ -69,7 +69,7 @@ def start(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
     values = form.read(request)
     _refuse_parameters(values)
     address = form.recipient(project, form.text(values, "To"))
-    opened = sessions.create_session(
+    opened = create.create_session(
         project=project,
         address=address,
         channel_type=form.channel(values),

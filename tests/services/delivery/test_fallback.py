@@ -10,7 +10,7 @@ from tests.fakes.trace_collector import TraceCollector
 from verification import memory, traces
 from verification.models import FallbackStep, Message, Session
 from verification.services.delivery import fallback
-from verification.services.sessions import sessions
+from verification.services.sessions import send as sending
 
 pytestmark = pytest.mark.django_db
 
@@ -83,14 +83,14 @@ def test_each_channel_is_tried_once(api, outbox):
 
 def failing(monkeypatch, error):
     """Let the first that is sent fail."""
-    errors, send = iter([error]), sessions.send_on_our_own
+    errors, send = iter([error]), sending.send_on_our_own
 
     def send_or_fail(**what):
         for found in errors:
             raise found
         send(**what)
 
-    monkeypatch.setattr(sessions, "send_on_our_own", send_or_fail)
+    monkeypatch.setattr(sending, "send_on_our_own", send_or_fail)
 
 
 def test_nothing_is_lost_where_a_worker_dies_or_the_database_goes_away(api, outbox, monkeypatch):

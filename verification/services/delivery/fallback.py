@@ -12,7 +12,7 @@ from verification.errors import Refusal
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.records import traceparents
 from verification.services.records.decisions import note_refusal
-from verification.services.sessions import sessions
+from verification.services.sessions import send
 from verification.sql.rows import DueFallback
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
         if channel_type in used or channel_type not in project.channels:
             continue
         try:
-            sessions.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
+            send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
         except Refusal as refusal:
             note_refusal(refusal)
             log.info("project %s: no fall-back to %s: %s", project.id, channel_type, refusal.problem_code)

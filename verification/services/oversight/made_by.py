@@ -10,7 +10,7 @@ from django.db.models import Q
 from verification import request_ids
 from verification.models import Message, Session, VerifyToken, WrongCode
 from verification.services.sessions.check import VERIFY_TOKEN_SECONDS
-from verification.services.sessions.sessions import SESSION_SECONDS
+from verification.services.sessions.create import SESSION_SECONDS
 
 # The longest time from a session to the request that redeems its token.
 SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)

@@ -21,7 +21,7 @@ from verification.services.gateways.accounts import adapter_of
 from verification.services.notices.refused import note_refused
 from verification.services.projects.snapshot import load_project
 from verification.services.records.decisions import note_refusal
-from verification.services.sessions import sessions
+from verification.services.sessions import send
 from verification.services.texts.rendering import texts_for
 
 log = logging.getLogger(__name__)
@@ -166,7 +166,7 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
     if session.awaited_channel != provider.channel:
         return
     try:
-        sessions.send_on_our_own(project=project, session_id=session.pk, channel_type=provider.channel)
+        send.send_on_our_own(project=project, session_id=session.pk, channel_type=provider.channel)
     except Refusal as refusal:
         note_refusal(refusal)
         note_refused(project, refusal, to=session.recipient.address, session_id=session.pk)

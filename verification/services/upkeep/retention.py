@@ -55,7 +55,7 @@ from verification.services.oversight import counting
 from verification.services.projects.terms import LONGEST_DAYS
 from verification.services.records import workers
 from verification.services.sessions.check import VERIFY_TOKEN_SECONDS
-from verification.services.sessions.sessions import SESSION_SECONDS
+from verification.services.sessions.create import SESSION_SECONDS
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,58 @@
+"""What a session is told as: the channels it can use, and its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verification import sql
+from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig
+from verification.services.protection import challenges
+from verification.services.sessions.channels import SessionChannel, session_channels
+from verification.services.sessions.code import CodeSettings
+from verification.services.sessions.found import find_live
+from verification.services.texts.rendering import best_language
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    language: str
+    project_name: str
+    code: CodeSettings
+    challenge: ChallengeConfig | None
+
+
+def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
+    """Describe the channels for this session's recipient. A session locked by wrong codes is described too."""
+    session = find_live(project, session_id)
+    channels = project.channels_for(session.address.kind)
+    view = sql.call(
+        "view_channels",
+        recipient=session.recipient_id,
+        messengers=sql.json(project.messengers_for(session.address.kind)),
+    )
+    return session_channels(channels, blocks=view.blocks, active=view.active, link_payload=session.link_payload)
+
+
+def describe_settings(
+    *, project: ProjectConfig, session_id: str | None, accept_language: str, client_address: str
+) -> SessionSettings:
+    """Return the settings of the project, or of a session. A session locked by wrong codes is described too.
+
+    They include a challenge only where this caller would be asked for one.
+    """
+    if session_id is None:
+        is_asked = challenges.is_asked(project, None, client_address)
+        return SessionSettings(
+            language=best_language(accept_language, project.languages) or project.language,
+            project_name=project.name,
+            code=CodeSettings(project.code_length, project.code_digits, project.code_letters),
+            challenge=project.challenge if is_asked else None,
+        )
+    session = find_live(project, session_id)
+    is_asked = not session.is_test and challenges.is_asked(project, session.address, client_address)
+    return SessionSettings(
+        language=session.language,
+        project_name=project.name,
+        code=session.code,
+        challenge=project.challenge_for(session.address) if is_asked else None,
+    )
