@@ -100,3 +100,15 @@ def test_the_largest_bundle_of_reports_passes(proxy, node):
     large = b"x" * 3_000_000
     assert ask(proxy, "/hooks/1/secret", method="POST", body=large) == 200
     assert node.requests[-1].body == large
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [pytest.param("nginx", marks=pytest.mark.skipif(not nginx.PROGRAM, reason="nginx is not installed."))],
+    indirect=True,  # Caddy writes no log
+)
+def test_no_secret_that_an_address_holds_is_in_the_proxys_log(proxy):
+    paths = ["/hooks/1/secret", "/admin/invitation/secret/", "/%61dmin//invitation/secret", "/admin/?next=secret"]
+    assert {ask(proxy, path) for path in paths} == {200}
+    wait_until(lambda: '"GET /admin/" 200' in proxy.log(), "the proxy writes its log")
+    assert "secret" not in proxy.log()

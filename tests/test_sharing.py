@@ -45,6 +45,14 @@ def test_credentials_that_cannot_be_read_leave_the_path_as_the_caller(value):
 
 def test_without_a_key_the_first_part_of_the_path_is_the_caller():
     assert caller_of(asked(key=b"", target=b"/hooks/telegram/1?a=b")) == b"hooks"
+    assert caller_of(asked(key=b"", target=b"/%68ook%73/telegram/1")) == b"hooks"
+
+
+@pytest.mark.parametrize("target", [b"/admin/login/", b"/verify/1", b"/v2/Services", b"/hooks/1/2", b"http://h/admin/"])
+def test_a_key_that_nobody_looks_at_makes_no_caller(target):
+    """Else whoever makes one up for each request would take every place of a page that costs much."""
+    callers = {caller_of(asked(key=b"ww_api_%d" % number, target=target)) for number in range(3)}
+    assert len(callers) == 1
 
 
 @pytest.mark.parametrize(

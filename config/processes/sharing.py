@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Hashable
+from urllib.parse import unquote_to_bytes
 
 from config.processes.request import Request
 from verification.services.projects import keys
@@ -14,6 +15,9 @@ API_KEY = b"x-api-key"
 AUTHORIZATION, BASIC = b"authorization", b"basic "  # by which servers that were written for Twilio show their key
 MAX_CREDENTIALS = 512  # bytes of that header which are read: four times what a SID and a key take
 MAX_PATH_PART = 64  # bytes that are looked at for a path's first part: more than any of ours has
+# The first parts of the paths at which each way of showing a key is looked at. Elsewhere a key is not read, and would
+# make a caller of its own of each request to a page that costs much, such as the login.
+BY_API_KEY, BY_PASSWORD = (b"session", b"manual", b"events"), b"v2"
 
 # The member of a body by which it names a recipient. A session's requests lock the recipient's row as well.
 SUBJECT = re.compile(rb'"(?:to|session_id)"\s*+:\s*+"([^"\\]{1,320}+)"')  # characters: an e-mail address has 320
@@ -26,12 +30,12 @@ def caller_of(request: Request) -> Hashable:
     A key that this process has not met lately stands for itself, so nothing is asked here. Requests with keys that do
     not exist cost little, and are limited by address.
     """
-    key = _key_of(request)
-    if key:
+    part = _first_part(request.target)
+    if part in BY_API_KEY and (key := _key_of(request)):
         return keys.known_project(key.decode("latin-1")) or key
-    if (password := _password_of(request)) and (project := keys.known_project(password)):
-        return project
-    return request.target[:MAX_PATH_PART].partition(b"?")[0].lstrip(b"/").partition(b"/")[0]
+    if part == BY_PASSWORD and (password := _password_of(request)):
+        return keys.known_project(password) or part
+    return part
 
 
 def turn_of(request: Request) -> Hashable:
@@ -43,6 +47,12 @@ def turn_of(request: Request) -> Hashable:
         return None
     found = SUBJECT.search(request.body)
     return bytes(found[1]).translate(None, SEPARATORS).lower() if found else None
+
+
+def _first_part(target: bytes) -> bytes:
+    """Return the first part of the path, however it is written: ``/%61dmin/`` leads where ``/admin/`` does."""
+    path = target[:MAX_PATH_PART].partition(b"?")[0]
+    return unquote_to_bytes(path).lstrip(b"/").partition(b"/")[0]
 
 
 def _key_of(request: Request) -> bytes:

@@ -19,6 +19,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from providers import base
@@ -219,8 +220,14 @@ class Adapter(base.Adapter):
 
     def _account(self) -> str:
         """Return a digest of the log-in that a token belongs to: another password has no token yet."""
-        known = "\n".join(self.text(name) for name in ("base_url", "email", "password"))
-        return hashlib.sha256(known.encode()).hexdigest()[:16]
+        return _account(*(self.text(name) for name in ("base_url", "email", "password")))
+
+
+@lru_cache(maxsize=64)
+def _account(base_url: str, email: str, password: str) -> str:
+    """Return a slow hash: the store has it in the open, as a part of names, and people choose passwords."""
+    salt = f"{base_url}\n{email}".encode()
+    return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, dklen=8).hex()  # 16 MB, some 50 ms
 
 
 def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:

@@ -63,6 +63,13 @@ def test_the_files_have_the_hours_and_the_breakdowns(counted):
     assert client.get(PAGE, {"range": "24h", "csv": "country"}).content.decode().splitlines()[1].startswith("DE,90,80,")
 
 
+@pytest.mark.parametrize("name", ["=1+1", "＝1+1"])
+def test_no_spreadsheet_takes_a_name_for_a_formula(counted, name):
+    Provider.objects.filter(pk=counted.rows[Provider].pk).update(name=name)
+    lines = counted.as_("owner").get(PAGE, {"range": "24h", "csv": "provider"}).content.decode().splitlines()
+    assert lines[1].startswith(f"'{name},90,")
+
+
 @pytest.mark.parametrize(
     "query", [{"range": "forever"}, {"project": "x"}, {"project": "0"}, {"provider": "x"}, {"csv": "recipient"}]
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -77,6 +78,16 @@ def test_it_logs_in_once_and_keeps_the_token(build, server, store):
     assert server.requests[0].body == b"email=shop%40example.uz&password=hush-hush"
     assert [request.headers.get("authorization") for request in server.requests[1:]] == ["Bearer hush-new"] * 2
     assert list(store.values.values()) == ["hush-new"]
+
+
+def test_no_name_in_the_store_lets_passwords_be_tried_fast(build, server, store):
+    server.script(LOGIN, TAKEN)
+    adapter = build()
+    adapter.send(make_sms(to=TASHKENT))
+    names = " ".join([*store.values, *store.lists])
+    log_in = "\n".join(adapter.text(name) for name in ("base_url", "email", "password"))
+    assert names.count(adapter._account()) == 2
+    assert hashlib.sha256(log_in.encode()).hexdigest()[:16] not in names
 
 
 def test_a_refused_token_is_replaced_once(known, server):

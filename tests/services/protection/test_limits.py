@@ -537,6 +537,13 @@ def test_loopback_and_private_addresses_are_left_alone(api, project, address):
     assert {create_from(api, address).status_code for _ in range(3)} == {200}
 
 
+@pytest.mark.parametrize("address", ["2001:0:c633:6401::1", "2001:20::1", "2002:c633:6401::1"])
+def test_what_the_internet_reaches_us_from_is_no_neighbour(api, project, address):
+    """Teredo's addresses are among those that Python calls private."""
+    project.set(creates_per_address=1)
+    assert [create_from(api, address).status_code for _ in range(2)] == [200, 429]
+
+
 @pytest.mark.parametrize(
     ("listed", "address"),
     [(STRANGER, STRANGER), ("2001:500:2::c", "2001:500:2:0:0:0:0:C"), (STRANGER, "::ffff:198.41.0.4")],

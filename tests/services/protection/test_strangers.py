@@ -187,6 +187,19 @@ def test_ten_right_codes_explain_a_wrong_one(api, project, outbox):
     assert problem(guess(api)) == (400, "invalid_code")
 
 
+def test_right_codes_of_test_logins_explain_nothing(api, project):
+    """They cost nothing: no message is sent, and a reviewer of an app may know the code."""
+    project.set(guess_assumed=1, guess_heavy=2)
+    project.test_login("reviewer@example.com", "123456")
+    for _ in range(30):
+        session_id = api.create("reviewer@example.com").data["session_id"]
+        assert check(api, session_id, "123456").status_code == 200
+    assert problem(guess(api)) == (400, "invalid_code")
+    assert problem(guess(api, network=network(1))) == (400, "invalid_code")
+    assert problem(guess(api, network=network(2))) == (400, "invalid_code")
+    assert problem(guess(api)) == REFUSED
+
+
 def test_without_an_attack_a_network_has_fifty_wrong_codes_a_day(api, project):
     project.set(guess_assumed=1000, guess_subnet_day=4)
     guess(api, 4)

@@ -30,6 +30,7 @@ from verification.panel.frame.figures_shown import (
     shown_offer,
     tiles,
 )
+from verification.panel.frame.list_file import harmless
 from verification.panel.frame.range_choice import RangeChoice, range_of
 from verification.panel.frame.replica import database_for, reading
 from verification.panel.frame.scoping import own_projects
@@ -267,7 +268,7 @@ def _csv(summary: Summary, kind: str) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     rows = csv.writer(response)
     rows.writerow([kind or "from", *_cells(Told(), summary.money.cost)])
-    rows.writerows([_harmless(first), *_cells(told, cost).values()] for first, told, cost in lines)
+    rows.writerows([harmless(first), *_cells(told, cost).values()] for first, told, cost in lines)
     return response
 
 
@@ -279,8 +280,3 @@ def _cells(told: Told, cost: Cost) -> dict[str, Any]:
             {f"{name}_{part}": number for part, number in value.items()} if isinstance(value, dict) else {name: value}
         )
     return flat | costs.as_dict(cost, told.counts["sessions_verified"])
-
-
-def _harmless(text: str) -> str:
-    """Return a name that a spreadsheet takes for no formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -37,6 +37,7 @@ IPV6_SITE_PREFIX = 64  # bits: one subscriber's network
 IPV6_SUBNET_PREFIX = 48  # bits: one subscriber may be given 65,536 networks of 64 bits (RFC 6177)
 REQUESTS_USED_UP = "The project's limit of requests in a second is reached."
 WHOLE_PROJECT = "whole project"
+TUNNELLED = ipaddress.ip_network("2001::/23")  # Teredo among them: Python calls it private, and the internet uses it
 UNKNOWN_NETWORK = "unknown"  # the network of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
 MAX_REMEMBERED = 10_000  # used-up windows that a process remembers; a flood from many addresses takes no more memory
@@ -181,7 +182,7 @@ def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
 def _is_neighbour(client_address: str) -> bool:
     """Return whether the address is loopback or private: a proxy or a neighbour, nobody from the internet."""
     address = read_address(client_address)
-    return address is not None and (address.is_loopback or address.is_private)
+    return address is not None and address.is_private and address not in TUNNELLED
 
 
 @Once

@@ -26,6 +26,9 @@ from verification.services.texts.rendering import (
 from verification.services.texts.sizes import measure
 
 MAX_CHARACTERS = 480  # characters of a text, placeholders unfilled: more than two SMS hold, and enough for an e-mail
+# Characters of text and subject with the placeholders filled in and look-alikes written out. The search for links takes
+# the square of their number, and while it runs the process does nothing else.
+MAX_READ = 1_500
 MAX_SEGMENTS = 2  # SMS that one message may cost
 VENDOR_WORDED = frozenset({ChannelType.MESSENGER_B})  # channels whose platform words the message itself
 PLACEHOLDERS = frozenset({"code", "project", "minutes"})
@@ -72,15 +75,16 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
         found.append(_("There are control characters in it. Type the text anew, as a copy may bring them along."))
     if "\n" in subject:
         found.append(_("A subject is one line."))
-    if len(text) > MAX_CHARACTERS:
-        found.append(
-            _("It has {number} characters; {max_characters} is the most. Shorten it.").format(
-                number=len(text), max_characters=MAX_CHARACTERS
+    filled = f"{fill(text[:MAX_CHARACTERS], _sample(project))}\n{fill(subject[:MAX_CHARACTERS], _sample(project))}"
+    read = _without_look_alikes(filled)
+    for number, most in ((len(text), MAX_CHARACTERS), (len(read), MAX_READ)):
+        if number > most:
+            found.append(
+                _("It has {number} characters; {max_characters} is the most. Shorten it.").format(
+                    number=number, max_characters=most
+                )
             )
-        )
-    # No further than a text may be long: the search for links takes the square of its length.
-    read = f"{fill(text[:MAX_CHARACTERS], _sample(project))}\n{fill(subject[:MAX_CHARACTERS], _sample(project))}"
-    for link in _foreign_links(project, read):
+    for link in _foreign_links(project, read[:MAX_READ]):
         found.append(
             _("{link} reads as a link, and not as one to the project's site. {write}").format(link=link, write=_WRITE)
         )
@@ -155,7 +159,7 @@ def require_room(project: Project) -> None:
 
 def judge_name(project: Project) -> None:
     """Raise :class:`Misuse` for a project's name that phones would make a link of, as messages carry it."""
-    if links := _foreign_links(project, project.name):
+    if links := _foreign_links(project, _without_look_alikes(project.name)):
         raise Misuse(
             _("{link} reads as a link, and not as one to the project's site. {write}").format(
                 link=links[0], write=_WRITE
@@ -211,8 +215,10 @@ def _style(project: Project) -> Style:
 
 
 def _foreign_links(project: Project, text: str) -> list[str]:
-    """List what phones and browsers would make links of, where they may lead away from the project's own hosts."""
-    text = _without_look_alikes(text)
+    """List what phones and browsers would make links of, where they may lead away from the project's own hosts.
+
+    ``text`` is as browsers read it, and short (:data:`MAX_READ`).
+    """
     own = {host for host in (_host_of(project.site_url), project.web_otp_domain) if host}
     links = [(link, _host_of(link)) for link in map(_trimmed, _WITH_SCHEME.findall(text))]
     bare = _WITHOUT_SCHEME.finditer(_WITH_SCHEME.sub(" ", text))

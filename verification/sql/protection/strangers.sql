@@ -7,6 +7,8 @@
 -- p_limits, the project's figures, are {"assumed": 40, "heavy": 400, "subnet_day": 5, "subnet_tries": 3}; an `assumed` of
 -- 0 switches the rule off.
 --
+-- A right code of a test login says nothing of a caller. It costs no message, and people outside may know it.
+--
 -- PostgreSQL may think these tables empty when it plans. Then all their indexes seem equally good to it, and some lead
 -- through a whole day of the project. So each statement asks for the order of the one index that serves it, and sorting
 -- is priced out (install.py). A pair of columns is compared because under an equality any index has the subnet's order.
@@ -57,7 +59,7 @@ BEGIN
     END IF;
     IF v_all > (p_limits -> 'heavy')::integer THEN
         PERFORM FROM verification_verifytoken
-        WHERE project_id = p_project AND subnet <> ''
+        WHERE project_id = p_project AND subnet <> '' AND test_login IS NULL
           AND (subnet, created_at) > (p_subnet, p_now - v_known_for) AND (subnet, created_at) <= (p_subnet, v_latest)
         ORDER BY subnet, created_at
         LIMIT 1;
@@ -71,7 +73,7 @@ BEGIN
 
     SELECT count(*) INTO v_right FROM (
         SELECT FROM verification_verifytoken
-        WHERE project_id = p_project AND subnet <> ''
+        WHERE project_id = p_project AND subnet <> '' AND test_login IS NULL
           AND (subnet, created_at) > (p_subnet, v_since) AND (subnet, created_at) <= (p_subnet, v_latest)
         ORDER BY subnet, created_at
         LIMIT v_rights_for_one * (v_wrong - v_tries + 1)
@@ -115,7 +117,8 @@ BEGIN
     END IF;
     SELECT count(*) INTO v_right FROM (
         SELECT FROM verification_verifytoken
-        WHERE project_id = p_project AND subnet <> '' AND created_at > v_since AND created_at <= latest_past(p_now)
+        WHERE project_id = p_project AND subnet <> '' AND test_login IS NULL
+          AND created_at > v_since AND created_at <= latest_past(p_now)
         ORDER BY created_at
         LIMIT v_rights_for_one * (v_wrong - p_assumed)
     ) AS explaining;
