@@ -50,7 +50,12 @@ def turn_of(request: Request) -> Hashable:
 
 
 def _first_part(target: bytes) -> bytes:
-    """Return the first part of the path, however it is written: ``/%61dmin/`` leads where ``/admin/`` does."""
+    """Return the first part of the path, however the target is written.
+
+    ``/%61dmin/`` leads where ``/admin/`` does, and so does ``http://host/admin/``, as a client asks a proxy.
+    """
+    if not target.startswith(b"/"):
+        target = target.partition(b"://")[2].partition(b"/")[2]
     path = target[:MAX_PATH_PART].partition(b"?")[0]
     return unquote_to_bytes(path).lstrip(b"/").partition(b"/")[0]
 
