@@ -52,7 +52,10 @@ def test_without_a_key_the_first_part_of_the_path_is_the_caller():
     assert caller_of(asked(key=b"", target=b"*")) == b""
 
 
-@pytest.mark.parametrize("target", [b"/admin/login/", b"/verify/1", b"/v2/Services", b"/hooks/1/2", b"http://h/admin/"])
+@pytest.mark.parametrize(
+    "target",
+    [b"/admin/login/", b"/verify/1", b"/v2/S", b"/hooks/1/2", b"http://h/admin/", b"/session/challenge?project=1"],
+)
 def test_a_key_that_nobody_looks_at_makes_no_caller(target):
     """Else whoever makes one up for each request would take every place of a page that costs much."""
     callers = {caller_of(asked(key=b"ww_api_%d" % number, target=target)) for number in range(3)}
