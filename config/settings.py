@@ -319,6 +319,7 @@ LOGGING = {
     "formatters": {
         "watchword": {"()": "config.logs.formatter", "log_format": LOG_FORMAT},
     },
+    "filters": {"forged_forms": {"()": "verification.refusal_log.ForgedForms"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "watchword"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
@@ -326,9 +327,10 @@ LOGGING = {
         "axes": {"level": "ERROR"},  # names users and addresses
         "dramatiq": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
-        # Refusals are answered, not logged as warnings with their path.
+        # Refusals are answered, and logged in a line of ours: not as warnings with their path, or errors with a trace.
         "django.request": {"level": "CRITICAL"},
-        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "django.security": {"level": "CRITICAL"},
+        "django.security.csrf": {"level": "WARNING", "filters": ["forged_forms"]},
     },
 }
 

@@ -23,6 +23,8 @@ def test_the_keys_of_one_project_are_one_caller():
     for text in texts:
         keys.authenticate(text, client_address="", is_held_off=False)
     assert {caller_of(asked(key=text.encode())) for text in texts} == {project.pk}
+    for target in (b"/%73ession/create", b"http://host/session/create", b"/events?after=0", b"/manual/message/1"):
+        assert caller_of(asked(key=texts[0].encode(), target=target)) == project.pk
 
 
 @pytest.mark.django_db
@@ -46,9 +48,14 @@ def test_credentials_that_cannot_be_read_leave_the_path_as_the_caller(value):
 def test_without_a_key_the_first_part_of_the_path_is_the_caller():
     assert caller_of(asked(key=b"", target=b"/hooks/telegram/1?a=b")) == b"hooks"
     assert caller_of(asked(key=b"", target=b"/%68ook%73/telegram/1")) == b"hooks"
+    assert caller_of(asked(key=b"", target=b"http://" + b"h" * 100 + b"/hooks/1")) == b"hooks"
+    assert caller_of(asked(key=b"", target=b"*")) == b""
 
 
-@pytest.mark.parametrize("target", [b"/admin/login/", b"/verify/1", b"/v2/Services", b"/hooks/1/2", b"http://h/admin/"])
+@pytest.mark.parametrize(
+    "target",
+    [b"/admin/login/", b"/verify/1", b"/v2/S", b"/hooks/1/2", b"http://h/admin/", b"/session/challenge?project=1"],
+)
 def test_a_key_that_nobody_looks_at_makes_no_caller(target):
     """Else whoever makes one up for each request would take every place of a page that costs much."""
     callers = {caller_of(asked(key=b"ww_api_%d" % number, target=target)) for number in range(3)}

@@ -42,21 +42,38 @@ class Allowance(Memory):
 allowance = Allowance()
 
 
-def note(request: HttpRequest, *, code: str, status: int) -> None:
-    if not log.isEnabledFor(logging.INFO):
-        return
-    may_write, left_out = allowance.take(time.monotonic())
+def may_write() -> bool:
+    """Take the line of one refusal, and write how many had none in the second before."""
+    is_left, left_out = allowance.take(time.monotonic())
     if left_out:
         log.info("%s refusals were not logged, as there were more than %s in a second.", left_out, LINES_A_SECOND)
-    if not may_write:
+    return is_left
+
+
+def endpoint_of(request: HttpRequest | None) -> str:
+    """Return the endpoint without what stands in its path."""
+    match = request.resolver_match if request else None
+    return f"/{match.route}" if match else "unknown"
+
+
+def note(request: HttpRequest, *, code: str, status: int) -> None:
+    if not (log.isEnabledFor(logging.INFO) and may_write()):
         return
-    match = request.resolver_match
     told = {
         "request_id": getattr(request, "id", "-"),
         "code": code,
         "status": status,
         "method": request.method if request.method in METHODS else "other",
-        "path": f"/{match.route}" if match else "unknown",
+        "path": endpoint_of(request),
         "project": getattr(request, "project_id", None),
     }
     log.info("refused", extra=told)
+
+
+class ForgedForms(logging.Filter):
+    """Of forms without their token: no more lines than of other refusals, and the page without its path's secrets."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple) and len(record.args) == 2:  # the reason and the path
+            record.args = record.args[0], endpoint_of(getattr(record, "request", None))
+        return may_write()

@@ -58,3 +58,33 @@ def test_a_form_that_was_forged_leaves_no_query_in_the_log(caplog):
     for log_format in ("json", "console"):
         line = formatter(log_format).format(record)
         assert "/admin/login/" in line and "somebody" not in line
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["multipart/form-data", "multipart/form-data; boundary=\xe9", "application/x-www-form-urlencoded; charset=utf-16"],
+)
+def test_a_form_that_cannot_be_read_is_the_senders_fault(caplog, content_type):
+    response = Client(raise_request_exception=False).post("/admin/login/", b"x", content_type=content_type)
+    assert response.status_code == 400
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+def test_a_form_with_too_many_fields_leaves_the_line_of_a_refusal_and_no_other(lines, caplog):
+    fields = {f"field{number}": "x" for number in range(1_001)}
+    assert Client().post("/admin/login/", fields).status_code == 400
+    assert [line["code"] for line in lines()] == ["parse_error"]
+    assert len(caplog.records) == 1
+
+
+def test_forged_forms_share_the_lines_of_all_refusals(caplog, monkeypatch):
+    monkeypatch.setattr(refusal_log.allowance, "take", lambda _now: (False, 0))
+    assert Client(enforce_csrf_checks=True).post("/admin/login/").status_code == 403
+    assert [record for record in caplog.records if record.name == "django.security.csrf"] == []
+
+
+def test_a_forged_form_leaves_no_part_of_a_path_that_may_be_secret_in_the_log(caplog):
+    Client(enforce_csrf_checks=True).post("/admin/invitation/its-secret/")
+    [record] = [record for record in caplog.records if record.name == "django.security.csrf"]
+    line = formatter("json").format(record)
+    assert "/admin/invitation/<str:token>/" in line and "its-secret" not in line

@@ -110,6 +110,13 @@ def test_a_wrong_answer_fails_and_nothing_is_written(api, always, token):
     assert not (Session.objects.exists() or UsedChallenge.objects.exists())
 
 
+def test_a_flood_of_wrong_answers_leaves_a_line_a_second_in_the_log(api, always, caplog, monkeypatch):
+    monkeypatch.setattr(challenges, "TOLD_SECONDS", SECONDS)
+    caplog.set_level(logging.INFO, logger=challenges.__name__)
+    assert {api.create(challenge_token="garbage").status_code for _ in range(5)} == {403}
+    assert caplog.text.count("a challenge was not passed") == 1
+
+
 @pytest.mark.parametrize("token", [7, "", "A" * 8193, ["x"]])
 def test_a_token_is_a_text_of_a_sensible_length(api, always, token):
     assert wrong_fields(api.create(challenge_token=token)) == ["challenge_token"]
@@ -316,7 +323,7 @@ def test_an_address_that_brings_wrong_answers_soon_costs_the_vendor_and_us_nothi
     monkeypatch.setattr(limits, "FAILED_CHALLENGES_PER_MINUTE", 2)
     api.client.defaults["REMOTE_ADDR"] = STRANGER
     session_id = api.create(challenge_token="good one").data["session_id"]
-    for answer in (api.create(challenge_token="wrong"), api.send(session_id, "voice", challenge_token="wrong")):
+    for answer in (api.create(challenge_token="garbage"), api.send(session_id, "voice", challenge_token="wrong")):
         assert problem(answer) == (403, "challenge_failed")
     asked = len(vendor.asked)
     for answer in (api.create(challenge_token="good"), api.send(session_id, "voice", challenge_token="good")):
@@ -337,7 +344,7 @@ def test_wrong_answers_in_one_project_hold_off_nobody_in_another(api, project, v
         challenge_hosts=[HOST],
     )
     api.client.defaults["REMOTE_ADDR"] = STRANGER
-    api.create(challenge_token="wrong")
+    api.create(challenge_token="garbage")
     assert problem(api.create(challenge_token="good")) == (429, "rate_limited")
     other = Api(api.client, neighbour.api_key, neighbour.secret_key)
     assert other.create(challenge_token="good").status_code == 200

@@ -6,9 +6,10 @@ import logging
 import traceback
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 
 from verification import metrics, refusal_log, request_ids, sql
 from verification.api import rendering
@@ -74,7 +75,7 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
             return Refusal("host_not_allowed")
         case UnreadablePostError():
             return Refusal("parse_error", "The body did not arrive whole.")
-        case SuspiciousOperation():
+        case SuspiciousOperation() | BadRequest() | MultiPartParserError():
             return Refusal("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():
             log.error("request %s: the database is away or busy (%s)", _id(request), sql.reason(error))

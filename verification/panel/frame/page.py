@@ -32,6 +32,7 @@ from verification.panel.frame.paging import ShortCount, ShortList
 from verification.panel.frame.scoping import Scoped, has_right, own_project_ids
 from verification.services.records import audit
 
+TERM_MAX_LENGTH = 254  # characters that are searched for, as the longest address has: each word is a condition.
 LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filters of a list write into its address
 
 
@@ -113,6 +114,10 @@ class ScopedAdmin(Scoped, ModelAdmin):
             return HttpResponseRedirect(reverse("admin:index"))
         about = f"{self.opts.label_lower}:{row.pk}"
         return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query={"about": about}))
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        found: tuple[Any, bool] = super().get_search_results(request, queryset, search_term[:TERM_MAX_LENGTH])
+        return found
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         allowed: set[str] = set()

@@ -19,7 +19,7 @@ from verification import bindings
 from verification.addresses import Address
 from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
 from verification.errors import Refusal
-from verification.memory import Away
+from verification.memory import Away, Waits
 from verification.models import ChallengeProvider
 from verification.outside import CHALLENGE_VENDOR, Busy, outside
 from verification.services.gateways.http_door import http_door
@@ -34,6 +34,10 @@ AWAY_SECONDS = 5.0  # the time without asking a vendor that is down; each attemp
 
 ANSWER = "challenge answer"  # the kind that is mixed into the digest of an answer, so that no other digest equals it
 
+TOLD_SECONDS = 1.0  # the least time between two lines on failures in one project: anybody may fail at any rate
+MAX_REMEMBERED = 10_000  # projects whose last line a process remembers
+
+_told: Waits[int] = Waits(MAX_REMEMBERED)
 _away: Away[tuple[int, str]] = Away(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
@@ -165,5 +169,7 @@ def _require(challenge: ChallengeConfig) -> NoReturn:
 
 
 def _fail(project: ProjectConfig, reason: str) -> NoReturn:
-    log.info("project %s: a challenge was not passed: %s", project.id, reason)
+    if not _told.left(project.id):
+        _told.begin(project.id, TOLD_SECONDS)
+        log.info("project %s: a challenge was not passed: %s", project.id, reason)
     raise Refusal("challenge_failed")
