@@ -12,10 +12,12 @@ ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PATH=/opt/venv/bin:$PATH METRIC
 WORKDIR /app
 COPY --from=packages /opt/venv /opt/venv
 COPY . .
-# By number, so that Kubernetes can tell that it is not root. Nothing is written but below /metrics and /tmp: the root of
-# the container may be read-only.
+# The user is given by number, so that Kubernetes can tell that it is not root. A checkout made under a umask such as 027 has
+# files that no other user may read. Nothing is written but below /metrics and /tmp: the container's root may be read-only.
 RUN groupadd --system --gid 10001 watchword \
-    && useradd --system --uid 10001 --gid 10001 --no-create-home watchword && python -m compileall -q config providers verification \
+    && useradd --system --uid 10001 --gid 10001 --no-create-home watchword \
+    && find . \( ! -perm -o=r -o -type d ! -perm -o=x \) -exec chmod a+rX {} + \
+    && python -m compileall -q config providers verification \
     && install --directory --owner=watchword --mode=0700 /metrics
 USER 10001:10001
 EXPOSE 8000

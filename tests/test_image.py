@@ -1,11 +1,13 @@
-"""The files that Docker and git take from a checkout, and the settings that compose hands to each container."""
+"""The image and compose.yaml: the files that go into it and into git, and what each container is handed."""
 
 import re
+import subprocess
 
 import pytest
 import yaml
 
 from tests.conftest import ROOT
+from tests.fakes.postgres import PostgresServer
 
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 OURS = ("web", "worker", "connections", "migrate")
@@ -44,6 +46,54 @@ def test_each_container_that_serves_is_probed():
     assert {name for name, each in services.items() if "healthcheck" not in each} == {"web", "proxy"}
     assert "/readyz" in (ROOT / "Dockerfile").read_text()
     assert services["worker"]["healthcheck"]["test"][1:] == ["python", "manage.py", "health", "--worker"]
+
+
+def test_the_database_is_ready_once_it_answers_where_the_migrations_ask():
+    """While it is set up it answers over its socket alone, and stops once more: a migration that starts then fails."""
+    probe = COMPOSE["services"]["postgres"]["healthcheck"]["test"]
+    assert probe[:4] == ["CMD", "pg_isready", "-h", "127.0.0.1"]
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_a_container_that_stops_has_the_time_that_a_unit_has(service):
+    unit = (ROOT / "deploy" / "systemd" / "watchword-worker.service").read_text()
+    (seconds,) = re.findall(r"(?m)^TimeoutStopSec=(\d+)$", unit)
+    assert COMPOSE["services"][service]["stop_grace_period"] == f"{seconds}s"
+
+
+def test_the_service_s_role_owns_its_database_and_the_superuser_has_no_password():
+    database = COMPOSE["services"]["postgres"]
+    assert database["configs"] == [{"source": "role", "target": "/docker-entrypoint-initdb.d/role.sql"}]
+    script = COMPOSE["configs"]["role"]["content"]
+    with PostgresServer() as server:
+        server.execute("DROP DATABASE watchword", "DROP ROLE watchword", "CREATE DATABASE watchword")
+        server.execute("ALTER ROLE postgres PASSWORD 'of both'")  # as the image's entry point does
+        done = subprocess.run(
+            [server.binaries() / "psql", "-X", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", str(server.port)],
+            env={"PGUSER": "postgres", "PGDATABASE": "watchword", "POSTGRES_PASSWORD": "of both"},
+            input=script,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        roles = "SELECT rolname, rolsuper, rolpassword IS NOT NULL FROM pg_authid WHERE rolcanlogin ORDER BY 1"
+        assert server.execute(roles) == [("postgres", True, False), ("watchword", False, True)]
+        owner = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()"
+        assert server.execute(owner, database="watchword") == [("watchword",)]
+
+
+def test_files_that_a_strict_umask_hides_are_read_in_the_image(tmp_path):
+    (command,) = re.findall(r"(?m)^    && (find \. .*) \\$", (ROOT / "Dockerfile").read_text())
+    folder, seen = tmp_path / "providers", tmp_path / "manage.py"
+    folder.mkdir(mode=0o750)
+    (folder / "base.py").touch(mode=0o640)
+    seen.touch(mode=0o755)
+    tmp_path.chmod(0o700)
+    before = seen.stat().st_ctime_ns
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path, folder, folder / "base.py")]
+    assert modes == [0o755, 0o755, 0o644]
+    assert seen.stat().st_ctime_ns == before  # the image holds no second copy of what was readable
 
 
 @pytest.mark.parametrize(

