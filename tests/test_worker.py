@@ -69,7 +69,7 @@ def test_what_fails_again_and_again_is_told_once_until_its_reason_changes_and_wh
     again = "It is tried again every 5 s at least; the log tells when it works."
     assert [record.getMessage() for record in caplog.records] == [
         *(f"a poller failed: {name}. {again}" for name in ("ValueError", "KeyError", "OSError")),
-        "a poller works again.",
+        "a poller: works again.",
     ]
 
 

@@ -61,7 +61,7 @@ class Poller(threading.Thread, Generic[Row]):
             try:
                 self._round()
                 if told:
-                    log.info("%s works again.", self.name)
+                    log.info("%s: works again.", self.name)
                 pause, told = 0.0, ""
             except Exception as error:  # the database may be away, or not migrated yet
                 pause = min(max(POLL_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
