@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import json
 import os
 import signal
 import socket
@@ -39,6 +40,33 @@ def test_it_ends_even_while_its_processes_are_being_started(number):
         if server.poll() is None:
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
+
+
+@pytest.mark.parametrize(("host", "reason"), [("127.0.0.1", "in use"), ("203.0.113.7", "assign")])
+def test_an_address_that_cannot_be_listened_at_is_told_in_one_line(host, reason):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "config.processes.webserver", "--host", host, "--port", port]
+        done = subprocess.run(command, cwd=ROOT, env=PRODUCTION, capture_output=True, text=True, timeout=60)
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"watchword: Cannot listen at {host} port {port}: ") and reason in line
+    assert done.returncode == 1
+
+
+def test_its_log_tells_where_it_listens_and_that_it_stops():
+    port = free_port()
+    command = [sys.executable, "-m", "config.processes.webserver", "--port", str(port), "--workers", "1"]
+    server = subprocess.Popen(command, cwd=ROOT, env=PRODUCTION, start_new_session=True, stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: is_alive(port), "it serves")
+    finally:
+        server.terminate()
+        lines = [json.loads(line) for line in server.communicate(timeout=60)[1].splitlines()]
+    assert [line["event"] for line in lines] == [
+        f"The web server listens at 127.0.0.1 port {port}, processes: 1.",
+        "The web server is stopping.",
+    ]
+    assert {line["logger"] for line in lines} == {"config.processes.webserver"}
 
 
 @contextlib.contextmanager

@@ -49,6 +49,45 @@ def test_what_fails_beside_the_rows_keeps_nobody_from_them(poll):
     assert done.wait(10)
 
 
+def test_what_fails_again_and_again_is_told_once_until_its_reason_changes_and_when_it_works(poll, monkeypatch, caplog):
+    monkeypatch.setattr(poller, "POLL_SECONDS", 0.0)  # of a pause, too
+    caplog.set_level("INFO", logger=poller.__name__)
+    fails, works = iter([ValueError, ValueError, ValueError, KeyError, KeyError, OSError]), threading.Event()
+
+    def tidy():
+        if works.is_set():
+            works.wait(0.01)
+        elif error := next(fails, None):
+            raise error
+        else:
+            works.set()
+
+    started = poll(tidy=tidy)
+    assert works.wait(10)
+    started.stopping.set()
+    started.join(10)
+    again = "It is tried again every 5 s at least; the log tells when it works."
+    assert [record.getMessage() for record in caplog.records] == [
+        *(f"a poller failed: {name}. {again}" for name in ("ValueError", "KeyError", "OSError")),
+        "a poller: works again.",
+    ]
+
+
+def test_what_goes_on_failing_is_told_again_now_and_then(poll, monkeypatch, caplog):
+    monkeypatch.setattr(poller, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(poller, "TELL_AGAIN_SECONDS", 0.0)
+    tries, done = iter(range(3)), threading.Event()
+
+    def tidy():
+        if next(tries, None) is not None:
+            raise ValueError
+        done.set()
+
+    poll(tidy=tidy)
+    assert done.wait(10)
+    assert len([record for record in caplog.records if "failed" in record.getMessage()]) == 3
+
+
 def test_a_part_of_the_upkeep_that_fails_keeps_no_other_from_its_turn():
     done = []
     upkeep = Timetable(

@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0  # between two rounds of a poller that nothing calls earlier
 MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
+TELL_AGAIN_SECONDS = 600.0  # between two lines about one reason: a dozen pollers fail while the database is away
 MAX_WAKE_UPS = 100  # taken off their queue at once; each says no more than that there is something
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
@@ -55,14 +56,20 @@ class Poller(threading.Thread, Generic[Row]):
     def run(self) -> None:
         if self.queue_name:
             WakeUpListener(self.queue_name, self.bell, self.stopping).start()
-        pause = 0.0
+        pause, told, tell_at = 0.0, "", 0.0
         while not self.stopping.wait(pause):
             try:
                 self._round()
-                pause = 0.0
+                if told:
+                    log.info("%s: works again.", self.name)
+                pause, told = 0.0, ""
             except Exception as error:  # the database may be away, or not migrated yet
                 pause = min(max(POLL_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
-                log.error("%s failed: %s. The next try is in %.0f s.", self.name, sql.reason(error), pause)
+                reason = sql.reason(error)
+                if reason != told or time.monotonic() >= tell_at:
+                    again = f"It is tried again every {MAX_PAUSE_SECONDS:.0f} s at least; the log tells when it works."
+                    log.error("%s failed: %s. %s", self.name, reason, again)
+                    told, tell_at = reason, time.monotonic() + TELL_AGAIN_SECONDS
             finally:
                 close_old_connections()
         self.pool.shutdown(wait=True)

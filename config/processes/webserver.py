@@ -23,7 +23,7 @@ from multiprocessing.process import BaseProcess
 
 from config.processes import lifeline
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("config.processes.webserver")  # which runs as __main__
 
 APPLICATION = "config.wsgi"
 BACKLOG = 1024  # connections that wait to be accepted
@@ -89,6 +89,7 @@ class WebServer:
         """Send SIGTERM, wait, send SIGKILL. A second signal to us ends the wait."""
         for number in SIGNALS:
             signal.signal(number, lambda *_: self._kill())
+        log.info("The web server is stopping.")
         self._listener.close()
         for process in self._processes:
             process.terminate()
@@ -132,10 +133,14 @@ def _allow_sockets() -> None:
 
 
 def serve(*, host: str, port: int, workers: int) -> None:
-    listener = listen(host, port)
+    try:
+        listener = listen(host, port)
+    except OSError as error:
+        sys.exit(f"watchword: Cannot listen at {host} port {port}: {error.strerror}. Choose others: --host, --port.")
     _allow_sockets()
     server = WebServer(listener, workers=workers)
     server.load()
+    log.info("The web server listens at %s port %s, processes: %s.", host, port, workers)
     server.run()
 
 
@@ -144,5 +149,7 @@ if __name__ == "__main__":
     parser.add_argument("--host", default="127.0.0.1", help="default 127.0.0.1")
     parser.add_argument("--port", type=int, default=8000, help="default 8000")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="web processes; default one a core")
+    if lifeline.is_held():  # `up` says itself that all is ready
+        log.setLevel(logging.WARNING)
     lifeline.hold()
     serve(**vars(parser.parse_args()))

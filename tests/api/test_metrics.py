@@ -128,12 +128,26 @@ def test_what_waits_is_read_at_the_scrape(counted, api):
     assert value("last_run_timestamp_seconds", work="guard")
 
 
+@pytest.mark.django_db
+def test_work_that_never_ended_is_late_from_the_first_project_on(counted, project):
+    assert value("last_run_timestamp_seconds", work="purge") == pytest.approx(project.row.created_at.timestamp())
+    assert value("last_run_timestamp_seconds", work="guard") == pytest.approx(project.row.created_at.timestamp())
+
+
+@pytest.mark.django_db
+def test_where_there_is_no_project_no_work_is_late(counted):
+    assert value("workers", version="none") == 0
+    assert value("last_run_timestamp_seconds", work="purge") is None
+
+
 @pytest.mark.django_db(transaction=True)
-def test_while_the_database_is_away_the_counts_are_there(counted):
+def test_while_the_database_is_away_the_counts_and_the_disk_are_there(counted, settings):
     Client().get("/session/settings")
     memory.forget_all()
     with database_away():
         assert value("up", part="database") == 0
+        assert value("disk_bytes", state="free") < value("disk_bytes", state="all")  # a full one may be the reason
+        assert value("build_info", version=settings.VERSION) == 1
         assert value("request_seconds_count", endpoint="session/settings", status="401") == 1
 
 

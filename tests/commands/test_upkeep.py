@@ -24,6 +24,8 @@ def test_purge_tells_what_it_deleted(project):
 @pytest.mark.django_db
 def test_stats_tells_when_the_last_purge_was(project):
     assert run_json("stats")["purge"] == {"finished_at": None, "is_overdue": False}
+    clock.forward(13 * 3600)
+    assert run_json("stats")["purge"] == {"finished_at": None, "is_overdue": True}
     run("purge")
     assert run_json("stats")["purge"]["finished_at"]
     clock.forward(13 * 3600)

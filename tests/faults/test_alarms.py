@@ -49,13 +49,14 @@ print(made.pk)
 DAY = 86400
 STAND_IN = """
 probe_ssl_earliest_cert_expiry {certificate}
+probe_success {success}
 watchword_disk_bytes{{state="free"}} {free}
 watchword_disk_bytes{{state="all"}} 100
 """
 
 
-def stand_in(*, certificate, free):
-    text = STAND_IN.format(certificate=certificate, free=free).encode()
+def stand_in(*, certificate, free, success=1):
+    text = STAND_IN.format(certificate=certificate, free=free, success=success).encode()
     return answer(200, text, {"Content-Type": "text/plain; version=0.0.4"})
 
 
@@ -322,11 +323,11 @@ def test_a_clock_that_differs_from_the_database_s(provoke, database):
         look_for_names_in("public")
 
 
-def test_a_full_disk_and_a_certificate_that_ends(provoke, other_exporters):
+def test_a_full_disk_a_certificate_that_ends_and_a_proxy_that_is_away(provoke, other_exporters):
     def tell():
-        other_exporters.default = stand_in(certificate=DAY, free=5)  # of 1970
+        other_exporters.default = stand_in(certificate=DAY, free=5, success=0)  # of 1970
 
-    provoke("WatchwordDiskFull", "WatchwordCertificateEnds", once=tell)
+    provoke("WatchwordDiskFull", "WatchwordCertificateEnds", "WatchwordOutsideAway", once=tell)
 
 
 # --- every dashboard, where all that it shows has happened ------------------------------------------------------------

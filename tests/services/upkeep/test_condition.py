@@ -1,5 +1,7 @@
 """The service's condition, which /readyz, `status` and the metrics tell."""
 
+from dataclasses import replace
+
 import pytest
 from django.db.models.functions import Now
 
@@ -51,18 +53,36 @@ def test_a_guard_that_stopped_sweeping_is_told(worker):
     assert condition.current().degraded == ("sweep",)
 
 
+def test_a_purge_that_never_ended_is_late_from_the_first_project_on(worker, project):
+    assert condition.current().degraded == ()
+    clock.forward(13 * 3600)
+    Worker.objects.update(seen_at=Now())
+    findings.sweep()
+    memory.forget_all()
+    assert condition.current().degraded == ("purge",)
+
+
 def test_status_tells_processes_queues_and_what_is_degraded(worker, api):
     api.create("ann@example.com")
     told = run_json("status")
     assert (told["messages"]["due"], told["degraded"], told["workers"][0]["version"]) == (1, {}, worker.version)
     assert told["last_guard_sweep"]
     assert "Nothing is degraded." in run("status")
+    assert "Messages being sent      0\n" in run("status")
     workers.leave(worker)
     memory.forget_all()
     assert "No worker was heard of" in run("status")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_status_without_a_database_is_one_line():
-    with database_away(), pytest.raises(Exception, match="The database is away"):
+def test_status_without_a_database_is_one_line(caplog):
+    with database_away(), pytest.raises(Exception, match=r"The database is away: .* Is it running, and DATABASE_URL"):
         run("status")
+    assert not caplog.records  # which would be a second line on the operator's terminal
+
+
+def test_status_tells_on_which_side_the_clock_is(worker, monkeypatch):
+    for shift, words in ((0, "as the database's"), (-3.2, "3.2 s behind the database's"), (3.2, "3.2 s ahead of the")):
+        at = replace(condition.current(), clock_ahead=shift)
+        monkeypatch.setattr(condition, "current", lambda at=at: at)
+        assert words in run("status")

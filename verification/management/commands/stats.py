@@ -14,7 +14,7 @@ from verification.services.oversight import figures, ranges
 from verification.services.oversight.summary import as_dict, summarize
 from verification.services.protection.guard import conversion
 from verification.services.records import workers
-from verification.services.upkeep.retention import is_overdue, last_purge
+from verification.services.upkeep.retention import first_project_at, is_overdue, last_purge
 
 STATES = ("delivered", "failed", "expired")  # of messages
 COLUMNS = ("project", "name", "started", "sent", "delivered", "checked", "verified", "proved")
@@ -45,7 +45,8 @@ class Command(WatchwordCommand):
         span = chosen_range(days, first, last)
         rows = collect(span)
         finished_at = last_purge()
-        purge = {"finished_at": finished_at and finished_at.isoformat(), "is_overdue": is_overdue(finished_at)}
+        is_late = is_overdue(finished_at or first_project_at())
+        purge = {"finished_at": finished_at and finished_at.isoformat(), "is_overdue": is_late}
         running = [describe(worker) for worker in workers.running()]
         text = f"{written(rows)}\n\n{tell(running)}"
         text += f"\nLast purge: {purge['finished_at'] or 'none yet'}{', overdue' if purge['is_overdue'] else ''}"

@@ -21,9 +21,10 @@ class Command(WatchwordCommand):
     )
 
     def handle(self, *, json: bool, **_: Any) -> None:
+        now = condition.current()  # first: its error says why the database is away, in one line
         if reason := health.failing():
             raise Misuse(reason)
-        data = as_dict(condition.current())
+        data = as_dict(now)
         self.show(data, written(data), as_json=json)
 
 
@@ -58,13 +59,13 @@ def written(data: dict[str, Any]) -> str:
         ("Version", data["version"]),
         *(("Worker", _worker(row)) for row in data["workers"]),
         ("Messages due", f"{messages['due']}, the oldest for {messages['oldest_seconds']} s"),
-        ("Messages being sent", messages["claimed"]),
+        ("Messages being sent", str(messages["claimed"])),
         ("Callbacks due", f"{callbacks['due']}, the oldest for {callbacks['oldest_seconds']} s"),
-        ("Wake-ups", "the broker is away" if wake_ups is None else sum(wake_ups.values())),
+        ("Wake-ups", "the broker is away" if wake_ups is None else str(sum(wake_ups.values()))),
         *(("Set aside", f"{row['name']} until {row['until']}: {row['reason']}") for row in data["providers_aside"]),
         ("Last purge", data["last_purge"] or "none yet"),
         ("Last sweep of the guard", data["last_guard_sweep"] or "none yet"),
-        ("Clock", f"{data['clock_ahead_seconds']} s ahead of the database's"),
+        ("Clock", _clock(data["clock_ahead_seconds"])),
     ]
     degraded = [(name, meaning) for name, meaning in data["degraded"].items()]
     text = table(("WHAT", "NOW"), told)
@@ -74,6 +75,13 @@ def written(data: dict[str, Any]) -> str:
 def _worker(row: dict[str, Any]) -> str:
     kinds = ", ".join(row["kinds"])
     return f"{row['host']} process {row['pid']}, version {row['version']}: {kinds}, {row['threads']} threads"
+
+
+def _clock(ahead: float) -> str:
+    """Tell a difference of a tenth of a second or more: less is the time that the question took."""
+    if abs(ahead) < 0.1:
+        return "as the database's"
+    return f"{abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} the database's"
 
 
 def _seconds(queue: condition.Queue) -> float:

@@ -58,6 +58,7 @@ class Condition:
     aside: tuple[CircuitBreaker, ...]
     last_purge: datetime | None
     last_guard_sweep: datetime | None
+    first_project_at: datetime | None
     wake_ups: dict[str, int] | None
     has_cache: bool
     clock_ahead: float  # seconds by which this machine's clock is ahead of the database's
@@ -73,7 +74,7 @@ class Condition:
             "backlog": self.messages.age > MESSAGES_LATE.total_seconds(),
             "callbacks": self.callbacks.age > CALLBACKS_LATE.total_seconds(),
             "sweep": bool(self.workers) and self._is_guard_late(now),
-            "purge": retention.is_overdue(self.last_purge),
+            "purge": retention.is_overdue(self.last_purge or self.first_project_at),
         }
         return tuple(name for name, is_so in found.items() if is_so)
 
@@ -115,6 +116,7 @@ def _read() -> Condition:
         aside=tuple(CircuitBreaker.objects.filter(open_until__isnull=False).select_related("provider")),
         last_purge=runs.get(retention.RUN),
         last_guard_sweep=runs.get(GUARD),
+        first_project_at=retention.first_project_at(),
         wake_ups=wake_ups,
         has_cache=wake_ups is not None and _has_cache(),
         clock_ahead=here - now.timestamp(),

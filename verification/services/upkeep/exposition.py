@@ -62,7 +62,7 @@ class DatabaseLoad:
 
 
 def text() -> bytes:
-    """Return all metrics. While the database is away, only the counts and ``watchword_up``."""
+    """Return all metrics. While the database is away, the counts, the machine's and ``watchword_up``."""
     return _write(_Gauges())
 
 
@@ -88,6 +88,7 @@ class _Gauges:
     """The collector of what is read at the scrape."""
 
     def collect(self) -> Iterator[object]:
+        yield from _of_machine()
         try:
             families = list(_read())
         except (DatabaseError, InterfaceError):
@@ -119,8 +120,13 @@ def _read() -> Iterator[object]:
     yield from _of_providers()
     yield _of_decisions()
     yield from _of_database()
+
+
+def _of_machine() -> Iterator[object]:
+    """What needs no database: a full disk may be why it is away."""
     disk = shutil.disk_usage(settings.HOME_DIR if settings.HOME_DIR.exists() else "/")
     yield _gauge("disk_bytes", "The disk of WATCHWORD_HOME.", "state", [(("free",), disk.free), (("all",), disk.total)])
+    yield _gauge("build_info", "The version that answers.", "version", [((settings.VERSION,), 1)])
 
 
 def _of_condition(now: condition.Condition) -> Iterator[object]:
@@ -142,10 +148,10 @@ def _of_condition(now: condition.Condition) -> Iterator[object]:
     wake_ups = [((name,), float(number)) for name, number in (now.wake_ups or {}).items()]
     yield _gauge("wake_ups", "Wake-ups that wait at the broker.", "queue", wake_ups)
     runs = {"purge": now.last_purge, "guard": now.last_guard_sweep}
-    ends = [((name,), at.timestamp()) for name, at in runs.items() if at]
-    yield _gauge("last_run_timestamp_seconds", "When recurring work last ended.", "work", ends)
+    ends = [((name,), since.timestamp()) for name, at in runs.items() if (since := at or now.first_project_at)]
+    meaning = "When recurring work last ended; the first project's creation where it never did."
+    yield _gauge("last_run_timestamp_seconds", meaning, "work", ends)
     yield _gauge("clock_ahead_seconds", "This machine's clock against the database's.", "", [((), now.clock_ahead)])
-    yield _gauge("build_info", "The version that answers.", "version", [((settings.VERSION,), 1)])
 
 
 def _of_providers() -> Iterator[object]:

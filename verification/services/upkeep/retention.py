@@ -17,7 +17,7 @@ from typing import Any
 from django.apps import apps
 from django.contrib.sessions.models import Session as PanelSession
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from verification import pseudonyms, sql
@@ -117,7 +117,7 @@ def claim_run() -> list[tuple[str]]:
     """Claim the next run. Return it to the first worker that asks once it is due, and to all others nothing."""
     now = timezone.now()
     Upkeep.objects.bulk_create([Upkeep(name=RUN, started_at=now - PERIOD)], ignore_conflicts=True)
-    before = last_purge()
+    before = last_purge() or first_project_at()
     if not Upkeep.objects.filter(name=RUN, started_at__lte=now - PERIOD).update(started_at=now):
         return []
     if is_overdue(before):
@@ -130,9 +130,16 @@ def last_purge() -> datetime | None:
     return Upkeep.objects.filter(name=RUN).values_list("finished_at", flat=True).first()
 
 
-def is_overdue(finished_at: datetime | None) -> bool:
-    """Return whether two periods have passed without a run. A service that never had one is new, and not overdue."""
-    return finished_at is not None and finished_at < timezone.now() - 2 * PERIOD
+def first_project_at() -> datetime | None:
+    """Return when the oldest project was made: recurring work that never ended has been awaited since then."""
+    first: datetime | None = Project.objects.aggregate(first=Min("created_at"))["first"]
+    return first
+
+
+def is_overdue(since: datetime | None) -> bool:
+    """Return whether two periods have passed since the last run ended, or since the first project was made where none
+    ever did. Without a project there is nothing to purge."""
+    return since is not None and since < timezone.now() - 2 * PERIOD
 
 
 # --- what is old -------------------------------------------------------------------------------------------------
