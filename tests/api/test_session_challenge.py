@@ -495,6 +495,15 @@ def test_a_puzzle_is_read_by_the_projects_origins_alone(api, always):
     assert "Origin" in ours["Vary"] and "Origin" in theirs["Vary"]
 
 
+def test_a_flood_of_puzzles_reads_their_project_once(api, always, monkeypatch):
+    load, read = challenges.load_public_project, []
+    monkeypatch.setattr(challenges, "load_public_project", lambda public_id: read.append(public_id) or load(public_id))
+    monkeypatch.setattr(challenges, "_asked_for", memory.Fresh(1, fresh_seconds=SECONDS))  # as if it all took no time
+    address = f"/session/challenge?project={always.row.public_id}"
+    assert {api.call("GET", address).status_code for _ in range(5)} == {200}
+    assert read == [str(always.row.public_id)]
+
+
 def test_puzzles_are_limited_by_address(api, always, monkeypatch):
     from verification.services.protection import limits
 

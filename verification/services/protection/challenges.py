@@ -19,7 +19,7 @@ from verification import bindings
 from verification.addresses import Address
 from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
 from verification.errors import Refusal
-from verification.memory import Away, Waits
+from verification.memory import Away, Fresh, Waits
 from verification.models import ChallengeProvider
 from verification.outside import CHALLENGE_VENDOR, Busy, outside
 from verification.services.gateways.http_door import http_door
@@ -35,9 +35,10 @@ AWAY_SECONDS = 5.0  # the time without asking a vendor that is down; each attemp
 ANSWER = "challenge answer"  # the kind that is mixed into the digest of an answer, so that no other digest equals it
 
 TOLD_SECONDS = 1.0  # the least time between two lines on failures in one project: anybody may fail at any rate
-MAX_REMEMBERED = 10_000  # projects whose last line a process remembers
+MAX_REMEMBERED = 10_000  # projects that a process remembers; of unknown ids next to nothing is kept
 
 _told: Waits[int] = Waits(MAX_REMEMBERED)
+_asked_for: Fresh[str, ProjectConfig | None] = Fresh(MAX_REMEMBERED)  # projects by the id that pages know
 _away: Away[tuple[int, str]] = Away(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
@@ -126,7 +127,7 @@ def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any]
     Raises ``rate_limited``, and ``not_found`` where no enabled project with this challenge has the id.
     """
     limits.count_puzzle(client_address)
-    project = load_public_project(public_id)
+    project = _asked_for.get(public_id, lambda: load_public_project(public_id))
     if project is None or not project.hands_out_puzzles:
         raise Refusal("not_found", "No project with this id hands out puzzles.")
     puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_key())
