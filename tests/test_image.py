@@ -41,6 +41,12 @@ def test_compose_lets_nobody_go_around_the_proxy():
     assert not any(ports.values())
 
 
+def test_compose_serves_no_caller_whose_address_docker_hides():
+    """A network without IPv6 is reached over IPv6 from Docker's own private address, which no limit counts."""
+    assert not COMPOSE.get("networks")
+    assert COMPOSE["services"]["proxy"]["ports"] == ["0.0.0.0:80:80", "0.0.0.0:443:443"]
+
+
 def test_each_container_that_serves_is_probed():
     services = COMPOSE["services"]
     assert {name for name, each in services.items() if "healthcheck" not in each} == {"web", "proxy"}
