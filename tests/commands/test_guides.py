@@ -26,6 +26,17 @@ EXECUTED = {
     *("provider", "reencrypt", "revokekey", "setproject"),
 }
 OWNER = "me@example.com"
+MAIL = ("addprovider", "Demo", "--channel", "email", "--type", "smtp", "--name", "Mail")
+MAIL += (
+    "--set",
+    "host=mail.example.com",
+    "--set",
+    "from_email=codes@example.com",
+    "--set",
+    "username=shop",
+    "--set",
+    "password=old",
+)
 
 
 def executed(text):
@@ -38,9 +49,10 @@ SHOWN = [each for page in PAGES for each in blocks(page) if executed(each.text)]
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """An operator's folder, with the file that a page names."""
+    """An operator's folder, with the files that pages name."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "turnstile-secret.txt").write_text("0x4AAAAAAASecret")
+    (tmp_path / "password.txt").write_text("hunter2")
     return tmp_path
 
 
@@ -53,11 +65,15 @@ def prepare(typed):
         for arguments in typed:
             if arguments[0] == "forget":
                 Recipient.objects.create(project=owner, address=arguments[2])
+    if any(arguments[:2] == ["provider", "set"] for arguments in typed):
+        run(*MAIL)  # the newest, which has a password to set
     ids = {"revokekey": ApiKey, "provider": Provider}
-    for arguments in typed:
-        if arguments[0] in ids:
-            arguments[-1] = str(ids[arguments[0]].objects.last().pk)
-    return typed
+    return [
+        [str(ids[arguments[0]].objects.last().pk) if word.isdecimal() else word for word in arguments]
+        if arguments[0] in ids
+        else arguments
+        for arguments in typed
+    ]
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=str)
