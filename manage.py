@@ -39,6 +39,8 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, EmbeddedUnavailable) as error:
         refuse(str(error))
+    except EOFError:  # a question of Django's, such as changepassword's, met no terminal
+        sys.exit("watchword: Nobody can be asked here. Run the command in a terminal.")
     except OperationalError as error:  # from Django's own commands, such as migrate; ours catch it themselves
         first_line = str(error).partition("\n")[0]
         sys.exit(f"watchword: The database is away: {first_line}. Is it running, and DATABASE_URL right?")

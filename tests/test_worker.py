@@ -6,6 +6,7 @@ import pytest
 
 from verification import poller
 from verification.poller import Poller, Timetable
+from verification.worker import RunClaim
 
 
 @pytest.fixture
@@ -86,6 +87,21 @@ def test_what_goes_on_failing_is_told_again_now_and_then(poll, monkeypatch, capl
     poll(tidy=tidy)
     assert done.wait(10)
     assert len([record for record in caplog.records if "failed" in record.getMessage()]) == 3
+
+
+def test_a_run_that_could_not_be_claimed_is_asked_for_again_at_once():
+    """Else its poller would tell that it works again, after a round in which it did not ask."""
+    answers = iter([ZeroDivisionError, [("purge",)]])
+
+    def claim():
+        if (answer := next(answers)) is ZeroDivisionError:
+            raise answer
+        return answer
+
+    asking = RunClaim(claim, every_seconds=3600.0)
+    with pytest.raises(ZeroDivisionError):
+        asking(1, [])
+    assert [asking(1, []), asking(1, [])] == [[("purge",)], []]
 
 
 def test_a_part_of_the_upkeep_that_fails_keeps_no_other_from_its_turn():

@@ -40,6 +40,7 @@ class Allowance(Memory):
 
 
 allowance = Allowance()
+unserved = Allowance()
 
 
 def may_write() -> bool:
@@ -68,6 +69,16 @@ def note(request: HttpRequest, *, code: str, status: int) -> None:
         "project": getattr(request, "project_id", None),
     }
     log.info("refused", extra=told)
+
+
+def note_unserved(request: HttpRequest, reason: str) -> None:
+    """Log that a request found the database away or busy, which many do at once: within the same number of lines."""
+    is_left, left_out = unserved.take(time.monotonic())
+    if left_out:
+        words = "%s more requests found the database away or busy and were not logged"
+        log.error(f"{words}, as there were more than %s in a second.", left_out, LINES_A_SECOND)
+    if is_left:
+        log.error("request %s: the database is away or busy (%s)", getattr(request, "id", "-"), reason)
 
 
 class ForgedForms(logging.Filter):

@@ -133,8 +133,9 @@ class RunClaim(Generic[Run]):
         now = time.monotonic()
         if now < self.ask_at:
             return []
+        found = self.claim_run()  # what fails is asked again in the next round
         self.ask_at = now + self.every_seconds
-        return self.claim_run()
+        return found
 
 
 class DeletionClaim:

@@ -2,12 +2,14 @@
 
 import json
 import logging
+from unittest.mock import Mock
 
 import pytest
 from django.test import Client
 
 from config.logs import formatter
-from verification import refusal_log
+from tests.fakes.outage import database_away
+from verification import memory, refusal_log
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +51,24 @@ def test_of_a_flood_so_many_lines_are_written_and_the_rest_are_counted():
     taken = [allowance.take(100.5) for _ in range(refusal_log.LINES_A_SECOND + 30)]
     assert taken.count((True, 0)) == refusal_log.LINES_A_SECOND and taken[-1] == (False, 0)
     assert [allowance.take(101.0), allowance.take(101.0)] == [(True, 30), (True, 0)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_flood_of_requests_while_the_database_is_away_does_not_flood_the_log(client, project, caplog, monkeypatch):
+    monkeypatch.setattr(refusal_log, "LINES_A_SECOND", 2)
+    seconds = iter([100.1, 100.2, 100.3, 100.4, 101.5])
+    monkeypatch.setattr(refusal_log, "time", Mock(monotonic=lambda: next(seconds)))
+    memory.forget_all()
+    with database_away():
+        answers = [client.get("/session/settings", headers={"x-api-key": project.api_key}) for _ in range(5)]
+    assert {answer.status_code for answer in answers} == {503}
+    told = [record.getMessage() for record in caplog.records if record.name == refusal_log.__name__]
+    shown = [answers[number]["X-Request-Id"] for number in (0, 1, 4)]
+    assert [next((id for id in shown if id in line), line) for line in told] == [
+        *shown[:2],
+        "2 more requests found the database away or busy and were not logged, as there were more than 2 in a second.",
+        shown[2],
+    ]
 
 
 def test_a_form_that_was_forged_leaves_no_query_in_the_log(caplog):

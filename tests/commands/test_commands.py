@@ -6,12 +6,14 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from unittest.mock import Mock
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import InterfaceError, OperationalError
 
+import manage
 from providers.errors import SettingsInvalid
 from tests.live import ROOT
 from verification.errors import FieldError, FieldsInvalid, Misuse, Refusal
@@ -136,3 +138,11 @@ def test_a_python_without_django_says_which_one_to_take():
     done = subprocess.run(bare, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "has no Django" in done.stderr and ".venv/bin/python manage.py" in done.stderr
+
+
+def test_a_question_without_a_terminal_is_one_line(monkeypatch):
+    """As `changepassword` asks by `docker compose exec -T`, or from cron."""
+    monkeypatch.setattr(manage, "needs_servers", lambda _: False)
+    monkeypatch.setattr("django.core.management.execute_from_command_line", Mock(side_effect=EOFError))
+    with pytest.raises(SystemExit, match=r"^watchword: Nobody can be asked here\. "):
+        manage.main()

@@ -26,17 +26,8 @@ EXECUTED = {
     *("provider", "reencrypt", "revokekey", "setproject"),
 }
 OWNER = "me@example.com"
-MAIL = ("addprovider", "Demo", "--channel", "email", "--type", "smtp", "--name", "Mail")
-MAIL += (
-    "--set",
-    "host=mail.example.com",
-    "--set",
-    "from_email=codes@example.com",
-    "--set",
-    "username=shop",
-    "--set",
-    "password=old",
-)
+MAIL = """addprovider Demo --channel email --type smtp --name Mail --set host=mail.example.com
+    --set from_email=codes@example.com --set username=shop --set password=old""".split()
 
 
 def executed(text):

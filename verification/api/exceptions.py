@@ -78,7 +78,7 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
         case SuspiciousOperation() | BadRequest() | MultiPartParserError():
             return Refusal("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():
-            log.error("request %s: the database is away or busy (%s)", _id(request), sql.reason(error))
+            refusal_log.note_unserved(request, sql.reason(error))
             return Refusal(
                 "service_unavailable",
                 retry_after=DATABASE_RETRY_SECONDS,

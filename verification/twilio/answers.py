@@ -131,7 +131,7 @@ def _to_refusal(error: Exception, request: HttpRequest) -> Refusal:
         case UnreadablePostError():
             return Refusal("parse_error", "The body did not arrive whole.")
         case OperationalError() | InterfaceError():
-            log.error("request %s: the database is away or busy (%s)", _id(request), sql.reason(error))
+            refusal_log.note_unserved(request, sql.reason(error))
             return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.

@@ -12,7 +12,7 @@ from verification import memory
 from verification.models import Worker
 from verification.services.protection.guard import findings
 from verification.services.records import workers
-from verification.services.upkeep import condition
+from verification.services.upkeep import condition, health
 
 
 @pytest.fixture
@@ -75,10 +75,25 @@ def test_status_tells_processes_queues_and_what_is_degraded(worker, api):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_status_without_a_database_is_one_line(caplog):
+@pytest.mark.parametrize("command", ["status", "health"])
+def test_status_and_health_without_a_database_are_one_line(caplog, command):
     with database_away(), pytest.raises(Exception, match=r"The database is away: .* Is it running, and DATABASE_URL"):
-        run("status")
+        run(command)
     assert not caplog.records  # which would be a second line on the operator's terminal
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_asked_again_and_again_logs_once_that_the_database_is_away_and_once_that_it_is_back(caplog):
+    caplog.set_level("INFO", logger=health.__name__)
+    with database_away():
+        for _ in range(3):
+            health._answers.forget()
+            assert health.failing() == health.AWAY
+    for _ in range(2):
+        health._answers.forget()
+        assert health.failing() == ""
+    away, back = [record.getMessage() for record in caplog.records]
+    assert away.startswith("not ready: the database is away (") and back == "ready again: the database is back"
 
 
 def test_status_tells_on_which_side_the_clock_is(worker, monkeypatch):

@@ -6,6 +6,7 @@ import socket
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import connection
 
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand
@@ -27,6 +28,7 @@ class Command(WatchwordCommand):
         )
 
     def handle(self, *, worker: bool, json: bool, **_: Any) -> None:
+        connection.ensure_connection()  # its error says in one line why the database is away
         if reason := health.failing():
             raise Misuse(reason)
         here = workers.running().filter(host=socket.gethostname()).count()

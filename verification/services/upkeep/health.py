@@ -9,7 +9,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.db.migrations.loader import MigrationLoader
 
 from verification import sql
-from verification.memory import Fresh
+from verification.memory import Fresh, Memory
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,24 @@ def expected_migrations() -> frozenset[tuple[str, str]]:
 _answers: Fresh[str, str] = Fresh()
 
 
+class _Told(Memory):
+    """Why the database was away, as the log has it: probes ask every few seconds, and one line says it."""
+
+    def forget(self) -> None:
+        self.reason = ""
+
+
+_told = _Told()
+
+
+def _tell(reason: str) -> None:
+    if reason and reason != _told.reason:
+        log.error("not ready: the database is away (%s)", reason)
+    elif _told.reason and not reason:
+        log.info("ready again: the database is back")
+    _told.reason = reason
+
+
 def _ask() -> str:
     try:
         sql.drop_dead_connection()
@@ -41,7 +59,8 @@ def _ask() -> str:
             cursor.execute("SELECT app, name FROM django_migrations")
             missing = expected_migrations() - set(cursor.fetchall())
     except (DatabaseError, InterfaceError) as error:
-        log.error("not ready: the database is away (%s)", sql.reason(error))
+        _tell(sql.reason(error))
         close_old_connections()
         return AWAY
+    _tell("")
     return NOT_MIGRATED if missing else ""
