@@ -26,8 +26,8 @@ EXECUTED = {
     *("provider", "reencrypt", "revokekey", "setproject"),
 }
 OWNER = "me@example.com"
-MAIL = """addprovider Demo --channel email --type smtp --name Mail --set host=mail.example.com
-    --set from_email=codes@example.com --set username=shop --set password=old""".split()
+SMTP = ("host=mail.example.com", "from_email=codes@example.com", "username=shop", "password=old")
+MAIL = ("addprovider", "Demo", "--channel", "email", "--type", "smtp", "--name", "Mail")
 
 
 def executed(text):
@@ -57,7 +57,9 @@ def prepare(typed):
             if arguments[0] == "forget":
                 Recipient.objects.create(project=owner, address=arguments[2])
     if any(arguments[:2] == ["provider", "set"] for arguments in typed):
-        run(*MAIL)  # the newest, which has a password to set
+        run(
+            *MAIL, *(part for setting in SMTP for part in ("--set", setting))
+        )  # the newest, which has a password to set
     ids = {"revokekey": ApiKey, "provider": Provider}
     return [
         [str(ids[arguments[0]].objects.last().pk) if word.isdecimal() else word for word in arguments]
