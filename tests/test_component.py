@@ -122,3 +122,16 @@ def test_a_number_is_read_as_people_of_the_country_write_it(region, typed, numbe
 def test_a_code_is_found_in_what_was_pasted(text, letters, code):
     form = json.dumps({"length": 6, "digits": True, "letters": letters})
     assert run_module("code_field.js", f"console.log(JSON.stringify(it.readCode({json.dumps(text)}, {form})))") == code
+
+
+def test_a_server_that_renders_pages_can_import_the_package(tmp_path):
+    if not shutil.which("node"):
+        pytest.skip("There is no Node.js on this machine.")
+    package = tmp_path / "node_modules" / "watchword-verify"
+    shutil.copytree(SERVED, package / "dist")
+    for name in ("package.json", "server.js"):
+        shutil.copy(PACKAGE / name, package)
+    program = 'import { WatchwordVerify } from "watchword-verify"; console.log(typeof WatchwordVerify);'
+    command = ["node", "--input-type=module", "-e", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, "function"), done.stderr
