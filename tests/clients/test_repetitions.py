@@ -167,6 +167,13 @@ def test_a_refusal_that_says_when_to_come_back_is_repeated_then(script, attempt,
     assert script.times[1] - script.times[0] >= 1
 
 
+@pytest.mark.parametrize(("retry_after", "asked"), [(1, 2), (None, 1)])
+def test_a_send_whose_first_request_is_still_at_work_is_repeated_then(script, attempt, retry_after, asked):
+    script.answers = [problem(409, "idempotency_conflict", retry_after), (200, {}, GOOD["send_message"])]
+    error = None if asked == 2 else "IdempotencyConflict"
+    assert (attempt(script.url, "send_message")["error"], len(script.asked)) == (error, asked)
+
+
 def test_a_challenge_is_not_answered_twice_by_one_token(script, attempt):
     script.answers = [UNAVAILABLE]
     assert attempt(script.url, "create_with_challenge")["error"] == "ServiceUnavailable"

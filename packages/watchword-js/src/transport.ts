@@ -95,7 +95,9 @@ function waitBeforeNext(call: Call, outcome: Outcome, repetition: number, policy
 function knownOf(outcome: Outcome): Repeat | undefined {
   if (outcome instanceof ConnectionFailed) return outcome.mayHaveArrived ? Repeat.ANY : Repeat.UNSENT;
   const code = problemDocument(outcome)?.code;
-  if (code === "rate_limited") return retryAfter(outcome.headers) === undefined ? undefined : Repeat.REFUSED;
+  if (code === "rate_limited" || code === "idempotency_conflict") {
+    return retryAfter(outcome.headers) === undefined ? undefined : Repeat.REFUSED;
+  }
   if (code === "service_unavailable") return Repeat.REFUSED;
   return (code === undefined || code === "internal_error") && outcome.status >= 500 ? Repeat.ANY : undefined;
 }

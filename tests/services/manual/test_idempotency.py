@@ -87,6 +87,7 @@ def test_another_body_under_the_same_key_is_a_conflict(api, other):
     api.manual_send(code="0042", headers=KEY)
     refused = api.call("POST", "/manual/send", other, key=api.secret_key, headers=KEY)
     assert problem(refused) == (409, "idempotency_conflict")
+    assert "Retry-After" not in refused.headers
     assert Message.objects.count() == 1
 
 
@@ -220,6 +221,7 @@ def test_a_request_whose_first_one_does_not_end_is_a_conflict(api, project):
         refused = api.manual_send(headers=KEY)
         first.rollback()
     assert problem(refused) == (409, "idempotency_conflict")
+    assert (refused.data["retry_after"], refused.headers["Retry-After"]) == (1, "1")
     assert api.manual_send(headers=KEY).status_code == 200
 
 

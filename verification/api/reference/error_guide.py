@@ -114,8 +114,8 @@ GUIDE: dict[str, Advice] = {
     "channel_not_available": Advice(
         "The project has no such channel for this kind of recipient: it is not set up, it is switched off, or it does "
         "not fit, as SMS for an e-mail address.",
-        "Offer only what session/channels or the `channels` of session/create list.",
-        "The project has no active channel sms for e-mail addresses. See session/channels.",
+        "Offer only what session/channels or the `channels` of session/create list; for manual/send, manual/channels.",
+        "The project has no active channel sms for e-mail addresses. See the list of channels.",
     ),
     "channel_not_active": Advice(
         "The channel is a messenger bot, and the user has not started it, so it may not write to them.",
@@ -128,8 +128,9 @@ GUIDE: dict[str, Advice] = {
     ),
     "idempotency_conflict": Advice(
         "The `Idempotency-Key` was used in the last 24 hours with another body or under another secret key, or the "
-        "first request with it is still at work after five seconds.",
-        "Use a new key for every new message, and the same key only to repeat exactly the same request.",
+        "first request with it is still at work after five seconds. Only then it carries `Retry-After`.",
+        "Use a new key for every new message, and the same key only to repeat exactly the same request. With "
+        "`Retry-After`, repeat the request after that time.",
     ),
     "session_expired": Advice(
         "The session's three minutes have passed.",

@@ -49,6 +49,7 @@ REASONS = {
     503: "Briefly away",
 }
 RETRY_STATUSES = ("429", "503")
+RETRY_CODES = ("idempotency_conflict",)  # at another status
 
 # --- keys --------------------------------------------------------------------------------------------------------
 
@@ -242,8 +243,8 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         for described in path.values():
             described.setdefault("security", [])  # without it a reader takes the key for forgotten
             for status, response in described["responses"].items():
-                _add_headers(status, response)
                 _share_examples(response["content"], components["examples"])
+                _add_headers(status, response)
             if links := LINKS.get(described["operationId"]):
                 described["responses"]["200"]["links"] = links
             for callback in described.get("callbacks", {}).values():
@@ -255,7 +256,9 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def _add_headers(status: str, response: dict[str, Any]) -> None:
-    names = [name for name in ANSWER_HEADERS if name != "Retry-After" or status in RETRY_STATUSES]
+    codes = {code for media in response["content"].values() for code in media.get("examples", {})}
+    may_wait = status in RETRY_STATUSES or not codes.isdisjoint(RETRY_CODES)
+    names = [name for name in ANSWER_HEADERS if name != "Retry-After" or may_wait]
     references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     response["headers"] = {**references, **response.get("headers", {})}
 

@@ -26,6 +26,7 @@ from verification.services.projects.callers import Caller
 
 KEPT = timedelta(hours=24)  # how long a key is remembered, as the API promises. Repetitions come within a day.
 WAIT_MILLISECONDS = 5_000  # wait of a parallel request for the first one's answer, as the API promises.
+COME_BACK_SECONDS = 1  # when a request comes back whose first one took longer than that
 MAX_LENGTH = 255  # characters of a key
 LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for a lock that did not come within `lock_timeout`
 
@@ -41,8 +42,8 @@ class Answer:
 def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]) -> Answer:
     """Return the stored answer to this key, or the answer of ``execute`` and store it. Refusals are not stored.
 
-    Raises ``idempotency_conflict`` where the key came with another body or another secret key, and where the first
-    request is still at work.
+    Raises ``idempotency_conflict`` where the key came with another body or another secret key, and with ``retry_after``
+    where the first request is still at work.
     """
     if not (1 <= len(key) <= MAX_LENGTH and all("!" <= character <= "~" for character in key)):
         raise FieldsInvalid(FieldError("Idempotency-Key", "invalid", "Give 1 to 255 visible ASCII characters."))
@@ -92,7 +93,9 @@ def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
             raise Refusal(
-                "idempotency_conflict", "The first request with this key is still at work. Repeat it in a moment."
+                "idempotency_conflict",
+                "The first request with this key is still at work. Repeat it in a moment.",
+                retry_after=COME_BACK_SECONDS,
             ) from None
         raise
     return requests.get()

@@ -87,5 +87,5 @@ def _not_available(address: Address, channel_type: str | None) -> Refusal:
     if channel_type is None:
         detail = f"The project has no active channel for {recipients}. Its owner sets one up in the panel."
     else:
-        detail = f"The project has no active channel {channel_type} for {recipients}. See session/channels."
+        detail = f"The project has no active channel {channel_type} for {recipients}. See the list of channels."
     return Refusal("channel_not_available", detail)

@@ -80,7 +80,7 @@ def _known(outcome: httpx.Response | httpx.RequestError) -> Repeat | None:
     if isinstance(outcome, httpx.RequestError):
         return Repeat.UNSENT if isinstance(outcome, NEVER_SENT) else Repeat.ANY
     code = (_document(outcome) or {}).get("code")
-    if code == "rate_limited":
+    if code in ("rate_limited", "idempotency_conflict"):
         return Repeat.REFUSED if retry_after(outcome) is not None else None
     if code == "service_unavailable":
         return Repeat.REFUSED
