@@ -139,18 +139,30 @@ class RunClaim(Generic[Run]):
 
 
 class DeletionClaim:
-    """Claims deleted projects, whose rows are to go: now and then, and at once again while there is one."""
+    """Claims deleted projects, whose rows are to go: now and then, and at once again while there is one.
+
+    One whose rows do not go for an error waits, so that it holds up no other.
+    """
 
     def __init__(self) -> None:
         self.look_at = 0.0
+        self.waiting: dict[int, float] = {}  # when a project's turn comes again
 
     def __call__(self, free_threads: int, in_progress: list[tuple[int]]) -> list[tuple[int]]:
         now = time.monotonic()
         if now < self.look_at:
             return []
-        found = deletion.due(limit=free_threads)
+        self.waiting = {project: until for project, until in self.waiting.items() if until > now}
+        found = deletion.due(limit=free_threads, but=self.waiting)
         self.look_at = now if found else now + DELETION_ASK_SECONDS
         return found
+
+    def carry_on(self, row: tuple[int]) -> None:
+        try:
+            deletion.carry_on(row[0])
+        except Exception:
+            self.waiting[row[0]] = time.monotonic() + DELETION_ASK_SECONDS
+            raise
 
 
 def _count(since: datetime) -> None:
@@ -229,6 +241,7 @@ def _senders(stopping: threading.Event, projects: RecentProjects) -> list[Poller
 
 def _keepers(stopping: threading.Event, row: Worker) -> list[Poller[Any]]:
     """Return the pollers that keep the database in order: upkeep, purge, figures, balances, deletions of projects."""
+    deleted = DeletionClaim()
     return [
         Poller("the upkeep", stopping, tidy=_upkeep(row)),
         Poller(
@@ -251,7 +264,7 @@ def _keepers(stopping: threading.Event, row: Worker) -> list[Poller[Any]]:
             ),
             work=lambda _: balance_alerts.run(),
         ),
-        Poller("the deletion", stopping, claim=DeletionClaim(), work=lambda project: deletion.carry_on(project[0])),
+        Poller("the deletion", stopping, claim=deleted, work=deleted.carry_on),
     ]
 
 

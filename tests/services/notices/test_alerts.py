@@ -110,6 +110,35 @@ def test_only_what_failed_is_tried_again(project, owner, receiver):
     assert (alert.due_at, alert.error, len(mail.outbox)) == (None, "", 1)
 
 
+def test_a_fault_of_one_way_is_tried_again_and_repeats_no_other(project, owner, monkeypatch):
+    def break_off(*_, **__):
+        raise RuntimeError("https://hooks.slack.example/secret")
+
+    monkeypatch.setattr(alerts.alert_services, "tell_all", break_off)
+    raised(project)
+    run()
+    alert = Alert.objects.get()
+    assert (alert.error, len(mail.outbox), alert.mailed_at is None) == ("RuntimeError", 1, False)
+    assert alert.due_at == pytest.approx(timezone.now() + timedelta(seconds=5), abs=timedelta(seconds=30))
+    Alert.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    run()
+    assert len(mail.outbox) == 1
+
+
+def test_a_worker_that_dies_after_the_mail_leaves_none_to_be_sent_again(project, owner, monkeypatch):
+    def die(*_, **__):
+        raise SystemExit
+
+    monkeypatch.setattr(alerts.alert_services, "tell_all", die)
+    raised(project)
+    with pytest.raises(SystemExit):
+        run()
+    Alert.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    monkeypatch.undo()
+    run()
+    assert len(mail.outbox) == 1
+
+
 def test_a_mail_server_that_is_away_is_tried_again(project, owner, settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9

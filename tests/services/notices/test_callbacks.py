@@ -65,6 +65,21 @@ def test_a_changed_body_does_not_verify(project, receiver, finished):
         Webhook(secret).verify(request.body.replace(b"success", b"failed!"), request.headers)
 
 
+def test_a_fault_of_ours_is_tried_again_by_the_schedule(receiver, finished, monkeypatch):
+    def break_off(_):
+        raise RuntimeError("what it held")
+
+    monkeypatch.setattr(events, "body_of", break_off)
+    run()
+    event = WebhookEvent.objects.get()
+    assert (event.attempts.get().error, event.tries) == ("It could not be sent: RuntimeError.", 1)
+    assert event.due_at < timezone.now() + timedelta(seconds=20)  # 5 seconds and something, as after any first try
+    WebhookEvent.objects.update(due_at=timezone.now(), tries=len(schedule.RETRY_SECONDS))
+    run()
+    event.refresh_from_db()
+    assert event.due_at is None
+
+
 def test_success_is_delivered_once(receiver, finished):
     run()
     run()

@@ -23,6 +23,7 @@ from verification.models import (
     WrongCode,
 )
 from verification.services.projects import deletion, projects
+from verification.worker import DeletionClaim
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +54,30 @@ def rows_about(project):
     own = [model for model in apps.get_models() if any(field.name == "project" for field in model._meta.fields)]
     counts = {model: model._default_manager.filter(project=project.pk).count() for model in own}
     return {model: count for model, count in counts.items() if count and model is not AuditEntry}
+
+
+def test_a_project_that_cannot_be_removed_holds_up_no_other(db, monkeypatch):
+    broken, other = with_traffic("Broken"), with_traffic("Other")
+    deleted(broken)
+    deleted(other)
+    Project.objects.filter(pk=broken.pk).update(deleted_at=timezone.now() - timedelta(days=1))  # the first in line
+    carry_on = deletion.carry_on
+
+    def fail_for_one(project_id):
+        if project_id == broken.pk:
+            raise RuntimeError("its rows do not go")
+        return carry_on(project_id)
+
+    monkeypatch.setattr(deletion, "carry_on", fail_for_one)
+    claim = DeletionClaim()
+    [first] = claim(1, [])
+    with pytest.raises(RuntimeError):
+        claim.carry_on(first)
+    [second] = claim(1, [])
+    claim.carry_on(second)
+    assert (first[0], second[0]) == (broken.pk, other.pk)
+    assert not Project.objects.filter(name="Other").exists()
+    assert claim(1, []) == []  # its turn comes again, and not at once
 
 
 def test_all_of_it_goes_and_nothing_of_another(db):

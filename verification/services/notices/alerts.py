@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 import smtplib
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
@@ -76,10 +77,22 @@ def deliver(row: tuple[int]) -> None:
 
 def _tell(alert: Alert, *, with_people: bool) -> list[str]:
     """Call the owner's server, and write to people unless they are left alone. Return what failed."""
-    errors = [_post(alert)]
-    if with_people:
-        errors += [_mail(alert), *_write_to_services(alert)]
-    return [error for error in errors if error]
+    ways = (_post, _mail, _write_to_services) if with_people else (_post,)
+    return [error for way in ways for error in _tell_by(way, alert)]
+
+
+def _tell_by(way: Callable[[Alert], list[str]], alert: Alert) -> list[str]:
+    """Tell by one way, and keep at once that it worked, so that a worker that dies now tells nobody twice."""
+    try:
+        errors = way(alert)
+    except DatabaseError:
+        raise
+    except Exception as error:  # no fault of the owner's: it is tried again by the schedule, and the other ways now
+        what = type(error).__name__  # alone: a library's words may hold the address, which is a secret
+        log.error("Alert %s of project %s could not be told: %s.", alert.pk, alert.project_id, what)
+        return [what]
+    alert.save(update_fields=["mailed_at", "posted_at", "told_services"])
+    return errors
 
 
 def mail_addresses(project: Project) -> list[str]:
@@ -90,11 +103,11 @@ def mail_addresses(project: Project) -> list[str]:
     return list(members.values_list("email", flat=True))
 
 
-def _mail(alert: Alert) -> str:
-    """Mail the alert. Return why that failed, or an empty text."""
+def _mail(alert: Alert) -> list[str]:
+    """Mail the alert. Return why that failed."""
     addresses = mail_addresses(alert.project)
     if alert.mailed_at or not addresses:
-        return ""
+        return []
     page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
     at = timestamps.iso(alert.created_at, "seconds")
     message = EmailMessage(
@@ -106,9 +119,9 @@ def _mail(alert: Alert) -> str:
     try:
         message.send()
     except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
-        return f"mail: {type(error).__name__}"
+        return [f"mail: {type(error).__name__}"]
     alert.mailed_at = sql.now()
-    return ""
+    return []
 
 
 def _write_to_services(alert: Alert) -> list[str]:
@@ -123,11 +136,11 @@ def _write_to_services(alert: Alert) -> list[str]:
     return errors
 
 
-def _post(alert: Alert) -> str:
-    """Call the owner's server. Return why that failed, or an empty text."""
+def _post(alert: Alert) -> list[str]:
+    """Call the owner's server. Return why that failed."""
     url = alert.project.alert_url
     if alert.posted_at or not url:
-        return ""
+        return []
     body = {
         "type": "alert",
         "id": alert.pk,
@@ -139,6 +152,6 @@ def _post(alert: Alert) -> str:
     }
     tried = events.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
     if not tried.is_delivered:
-        return f"{tried.error}, from the alert address"
+        return [f"{tried.error}, from the alert address"]
     alert.posted_at = sql.now()
-    return ""
+    return []

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import DatabaseError
 from standardwebhooks import Webhook
 
 from providers.door.http import HttpAnswer, Timeouts, retry_after_seconds
@@ -80,7 +81,14 @@ def deliver(row: DescribedEvent) -> None:
     started_at = time.monotonic()
     parent = traceparents.of_message(row.message_id) or traceparents.of_session(row.session_id)
     with traces.span("callback", "CLIENT", parent=parent, event=row.type):
-        tried = _tell(row)
+        try:
+            tried = _tell(row)
+        except DatabaseError:
+            raise
+        except Exception as error:  # no fault of the customer's server: the schedule holds for it too
+            what = type(error).__name__
+            log.error("Event %s of project %s could not be sent: %s.", webhook_id(row), row.project_id, what)
+            tried = Try(None, error=f"It could not be sent: {what}.")
         traces.tell(project=row.project_id, result=tried.result, status=tried.status, tries=row.tries)
     metrics.count_callback(tried.result)
     WebhookAttempt.objects.create(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -46,9 +46,9 @@ def mark(project: Project, *, typed_name: str) -> None:
     Project.objects.filter(pk=project.pk, deleted_at=None).update(is_enabled=False, deleted_at=timezone.now())
 
 
-def due(*, limit: int) -> list[tuple[int]]:
-    """The ids of projects that are marked, and of which nothing is under way any more."""
-    marked = Project.objects.filter(deleted_at__lte=timezone.now() - UNDER_WAY)
+def due(*, limit: int, but: Iterable[int] = ()) -> list[tuple[int]]:
+    """The ids of projects that are marked, and of which nothing is under way any more, ``but`` for some."""
+    marked = Project.objects.filter(deleted_at__lte=timezone.now() - UNDER_WAY).exclude(pk__in=but)
     return list(marked.order_by("deleted_at").values_list("pk")[:limit])
 
 
