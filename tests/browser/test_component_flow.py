@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from itertools import product
@@ -90,12 +91,18 @@ def shop(tmp_path_factory):
             told = {"WATCHWORD_URL": url, "WATCHWORD_SECRET_KEY": made["secret_key"], "PORT": str(port)}
             server = subprocess.Popen([sys.executable, "server.py"], cwd=home, env={**os.environ, **told})
             try:
+                wait_until(lambda: is_open(port), "the shop serves its page")
                 yield Shop(live, gateway, api, origin, made)
             finally:
                 server.kill()
                 server.wait()
         finally:
             live.stop()
+
+
+def is_open(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def open_page(page, shop):

@@ -4,13 +4,14 @@ import itertools
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
 from tests.fakes.outage import lose_counts
-from verification import memory, random_ids
+from verification import memory, random_ids, sql
 from verification.addresses import parse_address
 from verification.models import (
     Alert,
@@ -349,6 +350,43 @@ def test_a_country_that_hardly_verifies_is_found(project, sends, verified, age, 
     send_to_country(project, sends, verified, age=age)
     findings.sweep()
     assert running() == found
+
+
+FAIL_FOR_ONE = """
+CREATE FUNCTION fail_for_one() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.project_id = {project} THEN
+        RAISE division_by_zero;
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER fail_for_one BEFORE INSERT ON verification_guardblock FOR EACH ROW EXECUTE FUNCTION fail_for_one()
+"""
+
+
+def test_a_project_that_cannot_be_judged_is_logged_and_keeps_no_other_from_being_judged(project, caplog):
+    broken = factories.project(name="Broken", channels=("sms",))
+    first, second = sorted((broken, project), key=lambda each: each.id)
+    with connection.cursor() as cursor:
+        cursor.execute(FAIL_FOR_ONE.format(project=first.id))
+    send_to_country(first, 40, 0)
+    send_to_country(second, 40, 0)
+    findings.sweep()
+    assert [block.project_id for block in GuardBlock.objects.all()] == [second.id]
+    assert f"The guard could not judge project {first.id} (SQLSTATE 22012)." in caplog.messages
+
+
+def test_a_finding_that_cannot_be_told_keeps_no_other_from_being_told(project, caplog):
+    other = factories.project(name="Other", channels=("sms",))
+    send_to_country(project, 40, 0)
+    send_to_country(other, 40, 0)
+    sql.call_many(findings.Unjudged, "sweep_guard")
+    GuardBlock.objects.filter(project_id=project.id).update(figures={})
+    findings.announce()
+    assert [alert.project_id for alert in Alert.objects.filter(kind="guard")] == [other.id]
+    assert not GuardBlock.objects.filter(is_announced=False).exists()
+    assert any("cannot be told" in line for line in caplog.messages)
 
 
 def test_a_blocked_country_is_refused_and_others_are_not(api, project):

@@ -1,7 +1,8 @@
 -- The workers' sweep, every few seconds and apart from any request: it looks for countries whose codes hardly anybody
 -- verifies, and for guessing. The rule on countries needs sends whose sessions are over, so a few seconds more lose
 -- nothing. No request has to read an hour of rows. One worker at a time sweeps; the others return at once.
-CREATE OR REPLACE FUNCTION guard_sweep() RETURNS void LANGUAGE plpgsql AS $$
+-- A project that cannot be judged is returned, with the code of the error, and keeps no other from being judged.
+CREATE OR REPLACE FUNCTION sweep_guard() RETURNS TABLE (project_id bigint, fault text) LANGUAGE plpgsql AS $$
 DECLARE
     v_lock constant bigint := 7294002;  -- an advisory lock of our own
     v_now constant timestamptz := clock_timestamp();
@@ -11,14 +12,27 @@ BEGIN
         RETURN;
     END IF;
     FOR v_project IN SELECT * FROM verification_project WHERE is_enabled ORDER BY id LOOP
-        IF v_project.traffic_guard <> 'off' AND v_project.guard_country_sends > 0 THEN
-            PERFORM judge_countries(v_project, v_now);
-        END IF;
-        PERFORM judge_guesses(v_project, v_now);
+        BEGIN
+            IF v_project.traffic_guard <> 'off' AND v_project.guard_country_sends > 0 THEN
+                PERFORM judge_countries(v_project, v_now);
+            END IF;
+            PERFORM judge_guesses(v_project, v_now);
+        EXCEPTION WHEN OTHERS THEN
+            project_id := v_project.id;
+            fault := SQLSTATE;
+            RETURN NEXT;
+        END;
     END LOOP;
     -- Whoever watches the service sees by this that the guard still sweeps.
     INSERT INTO verification_upkeep AS upkeep (name, started_at, finished_at) VALUES ('guard', v_now, clock_timestamp())
     ON CONFLICT (name) DO UPDATE SET started_at = excluded.started_at, finished_at = excluded.finished_at;
+END
+$$;
+
+-- As 0.1.0 calls it.
+CREATE OR REPLACE FUNCTION guard_sweep() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM sweep_guard();
 END
 $$;
 

@@ -5,7 +5,9 @@ A finding is a row of :class:`verification.models.GuardBlock`: while it runs, it
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -19,6 +21,8 @@ from verification.models import GuardBlock, GuardMode, GuardRule, Project
 from verification.models.guard_rules import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notices import alerts
 from verification.services.records import decisions
+
+log = logging.getLogger(__name__)
 
 ANNOUNCED_AT_ONCE = 100  # findings a sweep tells of; their rows stay locked meanwhile, the rest waits for the next
 
@@ -35,9 +39,17 @@ OBSERVED = {  # what follows from a finding that the project only observes
 }
 
 
+class Unjudged(NamedTuple):
+    """A project that the sweep could not judge, and PostgreSQL's code of the error."""
+
+    project_id: int
+    fault: str
+
+
 def sweep() -> None:
     """Look for countries that are not verified and for guessing, and tell the owners of all new findings."""
-    sql.call("guard_sweep")
+    for project_id, fault in sql.call_many(Unjudged, "sweep_guard"):
+        log.error("The guard could not judge project %s (SQLSTATE %s).", project_id, fault)
     announce()
 
 
@@ -46,10 +58,16 @@ def announce() -> int:
     """Alert the owner of each new finding, and return how many there were.
 
     A finding that refuses nothing is noted in the decision log here. One that refuses has each refusal noted instead.
+    One that cannot be told is logged and left on its page, so that it keeps no other from being told.
     """
     new = GuardBlock.objects.filter(is_announced=False).select_related("project").order_by("pk")
     findings = list(new.select_for_update(skip_locked=True, of=("self",), no_key=True)[:ANNOUNCED_AT_ONCE])
     for finding in findings:
+        try:
+            headline, detail = headline_and_detail(finding)
+        except (KeyError, ValueError) as error:  # its figures or its rule are not those of this version
+            log.error("Finding %s of project %s cannot be told: %r.", finding.pk, finding.project_id, error)
+            continue
         if finding.rule not in REFUSES:
             decisions.note(
                 project_id=finding.project_id,
@@ -58,7 +76,6 @@ def announce() -> int:
                 figures=finding.figures,
                 is_refusal=False,
             )
-        headline, detail = headline_and_detail(finding)
         key = f"{finding.rule} {finding.subject} {finding.since:%Y-%m-%dT%H:%M:%S}"
         alerts.raise_alert(project_id=finding.project_id, kind="guard", key=key, title=headline, detail=detail)
     GuardBlock.objects.filter(pk__in=[finding.pk for finding in findings]).update(is_announced=True)
