@@ -185,6 +185,12 @@ class ProjectAdmin(ScopedAdmin):
         ),
     )
 
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Offer one way to save: whichever it were, the answer shows the first keys."""
+        one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        shown: HttpResponse = super().add_view(request, form_url, {**one_way, **(extra_context or {})})
+        return shown
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -252,11 +258,11 @@ class ProjectAdmin(ScopedAdmin):
             request,
             obj,
             title=_("First keys"),
-            warning=COPY_NOW,
+            warning=_("Copy both keys now. They are not stored and cannot be shown again."),
             secrets=[
                 (_("API key"), new.api_key, _("For browsers and apps. Valid until it is revoked.")),
                 (_("Secret key"), new.secret_key, _("For your server alone. Valid until it is revoked.")),
-                (_("Webhook secret"), new.webhook_secret, _("Callbacks are signed with it.")),
+                (_("Webhook secret"), new.webhook_secret, _("Callbacks are signed with it. Its page shows it again.")),
             ],
         )
 
