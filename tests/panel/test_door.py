@@ -485,3 +485,8 @@ def test_no_session_holds_a_secret(client, user, secret):
     client.post(reverse(CODE), {"code": app_code(secret)})
     held = str([session.get_decoded() for session in BrowserSession.objects.all()])
     assert secret not in held and PASSWORD not in held
+
+
+def test_the_login_calls_the_user_name_what_its_error_does():
+    page = Client().get(reverse(LOGIN))
+    assert page.context["form"]["username"].label == "User name"

@@ -435,3 +435,13 @@ def test_a_list_of_channels_asks_no_more_for_more_rows(panel):
             assert panel.as_("owner").get(url(Channel, "changelist")).status_code == 200
         asked.append(len(queries))
     assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("more", [{}, {"csv": "1"}])
+def test_a_list_that_has_no_such_filter_leads_back_to_itself(panel, more):
+    page = reverse("admin:verification_message_changelist")
+    response = panel.as_("owner").get(page, {"project__name": "x", **more})
+    assert response.status_code == 400
+    text = response.content.decode()
+    assert "This list has no such filter." in text
+    assert f'href="{page}"' in text.split("ww-empty")[1]

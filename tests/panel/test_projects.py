@@ -116,6 +116,21 @@ def test_the_first_keys_of_a_project_are_shown_once(panel):
     assert ApiKey.objects.filter(project__name="New one").count() == 2
 
 
+def test_the_first_keys_page_says_which_secrets_are_shown_once(panel):
+    values = {"name": "New one", "site_url": "", "language": "en"}
+    context = panel.as_("root").post(reverse("admin:verification_project_add"), values).context
+    notes = {name: note for name, _, note in context["secrets"]}
+    assert context["warning"].startswith("Copy both keys now.")
+    assert "shows it again" in notes["Webhook secret"]
+
+
+def test_a_new_project_is_saved_in_one_way(panel):
+    page = panel.as_("root").get(reverse("admin:verification_project_add")).content.decode()
+    assert 'name="_save"' in page
+    assert "_addanother" not in page
+    assert 'name="_continue"' not in page
+
+
 def test_names_are_escaped(panel):
     Project.objects.filter(pk=panel.project.pk).update(name="<script>alert(1)</script>")
     client = panel.as_("owner")

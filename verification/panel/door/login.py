@@ -46,6 +46,10 @@ class PasswordForm(AuthenticationForm):
         "invalid_login": gettext_lazy("User name or password is not right. Mind upper and lower case."),
     }
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = gettext_lazy("User name")
+
 
 class PasswordView(LoginView):
     template_name = "admin/login.html"

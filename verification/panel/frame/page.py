@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any, cast
 
 from django import forms
@@ -14,7 +15,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import translation
@@ -71,7 +72,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
             title = menu_title(request.path, default=str(capfirst(self.opts.verbose_name_plural)))
             response: HttpResponse = super().changelist_view(request, {"title": title, **(extra_context or {})})
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
-            return HttpResponseBadRequest(_("This list has no such filter."), content_type="text/plain")
+            return self._no_such_filter(request)
         return response
 
     def _file(self, request: HttpRequest) -> HttpResponse:
@@ -80,7 +81,18 @@ class ScopedAdmin(Scoped, ModelAdmin):
         try:
             return cast(HttpResponse, list_file.list_file(self, request))  # a streamed one, which Django takes as well
         except IncorrectLookupParameters:
-            return HttpResponseBadRequest(_("This list has no such filter."), content_type="text/plain")
+            return self._no_such_filter(request)
+
+    def _no_such_filter(self, request: HttpRequest) -> HttpResponse:
+        context = self.page_context(
+            request,
+            _("This list has no such filter."),
+            text=_("The address of this page may be mistyped or out of date. Open the list and choose a filter there."),
+            status=HTTPStatus.BAD_REQUEST,
+            layout="admin/base_site.html",
+            list_address=request.path,
+        )
+        return TemplateResponse(request, "admin/verification/failure.html", context, status=HTTPStatus.BAD_REQUEST)
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

@@ -45,14 +45,14 @@ def filled_in(address: str, key: str) -> list[Program]:
     return [Program(each.language, each.text.replace(ADDRESS, address).replace(KEY, key)) for each in programs()]
 
 
-@action(description=gettext_lazy("Code"), icon="code", permissions=["change"], url_path="code")
+@action(description=gettext_lazy("Example code"), icon="code", permissions=["change"], url_path="code")
 def show_code(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the programs with the newest live API key's beginning: its whole text is stored nowhere."""
     project: Project = page.find(request, object_id)
     key = ApiKey.objects.live().filter(project=project, kind=KeyKind.API).order_by("-created_at").first()
     context = page.page_context(
         request,
-        _("Code"),
+        _("Example code"),
         object=project,
         key=key,
         programs=filled_in(settings.BASE_URL, str(key) if key else KEY),

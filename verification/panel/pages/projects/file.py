@@ -101,7 +101,7 @@ class ShownChange:
 
 
 @without_asking
-@action(description=gettext_lazy("File"), icon="description", permissions=["change"], url_path="file")
+@action(description=gettext_lazy("Set-up file"), icon="description", permissions=["change"], url_path="file")
 def show_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the page, or what a file would change. Nothing is changed here."""
     project: Project = page.find(request, object_id)
@@ -173,7 +173,7 @@ def _page(
 ) -> HttpResponse:
     context = page.page_context(
         request,
-        _("File"),
+        _("Set-up file"),
         object=project,
         form=form or FileForm(),
         back=page_address(project),

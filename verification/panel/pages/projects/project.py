@@ -1,43 +1,36 @@
-"""Projects: their defaults and limits, and the one place where a key's or webhook secret's text is ever shown."""
+"""Projects: their defaults and limits, and the first keys of a new one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from unfold.decorators import action
-from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
-from verification.errors import Misuse
 from verification.lazy_words import gettext_lazy
-from verification.models import ApiKey, KeyKind, Project, Right
+from verification.models import Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
-from verification.panel.door import once
-from verification.panel.frame.display import label, page_address, text_of, when
+from verification.panel.frame.display import label, text_of, when
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who, own_projects
 from verification.panel.frame.tabs import HEADING
-from verification.panel.pages.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of, sids_beside
 from verification.panel.pages.projects import deleting, file, hosted_page
 from verification.panel.pages.projects.code import show_code
 from verification.panel.pages.projects.fallback_order import FallbackInline
 from verification.panel.pages.projects.first_use import checklist
 from verification.panel.pages.projects.form import ProjectForm
 from verification.panel.pages.projects.inlines import ChannelInline, KeyInline, ProviderInline
+from verification.panel.pages.projects.issuing import issue_key
 from verification.panel.pages.projects.people import MembershipInline, show_people
 from verification.panel.pages.projects.test_event import send_test_event
-from verification.services.projects.keys import issue_key
+from verification.panel.pages.projects.webhook_secret import webhook_secret
 from verification.services.projects.projects import equip
-from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
 from verification.written_numbers import grouped
 
 INNER_STEPS = ("apply-file", "hosted-page-logo")  # a difference that was seen, a logo that was chosen
@@ -51,21 +44,6 @@ def _group(name: str, description: str, *more: str, tab: str = "") -> Any:
     fields = tuple(f"new_{field}" if field in SECRETS else field for field in SETTABLE_GROUPS[name])
     title = f"{tab}{HEADING}{name}" if tab else name
     return title, {"fields": (*fields, *more), "description": description, "classes": ["tab"]}
-
-
-class IssueKeyForm(forms.Form):
-    kind = forms.ChoiceField(
-        label=gettext_lazy("Kind"),
-        choices=(
-            (KeyKind.API, gettext_lazy("API key, for browsers and apps: the session endpoints")),
-            (KeyKind.SECRET, gettext_lazy("Secret key, for your servers only: verify and manual send")),
-        ),
-        initial=KeyKind.API,
-        widget=UnfoldAdminRadioSelectWidget,
-    )
-    lifetime = forms.ChoiceField(
-        choices=LIFETIMES, required=False, label=gettext_lazy("Valid"), widget=UnfoldAdminSelectWidget
-    )
 
 
 @admin.register(Project)
@@ -95,6 +73,8 @@ class ProjectAdmin(ScopedAdmin):
     change_form_outer_before_template = "admin/verification/project/first_use.html"
     change_form_before_template = "admin/verification/project/short_code.html"
     delete_view = deleting.delete_view
+    issue_key = issue_key
+    webhook_secret = webhook_secret
     test_event = send_test_event
     show_code = show_code
     show_people = show_people
@@ -185,6 +165,12 @@ class ProjectAdmin(ScopedAdmin):
         ),
     )
 
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Offer one way to save: whichever it were, the answer shows the first keys."""
+        one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        shown: HttpResponse = super().add_view(request, form_url, {**one_way, **(extra_context or {})})
+        return shown
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -252,11 +238,11 @@ class ProjectAdmin(ScopedAdmin):
             request,
             obj,
             title=_("First keys"),
-            warning=COPY_NOW,
+            warning=_("Copy both keys now. They are not stored and cannot be shown again."),
             secrets=[
                 (_("API key"), new.api_key, _("For browsers and apps. Valid until it is revoked.")),
                 (_("Secret key"), new.secret_key, _("For your server alone. Valid until it is revoked.")),
-                (_("Webhook secret"), new.webhook_secret, _("Callbacks are signed with it.")),
+                (_("Webhook secret"), new.webhook_secret, _("Callbacks are signed with it. Its page shows it again.")),
             ],
         )
 
@@ -283,80 +269,3 @@ class ProjectAdmin(ScopedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(deleted_at=None).prefetch_related("channels")
-
-    @action(description=gettext_lazy("Issue a key"), icon="key", permissions=["act"], url_path="issue-key")
-    def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The text of the new key is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
-        project: Project = self.find(request, object_id)
-        form = IssueKeyForm(request.POST if request.method == "POST" else None)
-        if not form.is_valid():
-            return self.ask(
-                request,
-                _("Issue a key"),
-                row=project,
-                form=form,
-                intro=_("The full key is shown once, right after this step. Keep it where your other secrets are."),
-                submit=_("Issue the key"),
-                acts_once=True,
-            )
-        if fault := once.spend(request):
-            return self.refuse(request, project, _("{fault} No key was issued.").format(fault=fault))
-        kind, lifetime = KeyKind(form.cleaned_data["kind"]), seconds_of(form.cleaned_data["lifetime"])
-        try:
-            issued = issue_key(project=project, kind=kind, expires_in=lifetime, created_by=request.user)
-        except Misuse as error:
-            return self.refuse(request, project, error)
-        key = ApiKey.objects.get(pk=issued.id)
-        self.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
-        return self.show_secrets(
-            request,
-            project,
-            title=_("New API key") if kind is KeyKind.API else _("New secret key"),
-            warning=COPY_NOW,
-            secrets=[as_secret(key, issued.text), *sids_beside(key)],
-        )
-
-    @action(description=gettext_lazy("Webhook secret"), icon="webhook", permissions=["act"], url_path="webhook-secret")
-    def webhook_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """A POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
-        project: Project = self.find(request, object_id)
-        step = request.POST.get("step") if request.method == "POST" else None
-        if step == "rotate":
-            if fault := once.spend(request):
-                return self.refuse(request, project, _("{fault} The secret was not rotated.").format(fault=fault))
-            try:
-                rotate_webhook_secret(project)
-            except Misuse as error:
-                return self.refuse(request, project, error)
-            self.log_change(request, project, gettext_noop("Rotated the webhook secret"))
-        elif step == "reveal":
-            self.log_change(request, project, gettext_noop("Looked at the webhook secret"))
-        else:
-            return TemplateResponse(
-                request,
-                "admin/verification/project/webhook_secret.html",
-                self.page_context(
-                    request,
-                    _("Webhook secret"),
-                    object=project,
-                    back=page_address(project),
-                    once=once.hand_out(request),
-                ),
-            )
-        live = live_webhook_secrets(project)
-        return self.show_secrets(
-            request,
-            project,
-            title=_("Webhook secret"),
-            warning=_("Whoever has it can sign callbacks in your name. Keep it on your servers."),
-            secrets=[
-                (
-                    _("Current secret") if expires_at is None else _("Previous secret"),
-                    text,
-                    _("Signs until {time}.").format(time=when(expires_at))
-                    if expires_at
-                    else _("Signs every callback."),
-                )
-                for text, expires_at in live
-            ],
-        )
