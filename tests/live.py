@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import secrets
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -185,10 +186,25 @@ class LiveService:
             )
 
 
+def _ports() -> Iterator[int]:
+    """Ports that the system gives to nobody by itself, others in each process of a run.
+
+    Two web servers of ours may listen at one port, and each would be asked what is meant for the other.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
+    first, number = 10_000 + 2_500 * worker, 2_500
+    return (first + place % number for place in itertools.count(os.getpid()))  # apart from another run's, too
+
+
+_next_ports = _ports()
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    while True:
+        port = next(_next_ports)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def at_once(count: int, act: Callable[[int], object]) -> list:
