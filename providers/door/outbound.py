@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-import httpx
+from urllib3.exceptions import LocationParseError
+from urllib3.util import Url, parse_url
 
 from providers.door.deadline import Deadline
 from providers.door.lookups import resolve
@@ -75,7 +76,9 @@ _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 # A last label that an operating system reads as a number, as in 127.1, 0x7f000001, 017700000001, 2130706433.
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _USER_INFO = re.compile(r"[^/]*//[^/?#]*@")
+_ESCAPED_HOST = re.compile(r"[^/]*//[^/?#]*%")  # urllib3 would unescape it
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")  # urllib3 would take every other escape for one, too
 
 
 def judge_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
@@ -85,18 +88,20 @@ def judge_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
     read_url(url, allowed_networks)
 
 
-def read_url(url: str, allowed_networks: Sequence[str] = ()) -> httpx.URL:
+def read_url(url: str, allowed_networks: Sequence[str] = ()) -> Url:
     """Judge a URL of any length and return what was judged, so that no second reading can differ."""
     return _read_url(url, tuple(allowed_networks))
 
 
 @lru_cache(maxsize=64)  # a provider's URL hardly ever changes; few URLs with codes stay in memory
-def _read_url(url: str, allowed_networks: tuple[str, ...]) -> httpx.URL:
+def _read_url(url: str, allowed_networks: tuple[str, ...]) -> Url:
     if _UNPRINTABLE.search(url):
         raise AddressBlocked("the URL holds a space, a backslash or a control character")
+    if _ESCAPED_HOST.match(url):
+        raise AddressBlocked("the URL cannot be read")
     try:
-        parsed = httpx.URL(url)
-    except (httpx.InvalidURL, ValueError):
+        parsed = parse_url(_STRAY_PERCENT.sub("%25", url))
+    except LocationParseError:
         raise AddressBlocked("the URL cannot be read") from None
     if parsed.scheme not in ("https", "http"):
         raise AddressBlocked("the URL must start with https://")
@@ -104,16 +109,16 @@ def _read_url(url: str, allowed_networks: tuple[str, ...]) -> httpx.URL:
         raise AddressBlocked("the URL must not hold a user name or password")
     if "#" in url:
         raise AddressBlocked("the URL must not hold a fragment (#)")
-    host = parsed.raw_host.decode("ascii")
+    host = (parsed.host or "").strip("[]")
     judge_host(host, allowed_networks)
-    if needs_allowed_network(parsed) and not _may_be_allowed(host, networks(allowed_networks)):
+    if needs_allowed_network(parsed.scheme, parsed.port) and not _may_be_allowed(host, networks(allowed_networks)):
         raise AddressBlocked("only https on port 443 or 8443 is allowed outside the operator's allowed networks")
     return parsed
 
 
-def needs_allowed_network(url: httpx.URL) -> bool:
+def needs_allowed_network(scheme: str, port: int | None) -> bool:
     """Return whether scheme or port allow a connection only into an allowed network."""
-    return url.scheme != "https" or (url.port is not None and url.port not in PUBLIC_PORTS)
+    return scheme != "https" or (port is not None and port not in PUBLIC_PORTS)
 
 
 def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
@@ -164,7 +169,7 @@ def connect(
     """
     deadline = Deadline(timeout)
     judge_host(host, allowed_networks)
-    addresses = _addresses(host, port, timeout, resolver or resolve)
+    addresses = _addresses(host, port, timeout, resolver or partial(resolve, may_be_local=bool(allowed_networks)))
     allowed = networks(allowed_networks)
     for address in addresses:
         if not _is_inside(address, allowed) and (only_allowed or not is_public(address)):

@@ -68,6 +68,7 @@ def test_it_accepts_https_to_public_hosts(url):
         "https://example.com/\r\nHost: other",
         "https://example.com/\x00",
         "https://%31%32%37.0.0.1/",
+        "https://ex%61mple.com/",
         "https://{to}.example.com/",
         "https://-example.com/",
         "https://example..com/",
@@ -83,6 +84,20 @@ def test_it_accepts_https_to_public_hosts(url):
 def test_it_refuses_a_url_that_is_not_plain_https(url):
     with pytest.raises(AddressBlocked):
         outbound.judge_url(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("https://example.com", "/"),
+        ("https://example.com?a=1", "/?a=1"),
+        ("https://example.com/a/../b", "/b"),
+        ("https://example.com/ü?t={code}|", "/%C3%BC?t=%7Bcode%7D%7C"),
+        ("https://example.com/?to=%2B49&share=50%", "/?to=%2B49&share=50%25"),
+    ],
+)
+def test_what_is_asked_for_has_nothing_but_its_unsafe_characters_escaped(url, target):
+    assert outbound.read_url(url).request_uri == target
 
 
 @pytest.mark.parametrize(
