@@ -326,7 +326,6 @@ LOGGING = {
         # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
         "axes": {"level": "ERROR"},  # names users and addresses
         "dramatiq": {"level": "WARNING"},
-        "httpx": {"level": "WARNING"},
         # Refusals are answered, and logged in a line of ours: not as warnings with their path, or errors with a trace.
         "django.request": {"level": "CRITICAL"},
         "django.security": {"level": "CRITICAL"},

@@ -148,7 +148,7 @@ class Adapter(base.Adapter):
             return base.HookReply()
         view, django_request = self._open_view(request)
         try:
-            with libraries.through_door(LibraryCall(self.http)):
+            with libraries.through_door(LibraryCall(self.http)):  # Amazon's subscription is confirmed by asking back
                 events = view.parse_events(django_request)
         except Exception:  # whatever a garbled call does to the library
             raise HookUnreadable("the report cannot be read") from None

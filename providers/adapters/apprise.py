@@ -121,7 +121,7 @@ class Adapter(base.Adapter):
         if not problem and not re.search(r"\{to(_digits)?\}", url):
             problem = "{to} or {to_digits} is needed, or every code would go to the same place"
         if not problem:
-            with libraries.through_door(LibraryCall(HttpDoor(), seconds=0)):  # nothing is asked here
+            with libraries.sessions_through_door(LibraryCall(HttpDoor(), seconds=0)):  # nothing is asked here
                 problem = "" if _plugin(_fill(url, _SAMPLE)) is not None else "Apprise cannot read this URL"
         return {"url": problem} if problem else {}
 
@@ -150,7 +150,7 @@ class Adapter(base.Adapter):
         problem = _problem(url)
         if problem:
             raise ProviderError(problem, Outcome.MISCONFIGURED)
-        with libraries.through_door(call):
+        with libraries.sessions_through_door(call):
             plugin = _plugin(_fill(url, message))
             if plugin is None:
                 raise ProviderError("Apprise cannot make a message of this URL", Outcome.MISCONFIGURED)
