@@ -14,7 +14,6 @@ import socket
 import ssl
 import time
 from contextlib import suppress
-from functools import partial
 from typing import Any, Protocol
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
@@ -27,8 +26,8 @@ from providers.errors import NoAnswer, NotConnected
 
 MAX_ANSWER_BYTES = 512 * 1024  # of an answer on the line: 64 KiB of body, in chunks of one byte, take six times as much
 KEEP_SECONDS = 4.0  # the longest idleness: most servers wait longer before they close an idle connection
-MAX_ORIGINS = 32  # servers to which a process keeps connections; the longest unused goes first
-MAX_KEPT = 8  # idle connections to one server: as many as a worker has threads
+MAX_ORIGINS = 16  # servers to which a process keeps connections; the longest unused goes first
+MAX_KEPT = 128  # idle connections to one server: more than a worker has threads
 
 logging.getLogger("urllib3").setLevel(logging.CRITICAL + 1)  # its lines hold URLs, with keys in them
 
@@ -137,12 +136,20 @@ class _TlsPool(HTTPSConnectionPool):
     ConnectionCls = GuardedTlsConnection
 
 
-def pools(guard: Guard) -> PoolManager:
-    """Return the pools of a process. They try nothing twice, and threads can share them."""
-    context = tls.context("http/1.1", TlsDeadlineSocket)
-    made = PoolManager(MAX_ORIGINS, maxsize=MAX_KEPT, retries=False, ssl_context=context)
-    made.pool_classes_by_scheme = {"http": partial(_Pool, guard=guard), "https": partial(_TlsPool, guard=guard)}
-    return made
+class Pools(PoolManager):
+    """The pools of a process. They try nothing twice, and threads can share them."""
+
+    def __init__(self, guard: Guard) -> None:
+        context = tls.context("http/1.1", TlsDeadlineSocket)
+        super().__init__(MAX_ORIGINS, maxsize=MAX_KEPT, retries=False, ssl_context=context)
+        self.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+        self._guard = guard
+
+    def _new_pool(
+        self, scheme: str, host: str, port: int, request_context: dict[str, Any] | None = None
+    ) -> HTTPConnectionPool:
+        context = {**(request_context or self.connection_pool_kw), "guard": self._guard}
+        return super()._new_pool(scheme, host, port, context)
 
 
 def _tls_reason(error: OSError) -> str:

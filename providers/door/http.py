@@ -30,10 +30,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager, Timeout, make_headers
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout, make_headers
 from urllib3.exceptions import HTTPError
+from urllib3.util import Url
 
-from providers.door import connections, outbound
+from providers.door import outbound
+from providers.door.connections import Pools
 from providers.door.deadline import seconds_left, within
 from providers.errors import NoAnswer, ProviderError, Reason
 from providers.outcomes import Outcome
@@ -105,7 +107,7 @@ class HttpDoor:
     def __init__(self, allowed_networks: Sequence[str] = (), *, resolver: outbound.Resolver | None = None) -> None:
         self.allowed_networks = tuple(allowed_networks)
         self._guard = partial(outbound.connect, allowed_networks=self.allowed_networks, resolver=resolver)
-        self._pools: PoolManager | None = None
+        self._pools: Pools | None = None
         self._pid = 0  # of the process whose connections these are
 
     def request(
@@ -171,11 +173,11 @@ class HttpDoor:
         """Close the idle connections. The door stays usable."""
         self._pools = None
 
-    def _pool(self, target: outbound.Url) -> HTTPConnectionPool:
+    def _pool(self, target: Url) -> HTTPConnectionPool:
         pools = self._pools
         if pools is None or self._pid != os.getpid():
             # After a fork this closes only the child's copies of the sockets; nothing is said on the wire.
-            self._pid, self._pools = os.getpid(), (pools := connections.pools(self._guard))
+            self._pid, self._pools = os.getpid(), (pools := Pools(self._guard))
         return pools.connection_from_host(target.host, target.port, target.scheme)
 
 

@@ -27,6 +27,7 @@ from providers.door.deadline import Deadline
 from providers.errors import NotConnected
 
 if TYPE_CHECKING:
+    from dns.name import Name
     from dns.resolver import Resolver
 
 TRY_SECONDS = 0.5  # for one try: a packet may be lost, or the first of two servers down, and 2 seconds are all we have
@@ -63,7 +64,7 @@ def _ask_name_servers(host: str, deadline: Deadline, *, search: bool) -> list[st
 
     found: list[str] = []
     is_silent = False
-    name = host
+    name: Name | str = host
     for kind in ("A", "AAAA"):
         try:
             # Half of the time that is left, so that connecting has some, too.
