@@ -50,8 +50,20 @@ Form = Mapping[str, object] | Sequence[tuple[str, object]]
 
 # Headers that only we set: a tenant's header line must not change where the request ends or whom it reaches.
 RESERVED_HEADERS = frozenset(
-    "accept-encoding connection content-length expect host keep-alive proxy-authorization proxy-connection te trailer"
-    " transfer-encoding upgrade".split()
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
 )
 _METHOD = re.compile(r"[A-Z]+")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
