@@ -420,6 +420,24 @@ def test_https_refuses_a_certificate_that_nobody_vouches_for(tmp_path):
         HttpDoor(LOOPBACK).request("POST", secure.url, json={})
 
 
+@pytest.mark.parametrize("behaviour", [fake.hang(), fake.drip_headers(), fake.drip_body()])
+def test_the_deadline_holds_through_tls(certificate, behaviour):
+    door = HttpDoor(LOOPBACK, resolver=lambda host, port, timeout: ["127.0.0.1"])
+    with FakeHttpServer(certificate.server_context()) as secure:
+        secure.script(behaviour)
+        with pytest.raises(NoAnswer, match="in time"):
+            door.request("POST", f"https://gateway.test:{secure.port}/x", json={}, timeout=SHORT)
+        assert len(secure.requests) == 1
+
+
+def test_it_keeps_a_connection_with_tls(certificate):
+    door = HttpDoor(LOOPBACK, resolver=lambda host, port, timeout: ["127.0.0.1"])
+    with FakeHttpServer(certificate.server_context()) as secure:
+        for _ in range(2):
+            assert door.request("POST", f"https://gateway.test:{secure.port}/x", json={}).status == 200
+        assert [request.connection for request in secure.requests] == [1, 1]
+
+
 def test_touch_connects_and_asks_nothing(certificate):
     with FakeHttpServer(certificate.server_context()) as secure:
         HttpDoor(LOOPBACK).touch(secure.url)
