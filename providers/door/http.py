@@ -36,11 +36,12 @@ from urllib.parse import urlencode
 
 import httptools
 import httpx
+from django.utils.translation import gettext as _
 
 from providers.door import outbound, tls
 from providers.door.connections import Connection, IdleConnections, compose
 from providers.door.deadline import Deadline
-from providers.errors import NoAnswer, NotConnected, ProviderError, Reason
+from providers.errors import NoAnswer, NotConnected, ProviderError
 from providers.outcomes import Outcome
 
 # The statuses of a server in front of the vendor's own, which may have handed the request on and lost the answer: a bad
@@ -243,11 +244,11 @@ def retry_after_seconds(answer: HttpAnswer, *, most: float = MAX_RETRY_AFTER_SEC
 def header_error(name: str, value: str) -> str:
     """Return why a tenant's header line cannot be sent; empty if it can."""
     if not _HEADER_NAME.fullmatch(name):
-        return "a header name is not valid"
+        return _("a header name is not valid")
     if name.lower() in RESERVED_HEADERS:
-        return Reason("the header {name} is set by this service", name=name)
+        return _("the header {name} is set by this service").format(name=name)
     if not _HEADER_VALUE.fullmatch(value):
-        return Reason("the value of the header {name} holds a line break or a character outside ASCII", name=name)
+        return _("the value of the header {name} holds a line break or a character outside ASCII").format(name=name)
     return ""
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django import forms
 from django.forms.models import BaseInlineFormSet
+from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models import ChannelType, FallbackStep, Right
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.panel.frame.scoping import ScopedInline
