@@ -45,7 +45,7 @@ class FallbackInline(ScopedInline):
     form = FallbackForm
     formset = FallbackFormSet
     fields = ("position", "channel", "wait_seconds")
-    verbose_name = "channel"
+    verbose_name: Any = _("channel")
     verbose_name_plural: Any = _("fall-back order")
     template_before = "admin/verification/project/fallback.html"
     tab = True
