@@ -90,7 +90,6 @@ class Families:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library knows no other way to be told
         from prometheus_client import CollectorRegistry, Counter, Histogram, values
 
-        # The library's own seam: it names the files, which else have the process id and pile up with every start.
         values.ValueClass = values.MultiProcessValue(Slot(folder))  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._children: dict[tuple[Any, ...], Any] = {}
