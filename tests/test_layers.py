@@ -19,7 +19,6 @@ GROUND = {
     "currencies",
     "errors",
     "fair_line",
-    "lazy_words",
     "memory",
     "networks",
     "pseudonyms",
@@ -33,7 +32,7 @@ GROUND = {
     "written_numbers",
 }
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"adapter_words", "metrics", "services", "sql", "providers", "broker", "outside", "traces", "wake"}
+SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "outside", "traces", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
@@ -48,7 +47,6 @@ MAY_IMPORT = {
     "models": GROUND,
     "sql": set(),
     "providers": set(),
-    "adapter_words": {"providers"},
     "services": SERVICES,
     "broker": {"valkey"},
     "outside": {"errors", "fair_line"},

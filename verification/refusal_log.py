@@ -22,7 +22,10 @@ METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")  # any ot
 
 
 class Allowance(Memory):
-    """The lines left in this second. Threads that meet here may let a few more through, which does no harm."""
+    """The lines left in this second, and how many had none, which ``limits`` does not tell.
+
+    Threads that meet here may let a few more through, which does no harm.
+    """
 
     def forget(self) -> None:
         self.second = 0

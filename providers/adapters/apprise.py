@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door import libraries
@@ -100,17 +102,19 @@ _APPRISE_MODULES = frozenset(
 
 class Adapter(base.Adapter):
     type = "apprise"
-    label = "Apprise (many services)"
+    label = _("Apprise (many services)")
     channels = base.CHANNELS
     packages = ("apprise", "requests")
     declared = (
         Setting(
             "url",
-            "Apprise URL",
+            _("Apprise URL"),
             SettingKind.SECRET,
             required=True,
-            help="With {to} or {to_digits} where the recipient stands, as in voipms://password:mail@example.com/…"
-            " It may hold {code}, {message_id}, {channel}, {language} and {project} too.",
+            help=_(
+                "With {to} or {to_digits} where the recipient stands, as in voipms://password:mail@example.com/…"
+                " It may hold {code}, {message_id}, {channel}, {language} and {project} too."
+            ),
         ),
     )
 

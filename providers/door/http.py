@@ -30,6 +30,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext as _
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout, make_headers
 from urllib3.exceptions import HTTPError
 from urllib3.util import Url
@@ -37,7 +38,7 @@ from urllib3.util import Url
 from providers.door import outbound
 from providers.door.connections import Pools
 from providers.door.deadline import seconds_left, within
-from providers.errors import NoAnswer, ProviderError, Reason
+from providers.errors import NoAnswer, ProviderError
 from providers.outcomes import Outcome
 
 MAX_BODY_BYTES = 64 * 1024  # the longest body: vendors' answers have a few KiB
@@ -226,11 +227,11 @@ def retry_after_seconds(answer: HttpAnswer, *, most: float = MAX_RETRY_AFTER_SEC
 def header_error(name: str, value: str) -> str:
     """Return why a tenant's header line cannot be sent; empty if it can."""
     if not _HEADER_NAME.fullmatch(name):
-        return "a header name is not valid"
+        return _("a header name is not valid")
     if name.lower() in RESERVED_HEADERS:
-        return Reason("the header {name} is set by this service", name=name)
+        return _("the header {name} is set by this service").format(name=name)
     if not _HEADER_VALUE.fullmatch(value):
-        return Reason("the value of the header {name} holds a line break or a character outside ASCII", name=name)
+        return _("the value of the header {name} holds a line break or a character outside ASCII").format(name=name)
     return ""
 
 

@@ -147,7 +147,7 @@ def explain(error: Exception) -> str:
         return error.detail + (f" Try again in {error.retry_after} s." if error.retry_after else "")
     if not isinstance(error, (DatabaseError, InterfaceError)):
         text = " ".join(str(error).split())
-        return text + OWN_NETWORKS if outbound.NOT_PUBLIC in text else text
+        return text + OWN_NETWORKS if str(outbound.NOT_PUBLIC) in text else text
     first_line = str(error).strip().partition("\n")[0]
     if isinstance(error.__cause__, NOT_MIGRATED):
         where = f" in {settings.HOME_DIR}" if settings.IS_EMBEDDED else ""

@@ -5,8 +5,8 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.event_types import EVENT_TYPE_MAX_LENGTH, EventType
 from verification.models.messages import Message
@@ -33,9 +33,13 @@ class WebhookEvent(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
-    type = models.CharField(max_length=EVENT_TYPE_MAX_LENGTH, choices=EventType.choices)
-    message = models.OneToOneField(Message, null=True, on_delete=models.CASCADE, related_name="event")
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, db_index=False, db_constraint=False
+    )
+    type = models.CharField(_("type"), max_length=EVENT_TYPE_MAX_LENGTH, choices=EventType.choices)
+    message = models.OneToOneField(
+        Message, verbose_name=_("message"), null=True, on_delete=models.CASCADE, related_name="event"
+    )
     session = models.ForeignKey(
         Session, null=True, on_delete=models.CASCADE, related_name="events", db_index=False, db_constraint=False
     )
@@ -43,10 +47,10 @@ class WebhookEvent(models.Model):
     reason = models.CharField(max_length=REASON_MAX_LENGTH, blank=True, default="", db_default="")
     subject = models.CharField(max_length=SUBJECT_MAX_LENGTH, blank=True, default="", db_default="")
     url = models.CharField(max_length=2048, blank=True, default="", db_default="")
-    tries = models.PositiveSmallIntegerField(default=0, db_default=0)
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)
     due_at = models.DateTimeField(null=True, db_default=ClockNow())
     delivered_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(db_default=ClockNow())
+    created_at = models.DateTimeField(_("created at"), db_default=ClockNow())
 
     class Meta:
         verbose_name = _("event")

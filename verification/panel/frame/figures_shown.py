@@ -116,6 +116,7 @@ def largest_loss(steps: Sequence[Step]) -> str:
     if worst is None or not worst[1].lost:
         return ""
     return _(
+        # xgettext:no-python-format
         "Most were lost between {word} and {word2}: {lost} sessions, {lost_share} % of those that had come so far."
     ).format(
         word=worst[0].word.lower(),

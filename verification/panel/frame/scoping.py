@@ -15,9 +15,9 @@ from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet, URLField
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 from unfold.admin import TabularInline
 
-from verification.lazy_words import gettext_lazy
 from verification.models import RIGHTS, Project, Right, Role, roles_with
 from verification.models.fields import ListField
 from verification.panel.frame.fields import ChosenField, LinesField

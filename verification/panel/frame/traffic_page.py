@@ -13,9 +13,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification.addresses import AddressInvalid, mask, parse_test_address
-from verification.lazy_words import gettext_lazy
 from verification.models import Recipient, Right
 from verification.panel.frame import display
 from verification.panel.frame.page import ScopedAdmin

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Alert, AlertService, Right
 from verification.panel.frame import display
 from verification.panel.frame.alert_links import links_of

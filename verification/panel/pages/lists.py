@@ -9,10 +9,10 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification.addresses import mask
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import ListEntry, ListKind, ListSubject, Right
 from verification.panel.frame.display import country, how_long_ago, label, monospace, when
 from verification.panel.frame.page import ScopedAdmin

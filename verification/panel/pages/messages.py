@@ -14,9 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
-from verification.lazy_words import gettext_lazy
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
 from verification.models.messages import FINAL
 from verification.panel.door.session import BY_ITSELF

@@ -13,13 +13,12 @@ from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from verification.addresses import mask
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import AuditEntry, Membership, Recipient, Right, Subscription
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, flag_of, time_of

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Alert, ChannelType, Project
 from verification.services.oversight import costs, other_prices, report
 from verification.services.oversight.money import Money, money_of

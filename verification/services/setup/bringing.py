@@ -19,7 +19,6 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from providers.errors import SettingsInvalid
-from verification.adapter_words import translated
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
@@ -61,7 +60,7 @@ class Bringing:
         except FileRefused:
             raise
         except SettingsInvalid as error:
-            faults = (Fault((*path, "settings", name), f"{translated(text)}.") for name, text in error.errors.items())
+            faults = (Fault((*path, "settings", name), f"{text}.") for name, text in error.errors.items())
             raise self.document.refusal(*faults) from None
         except ValidationError as error:
             by_name = error.message_dict if hasattr(error, "error_dict") else {"": error.messages}

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
@@ -15,13 +15,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
 from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
-from verification.lazy_words import gettext_lazy
 from verification.models import Project
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
@@ -32,6 +31,9 @@ from verification.services.setup.reading import FileRefused, read
 from verification.services.setup.schema import SECRET_NAME
 from verification.services.setup.showing import is_told, leaves, words
 from verification.services.setup.writing import SCHEMA_PATH, write
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 MAX_BYTES = 64 * 1024  # Bytes of a file: it travels encrypted in two forms, and a request has 256 KiB.
 MAX_SECRETS = 50  # Secrets that are asked for beside a difference; more than any project has providers in use.
@@ -92,7 +94,7 @@ class FileForm(forms.Form):
 class ShownChange:
     """One difference as the page shows it. ``rows`` are the values of a row that is added."""
 
-    word: str
+    word: StrOrPromise
     tone: str
     path: str
     before: str = ""

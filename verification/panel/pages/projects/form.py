@@ -6,10 +6,10 @@ from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy as _
 from verification.models import Project
 from verification.services.projects.projects import require_free_name
 from verification.services.projects.settings import faults, seal_challenge_secret

@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.frame.display import OUTCOMES, cause, exactly, page_address
 from verification.panel.frame.figures_shown import list_link, money_cell, over_time, percent, seconds

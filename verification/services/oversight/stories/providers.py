@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from providers import registry
 from providers.outcomes import Outcome
-from verification.lazy_words import gettext_lazy
 from verification.models import CircuitBreaker, Message, Provider
 from verification.services.delivery.policy import POLICY
 from verification.services.oversight.stories.rows import Rows, attempts_of
@@ -42,7 +42,7 @@ def passed_over(rows: Rows, message: Message) -> Iterator[tuple[Provider, str]]:
         if why:
             yield provider, why
         else:
-            yield provider, UNKNOWN
+            yield provider, str(UNKNOWN)
 
 
 def _decides(outcome: str) -> bool:

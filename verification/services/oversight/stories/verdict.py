@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from providers.outcomes import Outcome
-from verification.lazy_words import gettext_lazy
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.oversight.delivery_state import WAITS_TOO_LONG
 from verification.services.oversight.stories.refusals import bot_advice, remedy_of, why_not_sent
