@@ -27,6 +27,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from django.db import connection
 from django.test import RequestFactory
+from django.utils.datastructures import CaseInsensitiveMapping
 
 from tests.api.corpus import SCENES
 from verification import memory
@@ -128,7 +129,7 @@ class Asking:
         [(status, headers)] = told
         if request.method == "HEAD":  # of which the web server sends no body
             body = b""
-        return status[:3], dict(headers), body
+        return status[:3], CaseInsensitiveMapping(headers), body
 
     def environ(self, request):
         raw = self.filled(request.raw.decode("latin-1")).encode("latin-1")

@@ -62,7 +62,8 @@ def test_each_operation_names_the_kind_of_key_that_its_view_takes():
         view = pattern.callback.cls
         if view.schema is None:
             continue
-        kind = {KeyKind.API: [{"ApiKey": []}], KeyKind.SECRET: [{"SecretKey": []}]}.get(getattr(view, "kind", None), [])
+        kinds = {KeyKind.API: {"ApiKey": []}, KeyKind.SECRET: {"SecretKey": []}}
+        kind = [kinds[permission.kind] for permission in view.permission_classes]
         path = "/" + str(pattern.pattern).replace("<str:id>", "{id}")
         assert [item["security"] for item in description()["paths"][path].values()] == [kind], path
 

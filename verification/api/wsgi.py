@@ -1,4 +1,4 @@
-"""Requests that Django itself would answer with an HTML page, or read wrongly, are put right before it sees them."""
+"""Two repairs of what comes from the web server, before Django's request is made: no middleware runs as early."""
 
 from __future__ import annotations
 
@@ -14,22 +14,31 @@ Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 UNREADABLE_CONTENT_TYPE = "application/unreadable"  # answered 415 where a body is read
 HOOKS = "/hooks/"  # where providers report
-READ_BYTES = 4096  # bytes of a chunked body that are read at a time
 
 
-def edge(application: Application) -> Application:
-    """Wrap a WSGI application.
+def with_readable_content_type(application: Application) -> Application:
+    """Replace a content type that cannot be parsed by one that nothing accepts.
 
-    A content type that cannot be parsed crashes Django's request before any handler; here it becomes one that nothing
-    accepts. A chunked body has no length, and Django would see none of it; here it gets one.
+    Django parses it as it makes its request, where an exception is answered by no handler; and it reads the query in
+    the charset that stands there, which may be none of text.
     """
 
     def wrapped(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         content_type = environ.get("CONTENT_TYPE", "")
         if content_type and not _is_readable(content_type):
             environ["CONTENT_TYPE"] = UNREADABLE_CONTENT_TYPE
+        return application(environ, start_response)
+
+    return wrapped
+
+
+def with_length_of_chunked_body(application: Application) -> Application:
+    """Read a chunked body and tell its length: of a body without a length Django reads nothing."""
+
+    def wrapped(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower() and not environ.get("CONTENT_LENGTH"):
-            body = _read(environ["wsgi.input"], longest_body(environ.get("PATH_INFO", "")))
+            # One byte more than is allowed is refused by who reads it.
+            body = environ["wsgi.input"].read(longest_body(environ.get("PATH_INFO", "")) + 1)
             environ["wsgi.input"] = io.BytesIO(body)
             environ["CONTENT_LENGTH"] = str(len(body))
         return application(environ, start_response)
@@ -50,11 +59,3 @@ def _is_readable(content_type: str) -> bool:
     except (ValueError, TypeError, LookupError):
         return False
     return True
-
-
-def _read(stream: Any, most: int) -> bytes:
-    """Return the body, or one byte more of it than is allowed, which is refused later."""
-    body = bytearray()
-    while len(body) <= most and (chunk := stream.read(READ_BYTES)):
-        body += chunk
-    return bytes(body[: most + 1])
