@@ -21,12 +21,12 @@ class EventsView(SecretKeyView):
     def get(self, request: Request) -> Response:
         after = self.query(request, EventsQuery).get("after")
         if after is None:
-            return Response(EventList({"events": [], "after": listening.newest_place()}).data)
+            return self.answer(EventList, {"events": [], "after": listening.newest_place()})
         try:
             page = listening.page_after(self.project.id, after)
         except Misuse as error:
             raise FieldsInvalid(FieldError("after", "invalid", str(error))) from None
-        return Response(EventList({"events": [_told(row) for row in page.events], "after": page.after}).data)
+        return self.answer(EventList, {"events": [_told(row) for row in page.events], "after": page.after})
 
 
 def _told(row: DescribedEvent) -> dict[str, Any]:

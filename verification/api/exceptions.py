@@ -74,7 +74,7 @@ def problem_response(refusal: Refusal, *, request_id: str) -> HttpResponse:
         **given,
     }
     response = HttpResponse(
-        JSONRenderer().render(Problem(document).data), status=refusal.status, content_type=PROBLEM_JSON
+        JSONRenderer().render(Problem().to_representation(document)), status=refusal.status, content_type=PROBLEM_JSON
     )
     response["Cache-Control"] = "no-store"
     response["X-Request-Id"] = request_id

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from verification import request_ids
 from verification.api.authentication import HEADER
-from verification.api.base import SecretKeyView
+from verification.api.base import SecretKeyView, shared
 from verification.api.reference import operations
 from verification.api.serializers import manual as serializers
 from verification.crypto import seal_for_key
@@ -38,7 +38,7 @@ class ManualSendView(SecretKeyView):
             )
             sealed = seal_for_key(sent.code, secret_key=request.META[HEADER])
             told = {"message": "The message is queued.", "code": sealed, "message_id": sent.message_id}
-            return serializers.ManualSendResponse(told).data
+            return shared(serializers.ManualSendResponse).to_representation(told)
 
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
@@ -54,10 +54,10 @@ class ManualMessageView(SecretKeyView):
         if message_id is None:
             raise Refusal("message_not_found")
         message = messages.read_message(project=self.project, message_id=message_id)
-        return Response(serializers.ManualMessage(message).data)
+        return self.answer(serializers.ManualMessage, message)
 
 
 class ManualChannelsView(SecretKeyView):
     @operations.list_manual_channels
     def get(self, request: Request) -> Response:
-        return Response(serializers.ManualChannel(self.project.channels.values(), many=True).data)
+        return self.answer(serializers.ManualChannel, list(self.project.channels.values()))

@@ -7,6 +7,7 @@ whatever RFC 8259 leaves to the reader, and I-JSON (RFC 7493) forbids, is refuse
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -106,13 +107,16 @@ def parse_object(body: bytes) -> dict[str, object]:
     return value
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def _check(value: object, level: int = 1) -> None:
     """Raise ParseError for too many levels, and for characters that no text of ours holds."""
     match value:
         case str():
             if "\0" in value:
                 raise ParseError("The body has a NUL character.")
-            if any("\ud800" <= character <= "\udfff" for character in value):
+            if not value.isascii() and _SURROGATE.search(value):
                 raise ParseError("The body has half of a surrogate pair.")
         case dict() | list():
             if level > MAX_DEPTH:

@@ -31,7 +31,7 @@ class SessionCreateView(ApiKeyView):
             client_address=client_address(request),
             request_id=request_ids.of(request),
         )
-        return Response(serializers.SessionCreateResponse(session).data)
+        return self.answer(serializers.SessionCreateResponse, session)
 
 
 class SessionSendView(ApiKeyView):
@@ -46,7 +46,7 @@ class SessionSendView(ApiKeyView):
             client_address=client_address(request),
             request_id=request_ids.of(request),
         )
-        return Response(serializers.SessionSendResponse(sent).data)
+        return self.answer(serializers.SessionSendResponse, sent)
 
 
 class SessionChannelsView(ApiKeyView):
@@ -58,7 +58,7 @@ class SessionChannelsView(ApiKeyView):
             if session_id is None
             else describe.describe_channels(project=self.project, session_id=session_id)
         )
-        return Response(serializers.SessionChannel(found, many=True).data)
+        return self.answer(serializers.SessionChannel, found)
 
 
 class SessionCheckView(ApiKeyView):
@@ -72,7 +72,7 @@ class SessionCheckView(ApiKeyView):
             client_address=client_address(request),
             request_id=request_ids.of(request),
         )
-        return Response(serializers.SessionCheckResponse(checked).data)
+        return self.answer(serializers.SessionCheckResponse, checked)
 
 
 class SessionSettingsView(ApiKeyView):
@@ -84,7 +84,7 @@ class SessionSettingsView(ApiKeyView):
             accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             client_address=client_address(request),
         )
-        return Response(serializers.SessionSettings(found).data)
+        return self.answer(serializers.SessionSettings, found)
 
 
 class SessionChallengeView(ApiView):
@@ -93,7 +93,7 @@ class SessionChallengeView(ApiView):
         fields = self.query(request, serializers.PuzzleQuery)
         puzzle, origins = challenges.hand_out_puzzle(fields["project"], client_address(request))
         request._request.origins = origins  # type: ignore[attr-defined]  # who may read the answer
-        return Response(serializers.Puzzle(puzzle).data)
+        return self.answer(serializers.Puzzle, puzzle)
 
 
 class SessionVerifyView(SecretKeyView):
@@ -104,7 +104,7 @@ class SessionVerifyView(SecretKeyView):
             project=self.project, token=fields["verify_token"], request_id=request_ids.of(request)
         )
         member = "email" if verified.kind is AddressKind.EMAIL else "phone"
-        response = Response(serializers.SessionVerifyResponse({member: verified.text}).data)
+        response = self.answer(serializers.SessionVerifyResponse, {member: verified.text})
         if verified.is_test:
             response[TEST_LOGIN_HEADER] = "true"
         return response
