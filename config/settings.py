@@ -99,7 +99,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "verification.api.apps.ApiConfig",
     "verification",
 ]
 MIDDLEWARE = [
@@ -107,8 +106,8 @@ MIDDLEWARE = [
     "verification.api.middleware.TracingMiddleware",
     "verification.api.middleware.MetricsMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
-    "verification.api.middleware.AnswerHeadersMiddleware",  # below the one that writes its policy
+    "verification.api.middleware.PagePolicyMiddleware",
+    "verification.api.middleware.AnswerHeadersMiddleware",
     "verification.api.middleware.ProbesMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "verification.api.middleware.TrailingSlashMiddleware",

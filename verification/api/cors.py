@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from corsheaders.signals import check_request_enabled
 from django.conf import settings
+from django.dispatch import receiver
 from django.http import HttpRequest
 
 from verification.memory import Fresh
 from verification.models import Project
 
 
+@receiver(check_request_enabled)
 def may_read(sender: object, request: HttpRequest, **_: Any) -> bool:
-    """Return whether the request's origin may read the answer. This is a receiver of ``check_request_enabled``.
+    """Return whether the request's origin may read the answer.
 
     A preflight carries no key, so an origin will do that any enabled project lists. For an answer, authentication has
     left its project's origins on the request.

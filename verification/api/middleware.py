@@ -9,18 +9,24 @@ import sys
 import time
 from collections.abc import Callable
 
-from csp.constants import NONE
-from csp.decorators import csp
+from csp.constants import HEADER as POLICY_HEADER
+from csp.middleware import CSPMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
 from verification import metrics, request_ids, traces
-from verification.api import exceptions, probes, scrape
+from verification.api import (
+    cors,  # noqa: F401  (it listens to django-cors-headers)
+    exceptions,
+    probes,
+    scrape,
+)
 from verification.refusal_log import METHODS
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 # An answer is data. A browser that is made to show one as a page must run and load nothing of it.
-POLICY = {"default-src": [NONE], "frame-ancestors": [NONE]}
+POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
 BY_MACHINES = {probes.LIVE: probes.answer, probes.READY: probes.answer, scrape.PATH: scrape.answer}
@@ -96,14 +102,21 @@ class AnswerHeadersMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self.get_answer = csp(POLICY)(get_response)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not is_for_api(request):
-            return self.get_response(request)
-        response: HttpResponse = self.get_answer(request)
-        response["Cache-Control"] = "no-store"
+        is_answer = is_for_api(request)
+        response = self.get_response(request)
+        if is_answer:
+            response["Cache-Control"] = "no-store"
+            response[POLICY_HEADER] = POLICY
         return response
+
+
+class PagePolicyMiddleware(CSPMiddleware):
+    """django-csp's, which puts a policy together at every answer, for those that have none yet."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        return response if POLICY_HEADER in response else super().process_response(request, response)
 
 
 class ProbesMiddleware:

@@ -54,7 +54,14 @@ def read_text(field: Refusing, data: object, *, most: int = TEXT_MAX_CHARACTERS)
     return data
 
 
-class StrictCharField(serializers.CharField):
+class Judged:
+    """A field whose ``to_internal_value`` says all there is to say of a value. Its validators only describe it."""
+
+    def run_validators(self, value: object) -> None:
+        """Judge nothing twice."""
+
+
+class StrictCharField(Judged, serializers.CharField):
     default_error_messages = MESSAGES
 
     def __init__(self, **options: Any) -> None:
@@ -64,7 +71,7 @@ class StrictCharField(serializers.CharField):
         return read_text(self, data, most=self.max_length or TEXT_MAX_CHARACTERS)
 
 
-class PatternField(serializers.RegexField):
+class PatternField(Judged, serializers.RegexField):
     """A string of one form. Any other up to the length of a text has the wrong form; a longer one is too long."""
 
     default_error_messages = MESSAGES
@@ -107,7 +114,7 @@ class StrictBooleanField(serializers.BooleanField):
         return data
 
 
-class ProviderIdField(serializers.IntegerField):
+class ProviderIdField(Judged, serializers.IntegerField):
     """The id of a provider. JSON has one kind of number: 38.0 is 38."""
 
     default_error_messages = {
