@@ -5,10 +5,12 @@ import io
 import pytest
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
+from django.http import UnreadablePostError
 from django.test import RequestFactory
 
 from verification.api.wsgi import (
     UNREADABLE_CONTENT_TYPE,
+    CutOff,
     with_length_of_chunked_body,
     with_readable_content_type,
 )
@@ -50,6 +52,12 @@ def test_of_a_chunked_body_no_more_is_read_than_shows_that_it_is_too_large():
     seen = passed_on(with_length_of_chunked_body, **{"HTTP_TRANSFER_ENCODING": "Chunked", "wsgi.input": stream})
     assert seen["CONTENT_LENGTH"] == str(most + 1)
     assert stream.tell() == most + 1
+
+
+def test_a_chunked_body_that_is_cut_off_is_told_to_who_reads_it():
+    seen = passed_on(with_length_of_chunked_body, **{"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": CutOff()})
+    with pytest.raises(UnreadablePostError):
+        WSGIRequest(RequestFactory()._base_environ(**seen)).read()
 
 
 def test_django_still_needs_both():

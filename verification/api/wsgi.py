@@ -37,13 +37,25 @@ def with_length_of_chunked_body(application: Application) -> Application:
 
     def wrapped(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower() and not environ.get("CONTENT_LENGTH"):
-            # One byte more than is allowed is refused by who reads it.
-            body = environ["wsgi.input"].read(longest_body(environ.get("PATH_INFO", "")) + 1)
-            environ["wsgi.input"] = io.BytesIO(body)
-            environ["CONTENT_LENGTH"] = str(len(body))
+            try:
+                # One byte more than is allowed is refused by who reads it.
+                body = environ["wsgi.input"].read(longest_body(environ.get("PATH_INFO", "")) + 1)
+            except OSError:
+                environ |= {"wsgi.input": CutOff(), "CONTENT_LENGTH": "1"}
+            else:
+                environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
         return application(environ, start_response)
 
     return wrapped
+
+
+class CutOff:
+    """A body that did not arrive whole. Django's request tells who reads it, as of one that had a length."""
+
+    def read(self, size: int = -1) -> bytes:
+        raise OSError("the body did not arrive whole")
+
+    readline = read
 
 
 def longest_body(path: str) -> int:
