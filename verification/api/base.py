@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, cast
 
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from verification.api.authentication import KeyAuthentication
+from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
 from verification.errors import FieldError, FieldsInvalid
 from verification.services.projects.callers import Caller
@@ -22,13 +22,13 @@ class ApiView(APIView):
     """An endpoint. REST framework looks at the key, then at the method, and the view at the body."""
 
     http_method_names = ["get", "post", "head"]  # OPTIONS is for preflights alone, and the middleware answers those
-    authentication_classes: ClassVar[Any] = []
-    permission_classes: ClassVar[Any] = []
+    authentication_classes = ()
+    permission_classes = ()
 
     def body(self, request: Request, serializer: type[Serializer[Any]], **context: Any) -> dict[str, Any]:
         """Return the fields of a JSON body. Raises what the parser raises, and ``ValidationError``."""
         if request.stream is None:  # REST framework takes an empty body for an empty object
-            request.parsers[0].parse(request, request.content_type, request.parser_context)
+            StrictJSONParser().parse(request, request.content_type, request.parser_context)
         reader = serializer(context=context) if context else shared(serializer)
         fields: dict[str, Any] = reader.run_validation(request.data)
         return fields
@@ -60,14 +60,12 @@ def shared(serializer: type[Serializer[Any]]) -> Serializer[Any]:
 class KeyView(ApiView):
     """An endpoint behind a key."""
 
-    authentication_classes = [KeyAuthentication]
-    permission_classes: ClassVar[list[type[BasePermission]]]
+    authentication_classes = (KeyAuthentication,)
 
     @property
     def caller(self) -> Caller:
         """Whose key this is."""
-        caller: Caller = self.request.auth
-        return caller
+        return cast(Caller, self.request.auth)
 
     @property
     def project(self) -> ProjectConfig:
@@ -75,10 +73,10 @@ class KeyView(ApiView):
 
 
 class ApiKeyView(KeyView):
-    permission_classes = [HasApiKey]
+    permission_classes = (HasApiKey,)
 
 
 class SecretKeyView(KeyView):
     """An endpoint that only the customer's server may call."""
 
-    permission_classes = [HasSecretKey]
+    permission_classes = (HasSecretKey,)

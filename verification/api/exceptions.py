@@ -122,5 +122,6 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> Refusal:
 
 def _field_errors(error: ValidationError) -> Iterator[FieldError]:
     """Yield the first error of each field, in the order of the fields."""
-    for name, details in error.get_full_details().items():
-        yield FieldError(name, str(details[0]["code"]), str(details[0]["message"]))
+    wrong: Any = error.get_full_details()
+    for name, [first, *_] in wrong.items():
+        yield FieldError(name, str(first["code"]), str(first["message"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -43,7 +43,7 @@ class ManualSendView(SecretKeyView):
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
             return Response(send())
-        answer = answer_once(caller=self.caller, key=key, body=request.data, execute=send)
+        answer = answer_once(caller=self.caller, key=key, body=cast(dict[str, Any], request.data), execute=send)
         return Response(answer.body, headers={REPLAYED_HEADER: "true"} if answer.is_replayed else None)
 
 

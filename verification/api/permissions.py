@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -20,7 +20,7 @@ class HasKeyKind(BasePermission):
     otherwise: ClassVar[str]
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        caller: Caller | None = request.auth
+        caller = cast("Caller | None", request.auth)
         if caller is not None and caller.kind != self.kind:
             raise Refusal("wrong_key_kind", self.otherwise)
         return caller is not None
