@@ -95,16 +95,22 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.humanize",
     "axes",
+    "corsheaders",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "verification",
 ]
 MIDDLEWARE = [
-    # Answers the API by itself, before the layers that only pages need.
-    "verification.api.middleware.ApiMiddleware",
+    "verification.api.middleware.RequestIdMiddleware",
+    "verification.api.middleware.TracingMiddleware",
+    "verification.api.middleware.MetricsMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "verification.api.middleware.PagePolicyMiddleware",
+    "verification.api.middleware.AnswerHeadersMiddleware",
+    "verification.api.middleware.ProbesMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
+    "verification.api.middleware.TrailingSlashMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -226,6 +232,8 @@ _is_https = BASE_URL.startswith("https://")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 # Only a trusted proxy tells which requests came by https. Without one, all of them would be sent round for ever.
 SECURE_SSL_REDIRECT = _is_https and TRUSTED_PROXIES > 0
+# No program follows a redirect with its key and body. An answer over http has told the key already.
+SECURE_REDIRECT_EXEMPT = [r"^(session|manual|hooks)/", r"^events", r"^(livez|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", default=31_536_000) if _is_https else 0  # a year
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_INCLUDE_SUBDOMAINS", default=False)
 SECURE_HSTS_PRELOAD = False  # browsers' lists take years to leave: a proxy can say so for who wants it
@@ -278,9 +286,15 @@ HOOKS_PER_SECOND = env.number("HOOKS_PER_SECOND", default=50, least=1)
 
 # --- API ---------------------------------------------------------------------------------------------------------
 
-# Read by drf-spectacular alone, which describes the endpoints.
 REST_FRAMEWORK = api_description.REST_FRAMEWORK
 SPECTACULAR_SETTINGS = api_description.spectacular(VERSION, BASE_URL)
+
+# Browsers call what takes an API key, and the puzzles. The projects list the origins: verification/api/cors.py.
+CORS_URLS_REGEX = r"^/session/(create|send|channels|check|settings|challenge)/?$"
+CORS_ALLOW_METHODS = ["GET", "POST"]
+CORS_ALLOW_HEADERS = ["content-type", "x-api-key", "accept-language", "x-request-id"]
+CORS_EXPOSE_HEADERS = ["Date", "Retry-After", "X-Request-Id"]  # by Date a page with a wrong clock knows a session's end
+CORS_PREFLIGHT_MAX_AGE = 600  # seconds for which a browser may remember that it is allowed
 
 # --- operation ---------------------------------------------------------------------------------------------------
 

@@ -25,9 +25,11 @@ from django.conf import settings
 from config.processes.connection import Connection
 from config.processes.request import Request
 from config.processes.sharing import caller_of, turn_of
+from verification import request_ids
 from verification.api import probes
-from verification.api.edge import longest_body
-from verification.api.exceptions import problem_of_nobody
+from verification.api.exceptions import problem_response
+from verification.api.wsgi import longest_body
+from verification.errors import Refusal
 from verification.outside import WebThreads
 
 log = logging.getLogger(__name__)
@@ -327,9 +329,22 @@ def render(request: Request, status: int, headers: Iterable[tuple[str, str]], co
     return b"%b%b%b\r\n%b" % (head, SERVER, _date(), content if has_body else b"")
 
 
+BUSY_RETRY_SECONDS = 1  # seconds that callers are told to wait while a process has all the requests that it holds
+
+OF_NOBODY = {
+    "internal_error": "",  # its own words say enough
+    "service_unavailable": "Too many requests wait at this moment; nothing was accepted. Try again in a moment.",
+    "parse_error": "The request cannot be read.",
+    "method_not_allowed": "No endpoint serves this method.",
+}
+
+
 def render_problem(request: Request, code: str) -> bytes:
     """Return the answer to a request that did not reach the application, or that it left without one."""
-    response = problem_of_nobody(code)
+    refusal = Refusal(code, OF_NOBODY[code], retry_after=BUSY_RETRY_SECONDS if code == "service_unavailable" else None)
+    response = problem_response(refusal, request_id=request_ids.draw())
+    if code == "method_not_allowed":
+        response["Allow"] = "GET, POST"
     return render(request, response.status_code, list(response.items()), response.content)
 
 

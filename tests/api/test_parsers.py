@@ -3,21 +3,21 @@ import io
 import json
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from rest_framework.exceptions import ParseError, UnsupportedMediaType
 
-from verification.api.parsing import (
+from verification.api.parsers import (
     MAX_BODY_BYTES,
     MAX_MEMBERS,
     MAX_NUMBER_DIGITS,
     BodyTooLarge,
-    BodyUnreadable,
-    UnsupportedCharset,
+    StrictJSONParser,
     parse_object,
-    read_object,
 )
 
 # On a busy machine a pause of the process is no failure.
@@ -106,19 +106,19 @@ def test_it_reads_an_object(body, value):
     ],
 )
 def test_it_refuses_what_two_readers_could_read_differently(body, reason):
-    with pytest.raises(BodyUnreadable, match=reason) as refusal:
+    with pytest.raises(ParseError, match=reason) as refusal:
         parse_object(body)
-    assert str(refusal.value).endswith(".")
+    assert str(refusal.value.detail).endswith(".")
 
 
 def test_an_object_has_a_limited_number_of_members():
     assert len(parse_object(json.dumps(dict.fromkeys(map(str, range(MAX_MEMBERS)))).encode())) == MAX_MEMBERS
-    with pytest.raises(BodyUnreadable, match="members"):
+    with pytest.raises(ParseError, match="members"):
         parse_object(json.dumps(dict.fromkeys(map(str, range(MAX_MEMBERS + 1)))).encode())
 
 
 def test_the_reason_does_not_repeat_the_body():
-    with pytest.raises(BodyUnreadable) as refusal:
+    with pytest.raises(ParseError) as refusal:
         parse_object(b'{"code":"837261", oops}')
     assert "837261" not in str(refusal.value)
     assert "oops" not in str(refusal.value)
@@ -128,14 +128,14 @@ def test_the_reason_does_not_repeat_the_body():
 def test_the_worst_body_takes_no_longer_than_its_size_deserves(unit):
     body = b'{"a":[[[[[' + unit * (MAX_BODY_BYTES // len(unit))
     start = time.perf_counter()
-    with pytest.raises(BodyUnreadable):
+    with pytest.raises(ParseError):
         parse_object(body)
     assert time.perf_counter() - start < 0.5
 
 
 def test_a_small_stack_is_enough():
     def deep(levels):
-        return deep(levels - 1) if levels else pytest.raises(BodyUnreadable, parse_object, b"[" * 16000)
+        return deep(levels - 1) if levels else pytest.raises(ParseError, parse_object, b"[" * 16000)
 
     deep(sys.getrecursionlimit() // 3)
 
@@ -163,7 +163,7 @@ def _levels(value):
 def test_it_agrees_with_the_standard_library_up_to_five_levels(value, ascii_only):
     body = json.dumps(value, ensure_ascii=ascii_only).encode()
     if _levels(value) > 5:
-        with pytest.raises(BodyUnreadable, match="nested"):
+        with pytest.raises(ParseError, match="nested"):
             parse_object(body)
     else:
         assert parse_object(body) == value
@@ -172,22 +172,15 @@ def test_it_agrees_with_the_standard_library_up_to_five_levels(value, ascii_only
 @patient
 @given(st.binary(max_size=60) | st.text('{}[]":,\\u0d8aeE+-.19tn \x00\ufeff', max_size=60).map(str.encode))
 def test_no_body_gives_anything_but_an_object_or_a_refusal(body):
-    with contextlib.suppress(BodyUnreadable):
+    with contextlib.suppress(ParseError):
         assert isinstance(parse_object(body), dict)
 
 
 # --- The parser ------------------------------------------------------------------------------------------------------
 
 
-class Dribble(io.BytesIO):
-    """A stream that hands out a few bytes at a time and remembers how many."""
-
-    handed_out = 0
-
-    def read(self, size=-1):
-        chunk = super().read(min(size, 1000))
-        self.handed_out += len(chunk)
-        return chunk
+def read_object(stream, media_type="application/json"):
+    return StrictJSONParser().parse(stream, media_type, {"request": SimpleNamespace(META={})})
 
 
 @pytest.mark.parametrize(
@@ -198,7 +191,6 @@ class Dribble(io.BytesIO):
         'application/json;charset="UTF-8"',
         "application/json; Charset=utf8",
         "application/json; profile=x",
-        "",
     ],
 )
 def test_the_reader_reads_utf8(media_type):
@@ -207,10 +199,10 @@ def test_the_reader_reads_utf8(media_type):
 
 @pytest.mark.parametrize(
     "charset",
-    ["=utf-16", "=latin-1", '="us-ascii"', "=", "=bz2_codec", "=utf-7", "*=x''y", "*=utf-8''utf-16"],
+    ["=utf-16", "=latin-1", '="us-ascii"', "=", "=bz2_codec", "=utf-7", "*=utf-8''utf-16"],
 )
 def test_the_reader_refuses_another_charset(charset):
-    with pytest.raises(UnsupportedCharset):
+    with pytest.raises(UnsupportedMediaType):
         read_object(io.BytesIO(b"{}"), f"application/json; charset{charset}")
 
 
@@ -218,18 +210,17 @@ def _body_of(size):
     return b'{"a":"' + b"x" * (size - 8) + b'"}'
 
 
-def test_the_reader_reads_a_body_of_the_largest_size_in_pieces():
-    stream = Dribble(_body_of(MAX_BODY_BYTES))
-    assert len(read_object(stream, "application/json")["a"]) == MAX_BODY_BYTES - 8
+def test_the_reader_reads_a_body_of_the_largest_size():
+    assert len(read_object(io.BytesIO(_body_of(MAX_BODY_BYTES)))["a"]) == MAX_BODY_BYTES - 8
 
 
 def test_the_reader_stops_reading_one_byte_over_the_limit():
-    stream = Dribble(_body_of(10 * MAX_BODY_BYTES))
+    stream = io.BytesIO(_body_of(10 * MAX_BODY_BYTES))
     with pytest.raises(BodyTooLarge):
-        read_object(stream, "application/json")
-    assert stream.handed_out == MAX_BODY_BYTES + 1
+        read_object(stream)
+    assert stream.tell() == MAX_BODY_BYTES + 1
 
 
 def test_the_reader_passes_on_why_a_body_is_unreadable():
-    with pytest.raises(BodyUnreadable, match="empty"):
-        read_object(io.BytesIO(b""), "application/json")
+    with pytest.raises(ParseError, match="empty"):
+        read_object(io.BytesIO(b""))
