@@ -66,7 +66,7 @@ def node():
     ],
 )
 def proxy(request, node):
-    with Nginx([node.port]) if request.param == "nginx" else Caddy(node.port) as running:
+    with Nginx([node.port]) if request.param == "nginx" else Caddy([node.port]) as running:
         wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", running.port)) == 0, "the proxy listens")
         yield running
 

@@ -18,7 +18,6 @@ GROUND = {
     "crypto",
     "currencies",
     "errors",
-    "fair_line",
     "lazy_words",
     "memory",
     "networks",
@@ -33,7 +32,7 @@ GROUND = {
     "written_numbers",
 }
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"adapter_words", "metrics", "services", "sql", "providers", "broker", "outside", "traces", "wake"}
+SERVICES = MODELS | {"adapter_words", "metrics", "services", "sql", "providers", "broker", "bulkhead", "traces", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
@@ -51,7 +50,7 @@ MAY_IMPORT = {
     "adapter_words": {"providers"},
     "services": SERVICES,
     "broker": {"valkey"},
-    "outside": {"errors", "fair_line"},
+    "bulkhead": {"errors"},
     "tasks": SERVICES,
     "poller": {"broker", "sql"},
     "worker": SERVICES | {"tasks", "poller"},

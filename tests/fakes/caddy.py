@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from pathlib import Path
 
 from tests.live import ROOT, free_port
 
@@ -13,22 +15,32 @@ PROGRAM = shutil.which("caddy")
 CONFIGURATION = ROOT / "deploy" / "caddy" / "Caddyfile"
 
 
-class Caddy:
-    """Use as a context manager. ``node`` is the port of the server behind it."""
+def for_version(text: str) -> str:
+    """Return the configuration as Debian 12's Caddy 2.6.2 wants it. Since 2.6.4 two lines are one."""
+    new, old = "request_buffers 3MiB", "buffer_requests\n\t\tmax_buffer_size 3MiB"
+    assert new in text, f"The configuration of Caddy has no line {new!r}."
+    version = subprocess.run([str(PROGRAM), "version"], capture_output=True, text=True, check=True).stdout
+    return text.replace(new, old) if version.startswith("2.6.2") else text
 
-    def __init__(self, node: int) -> None:
-        self.node, self.port = node, free_port()
+
+class Caddy:
+    """Use as a context manager. ``nodes`` are the ports of the servers behind it."""
+
+    def __init__(self, nodes: Sequence[int]) -> None:
+        self.nodes, self.port = nodes, free_port()
 
     def __enter__(self) -> Caddy:
         self.folder = tempfile.mkdtemp(prefix="watchword-")
         environment = os.environ | {
             "SITE_ADDRESS": f"http://127.0.0.1:{self.port}, http://codes.example.com:{self.port}",
-            "NODES": f"127.0.0.1:{self.node}",
+            "NODES": " ".join(f"127.0.0.1:{node}" for node in self.nodes),
             "XDG_DATA_HOME": self.folder,
             "XDG_CONFIG_HOME": self.folder,
             "CADDY_ADMIN": "off",
         }
-        command = [str(PROGRAM), "run", "--config", str(CONFIGURATION), "--adapter", "caddyfile"]
+        configuration = Path(self.folder) / "Caddyfile"
+        configuration.write_text(for_version(CONFIGURATION.read_text()))
+        command = [str(PROGRAM), "run", "--config", str(configuration), "--adapter", "caddyfile"]
         quiet = subprocess.DEVNULL
         self.process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
         return self
