@@ -1,11 +1,12 @@
 """The settings of gunicorn, the web server. ``config/processes/web.py`` adds address, processes and threads.
 
-gunicorn's parent runs none of this application. So SIGHUP starts processes with the code that is there at that moment,
-and the old ones end once they have answered what they have.
+gunicorn's parent loads none of this application, but for `up`. So SIGHUP starts processes with the code that is there
+at that moment, and the old ones end once they have answered what they have.
 """
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import socket
@@ -80,6 +81,7 @@ def _without_request(record: logging.LogRecord) -> bool:
 
 def on_starting(server: Any) -> None:
     lifeline.hold()  # a web server that `up` started ends with it
+    gc.freeze()  # what the parent has loaded is never collected, so its pages stay shared
 
 
 def post_worker_init(worker: Any) -> None:

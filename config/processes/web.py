@@ -11,10 +11,15 @@ from verification.errors import Misuse
 SETTINGS = Path(__file__).resolve().parent.parent / "gunicorn.py"
 
 
-def server_command(*, host: str, port: int, workers: int, threads: int) -> list[str]:
-    """Return the command. It needs the service's folder in PYTHONPATH."""
+def server_command(*, host: str, port: int, workers: int, threads: int, preload: bool = False) -> list[str]:
+    """Return the command. It needs the service's folder in PYTHONPATH.
+
+    With ``preload`` the parent loads the application for all processes: they take half the memory, and a reload would
+    bring no new code.
+    """
     bind = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     options = ["--bind", bind, "--workers", str(workers), "--threads", str(threads)]
+    options += ["--preload"] * preload
     return [sys.executable, "-m", "gunicorn", "--config", str(SETTINGS), *options]
 
 

@@ -80,7 +80,7 @@ class Command(WatchwordCommand):
             self.say("The database is new: making its tables takes about half a minute ...")
         call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         environment = child_environment(os.environ, host=host, url=url)
-        web = server_command(host=host, port=port, workers=workers, threads=settings.WEB_THREADS)
+        web = server_command(host=host, port=port, workers=workers, threads=settings.WEB_THREADS, preload=True)
         worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker", "--skip-checks"]
         worker += ["--threads", str(threads), "--connections"]
         children = [Child("web server", web, environment), Child("worker", worker, environment)]
