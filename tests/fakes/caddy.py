@@ -7,20 +7,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from tests.live import ROOT, free_port
 
 PROGRAM = shutil.which("caddy")
 CONFIGURATION = ROOT / "deploy" / "caddy" / "Caddyfile"
-
-
-def for_version(text: str) -> str:
-    """Return the configuration as Debian 12's Caddy 2.6.2 wants it. Since 2.6.4 two lines are one."""
-    new, old = "request_buffers 3MiB", "buffer_requests\n\t\tmax_buffer_size 3MiB"
-    assert new in text, f"The configuration of Caddy has no line {new!r}."
-    version = subprocess.run([str(PROGRAM), "version"], capture_output=True, text=True, check=True).stdout
-    return text.replace(new, old) if version.startswith("2.6.2") else text
 
 
 class Caddy:
@@ -38,9 +29,7 @@ class Caddy:
             "XDG_CONFIG_HOME": self.folder,
             "CADDY_ADMIN": "off",
         }
-        configuration = Path(self.folder) / "Caddyfile"
-        configuration.write_text(for_version(CONFIGURATION.read_text()))
-        command = [str(PROGRAM), "run", "--config", str(configuration), "--adapter", "caddyfile"]
+        command = [str(PROGRAM), "run", "--config", str(CONFIGURATION), "--adapter", "caddyfile"]
         quiet = subprocess.DEVNULL
         self.process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
         return self
