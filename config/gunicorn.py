@@ -57,7 +57,7 @@ if lifeline.is_held():  # `up` says itself what runs
     loglevel = "warning"
 
 
-class logger_class(Logger):  # noqa: N801  (gunicorn's name of the setting)
+class logger_class(Logger):  # type: ignore[misc]  # noqa: N801  (gunicorn's name of the setting)
     """gunicorn's own lines, in the service's format."""
 
     def setup(self, cfg: Config) -> None:
