@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from benchmarks import attacker
 from benchmarks.driver import Client, Driver, Window, percentile
 from benchmarks.scripts import ENDPOINTS, Target, recipients
-from benchmarks.service import LIMITS_OFF, ROOT, Service, machine
+from benchmarks.service import LIMITS_OFF, ROOT, Service, machine, wait_until_answering
 from benchmarks.tables import spread, table
 from benchmarks.tenants import HangingTenants
 from tests.fakes.nginx import Nginx
@@ -67,6 +67,7 @@ def main() -> None:
             for kind in kinds:
                 with Nginx([service.port]) if kind == attacker.SLOW else contextlib.nullcontext() as proxy:
                     seen = replace(target, port=proxy.port) if proxy else target
+                    wait_until_answering(seen.port)
                     show(kind, *compare(driver, seen, kind, keys[kind], options))
 
 
