@@ -1,8 +1,9 @@
 """The cost of one attacker to the others: a neighbour's verifications with and without an attack, in turn.
 
 The attacker has a public address and the API key of a project of its own; the neighbour is another project. In the last
-two attacks all other tenants' servers hang at once, and the service is made to wait for them. Each attack is measured
-between two quiet windows of the same run.
+two attacks all other tenants' servers hang at once, and the service is made to wait for them. Bodies that never end go
+to nginx with the configuration that is shipped, as does what the neighbour sends then. Each attack is measured between
+two quiet windows of the same run.
 
     python -m benchmarks.attack
 """
@@ -16,14 +17,15 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks import attacker
 from benchmarks.driver import Client, Driver, Window, percentile
 from benchmarks.scripts import ENDPOINTS, Target, recipients
-from benchmarks.service import LIMITS_OFF, ROOT, Service, machine
+from benchmarks.service import LIMITS_OFF, ROOT, Service, machine, wait_until_answering
 from benchmarks.tables import spread, table
 from benchmarks.tenants import HangingTenants
+from tests.fakes.nginx import Nginx
 
 GOAL = 2.0  # times the quiet p95: the most that a neighbour may notice
 SETTLE_SECONDS = 2.0  # from an attack's start to its window, and from its end to the next quiet window.
@@ -63,17 +65,20 @@ def main() -> None:
             keys |= dict.fromkeys(attacker.HANGING, str(hanging.file))
             measure(driver, target, options)  # warms everything up
             for kind in kinds:
-                show(kind, *compare(driver, service, target, kind, keys[kind], options))
+                with Nginx([service.port]) if kind == attacker.SLOW else contextlib.nullcontext() as proxy:
+                    seen = replace(target, port=proxy.port) if proxy else target
+                    wait_until_answering(seen.port)
+                    show(kind, *compare(driver, seen, kind, keys[kind], options))
 
 
 def compare(
-    driver: Driver, service: Service, target: Target, kind: str, key: str, options: Options
+    driver: Driver, target: Target, kind: str, key: str, options: Options
 ) -> tuple[list[Window], list[Window], dict[str, int]]:
     """The quiet windows, those under the attack, and how the attacker was answered."""
     quiet, attacked, answers = [measure(driver, target, options)], [], {}
     for _ in range(options.rounds):
         seconds = options.seconds + 2 * SETTLE_SECONDS
-        command = [kind, str(service.port), key, str(options.attack_rate), str(seconds)]
+        command = [kind, str(target.port), key, str(options.attack_rate), str(seconds)]
         with subprocess.Popen(
             [sys.executable, "-m", "benchmarks.attacker", *command], cwd=ROOT, stdout=subprocess.PIPE, text=True
         ) as process:

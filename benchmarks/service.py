@@ -1,11 +1,12 @@
 """The service as users run it, with servers and a database of its own, set up for measuring.
 
-Two web server processes of four threads, one worker process, the embedded PostgreSQL with its durability on and the
+Two web processes of 16 threads, one worker process, the embedded PostgreSQL with its durability on and the
 embedded Valkey. Everything is on loopback, under ``var/benchmarks/``, and is gone at the end.
 """
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import platform
@@ -26,23 +27,15 @@ from benchmarks import processes
 from benchmarks.driver import LOOPBACK
 from config.processes.embedded import EmbeddedServers
 from config.processes.embedded.server import claim_folder
+from config.processes.web import server_command
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 WEB_PROCESSES = 2
-BLOCKING_THREADS = 4
+WEB_THREADS = 16
 WORKER_THREADS = 8
 BARE_DATABASE = "bare"
-GRANIAN = (
-    *("--workers", str(WEB_PROCESSES), "--http", "1", "--no-ws"),
-    *("--backlog", "1024", "--log-level", "warning"),
-)
-OURS = ("--workers", str(WEB_PROCESSES))
-BARE = (
-    *("--interface", "wsgi", "--loop", "asyncio", "--blocking-threads", str(BLOCKING_THREADS)),
-    "benchmarks.bare.wsgi:application",
-)
 # Recipients are new in every flow, so limits per recipient never bite; those per second and address would.
 LIMITS_OFF = ("requests_per_second=0", "creates_per_address=0", "traffic_guard=off", "challenge_mode=off")
 
@@ -70,7 +63,7 @@ class Service:
             "EMBEDDED_DURABLE": "true",
             "BASE_URL": f"http://{LOOPBACK}:{self.port}",
             "ALLOWED_HOSTS": LOOPBACK,
-            "WEB_THREADS": str(BLOCKING_THREADS),
+            "WEB_THREADS": str(WEB_THREADS),
             "DATABASE_STATEMENT_TIMEOUT": str(statement_timeout_ms),
             "TRUSTED_PROXIES": str(trusted_proxies),
             "LOG_LEVEL": "WARNING",
@@ -103,8 +96,8 @@ class Service:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def start_web(self) -> None:
-        self._start("web", "-m", "config.processes.webserver", "--port", str(self.port), *OURS)
-        wait_until_listening(self.port)
+        self._start("web", *gunicorn(self.port))
+        wait_until_answering(self.port)
 
     def start_bare(self) -> None:
         """The bare views, on a copy of the database, so that no worker ever finds their messages."""
@@ -113,8 +106,8 @@ class Service:
         server = self.servers.database_url.replace(f"/{name}?", "/postgres?")
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {BARE_DATABASE} TEMPLATE {name}")
-        self._start("bare", "-m", "granian", *GRANIAN, "--port", str(self.bare_port), *BARE)
-        wait_until_listening(self.bare_port)
+        self._start("bare", *gunicorn(self.bare_port), "benchmarks.bare.wsgi:application")
+        wait_until_answering(self.bare_port)
 
     def start_worker(self, threads: int = WORKER_THREADS) -> None:
         self._start("worker", "manage.py", "worker", "--threads", str(threads))
@@ -227,15 +220,25 @@ def free_port() -> int:
         return port
 
 
-def wait_until_listening(port: int) -> None:
+def gunicorn(port: int) -> list[str]:
+    """Return the web server's command, after the interpreter."""
+    return server_command(host=LOOPBACK, port=port, workers=WEB_PROCESSES, threads=WEB_THREADS)[1:]
+
+
+def wait_until_answering(port: int) -> None:
+    """Wait for an answer, whatever it says: gunicorn listens before its processes have loaded the application."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
+        connection = http.client.HTTPConnection(LOOPBACK, port, timeout=START_SECONDS)
         try:
-            socket.create_connection((LOOPBACK, port), timeout=1).close()
+            connection.request("GET", "/livez")
+            connection.getresponse()
             return
         except OSError:
             time.sleep(0.05)
-    raise RuntimeError(f"Nothing listens at port {port} after {START_SECONDS:.0f} s.")
+        finally:
+            connection.close()
+    raise RuntimeError(f"Nothing answers at port {port} after {START_SECONDS:.0f} s.")
 
 
 def machine() -> str:
@@ -249,5 +252,5 @@ def machine() -> str:
     return (
         f"{os.cpu_count()} x {model}, load {os.getloadavg()[0]:.1f} before, a fixed loop takes "
         f"{processes.loop_ms():.0f} ms; Python {platform.python_version()}, "
-        f"granian {version('granian')}, Django {version('django')}, psycopg {version('psycopg')}"
+        f"gunicorn {version('gunicorn')}, Django {version('django')}, psycopg {version('psycopg')}"
     )

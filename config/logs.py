@@ -1,6 +1,7 @@
 """Log lines: JSON for machines, one plain line for people. Neither ever shows a secret we know of."""
 
 import logging
+import sys
 from collections.abc import MutableMapping
 from functools import cached_property
 from typing import Any
@@ -59,8 +60,7 @@ def _without_request(logger: Any, method: str, event: MutableMapping[str, Any]) 
 
 def _with_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Name the trace that this thread is at, so that a worker's line is found by the request's id."""
-    from verification import traces  # which needs the settings, of which the log lines are a part
-
-    if trace_id := traces.current_id():
+    traces = sys.modules.get("verification.traces")  # needs the settings, which the web server's parent never loads
+    if traces is not None and (trace_id := traces.current_id()):
         event["trace_id"] = trace_id
     return event

@@ -271,8 +271,8 @@ CONTENT_SECURITY_POLICY = {
 
 # --- web processes -----------------------------------------------------------------------------------------------
 
-WEB_THREADS = env.number("WEB_THREADS", default=4, least=1, most=1_000)  # each has a database connection of its own
-WEB_BODY_SECONDS = env.number("WEB_BODY_SECONDS", default=10, least=1)  # for the whole body, once the headers are there
+WEB_THREADS = env.number("WEB_THREADS", default=16, least=1, most=1_000)  # of a process
+WEB_BODY_SECONDS = env.number("WEB_BODY_SECONDS", default=10, least=1)  # that a client may pause while it sends
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
     256 * 1024

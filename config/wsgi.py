@@ -19,7 +19,8 @@ try:
     if settings.IS_EMBEDDED:
         settings.EMBEDDED.start()
 except (ImproperlyConfigured, EmbeddedUnavailable) as error:
-    sys.exit(f"watchword: {error}")
+    print(f"watchword: {error}", file=sys.stderr)
+    sys.exit(4)  # by which gunicorn knows that it is no use to start the process again
 django_application = get_wsgi_application()
 
 from providers import registry  # noqa: E402

@@ -23,8 +23,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
+from django.conf import settings
 
 from config.processes.embedded import EmbeddedServers
+from config.processes.web import SETTINGS, server_command
 from tests.cluster import with_migrations
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,7 +71,13 @@ class LiveService:
 
     def start_web(self) -> None:
         options = ["--host", "127.0.0.1", "--port", str(self.port), "--workers", str(self.web_processes)]
-        self._spawn("web", "-m", "config.processes.webserver", *options)
+        if (self.root / "config" / "gunicorn.py").exists():
+            threads = int(self.environment.get("WEB_THREADS", settings.WEB_THREADS))
+            command = server_command(host="127.0.0.1", port=self.port, workers=self.web_processes, threads=threads)
+            command[command.index(str(SETTINGS))] = str(self.root / "config" / "gunicorn.py")
+            self._spawn("web", *command[1:])
+        else:  # the release before, which had a web server of its own
+            self._spawn("web", "-m", "config.processes.webserver", *options)
         wait_until(self.answers, "the web server answers")
 
     def start_worker(self, name: str = "worker0", *, threads: int = 8) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import re
 import shutil
@@ -9,6 +10,7 @@ import socket
 import subprocess
 
 import pytest
+from django.conf import settings
 
 from tests.fakes import caddy, nginx
 from tests.fakes.caddy import Caddy
@@ -41,6 +43,12 @@ def test_a_unit_starts_a_command_that_there_is(unit):
     assert (ROOT / "verification" / "management" / "commands" / f"{command}.py").exists()
 
 
+def test_a_reload_tries_the_new_code_and_then_tells_gunicorn():
+    unit = (ROOT / "deploy" / "systemd" / "watchword-web.service").read_text()
+    reload = re.findall(r"(?m)^ExecReload=(.+)$", unit)
+    assert reload == ["/opt/watchword/bin/watchword check", "/bin/kill -HUP $MAINPID"]
+
+
 def test_the_guide_names_files_and_commands_that_there_are():
     guide = (ROOT / "docs" / "install.md").read_text()
     files = set(re.findall(r"\b(?:deploy|requirements)/[\w./-]*\w", guide))
@@ -66,7 +74,7 @@ def node():
     ],
 )
 def proxy(request, node):
-    with Nginx([node.port]) if request.param == "nginx" else Caddy(node.port) as running:
+    with Nginx([node.port]) if request.param == "nginx" else Caddy([node.port]) as running:
         wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", running.port)) == 0, "the proxy listens")
         yield running
 
@@ -100,6 +108,12 @@ def test_the_largest_bundle_of_reports_passes(proxy, node):
     large = b"x" * 3_000_000
     assert ask(proxy, "/hooks/1/secret", method="POST", body=large) == 200
     assert node.requests[-1].body == large
+
+
+def test_no_body_is_passed_on_beyond_what_the_service_reads(proxy, node):
+    with contextlib.suppress(OSError):  # nginx hangs up on what it will not take; Caddy 2.6.2 cuts it off
+        ask(proxy, "/hooks/1/secret", method="POST", body=b"x" * 5_000_000)
+    assert max(len(each.body) for each in node.requests) <= settings.HOOK_MAX_BYTES
 
 
 @pytest.mark.parametrize(

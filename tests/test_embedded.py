@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ import psycopg
 import pytest
 import redis
 
-from config.processes import embedded, webserver
+from config.processes import embedded
 from config.processes.embedded import EmbeddedServers, EmbeddedUnavailable
 from config.processes.embedded.postgres import Postgres
 from config.processes.embedded.valkey import Valkey
@@ -459,14 +458,6 @@ def test_the_path_of_a_socket_is_short_enough_for_every_platform(tmp_path):
     """macOS allows 103 bytes, Linux 107, however deep the home is."""
     for server in (make(tmp_path / ("deep" * 60))._postgres, make(tmp_path / ("deep" * 60))._valkey):
         assert len(os.fsencode(server.socket)) <= 103
-
-
-def test_where_a_fork_is_not_safe_each_web_process_loads_everything_itself(monkeypatch):
-    """macOS' own libraries break in a fork."""
-    monkeypatch.setattr(sys, "platform", "darwin")
-    server = webserver.WebServer(socket.socket(), workers=1)
-    assert server._context.get_start_method() == "spawn"
-    server._listener.close()
 
 
 def test_a_failed_start_names_the_log_and_what_it_says(home):

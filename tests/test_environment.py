@@ -126,6 +126,6 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 )
 def test_every_process_says_it_in_one_line(program, values, said):
     done = subprocess.run([sys.executable, *program], cwd=ROOT, env=PRODUCTION | values, capture_output=True, text=True)
-    assert done.returncode == 1
+    assert done.returncode in (1, 4)  # 4 for gunicorn, which then does not start the process again
     assert done.stderr.startswith(f"watchword: {said}") and done.stderr.count("\n") == 1
     assert "hunter2" not in done.stderr and "password" not in done.stderr

@@ -18,7 +18,6 @@ GROUND = {
     "crypto",
     "currencies",
     "errors",
-    "fair_line",
     "memory",
     "networks",
     "pseudonyms",
@@ -32,7 +31,7 @@ GROUND = {
     "written_numbers",
 }
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "outside", "traces", "wake"}
+SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "bulkhead", "traces", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
@@ -49,7 +48,7 @@ MAY_IMPORT = {
     "providers": set(),
     "services": SERVICES,
     "broker": {"valkey"},
-    "outside": {"errors", "fair_line"},
+    "bulkhead": {"errors"},
     "tasks": SERVICES,
     "poller": {"broker", "sql"},
     "worker": SERVICES | {"tasks", "poller"},

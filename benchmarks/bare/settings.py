@@ -10,3 +10,4 @@ ROOT_URLCONF = "benchmarks.bare.views"
 MIDDLEWARE: list[str] = []
 INSTALLED_APPS: list[str] = []
 USE_TZ = True
+WEB_BODY_SECONDS = ours.WEB_BODY_SECONDS  # which the web server's settings ask for

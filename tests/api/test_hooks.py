@@ -5,15 +5,15 @@ from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
-from django.db import connections
 from django.utils import timezone
 
 from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from providers.errors import HookUnreadable
 from tests import factories
-from verification import sql
+from tests.test_bulkhead import waiting
+from verification import bulkhead, sql
+from verification.bulkhead import BulkheadFull
 from verification.models import DeliveryAttempt, Message, Provider, Suppression, WebhookEvent
-from verification.outside import WebThreads
 from verification.services.delivery import dispatch, receipts
 from verification.services.delivery.record import Attempt, await_receipt
 from verification.services.gateways.accounts import hook_secret_of, hook_url, store_settings
@@ -96,17 +96,10 @@ def under_way(api, outbox):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_receipt_that_waits_for_our_own_note_keeps_nobody_else_from_a_place(provider, under_way, monkeypatch):
-    monkeypatch.setattr(receipts, "OVERTAKEN_SECONDS", 60.0)
-    monkeypatch.setattr(receipts, "LOOK_SECONDS", 0.001)
-    threads = WebThreads(1, spare=1)
-    waiting = threads.submit(receipts.act_on, provider, [Receipt(ReceiptStatus.SUCCESS, "id-unknown")])
-    for _ in range(20):
-        assert threads.submit(lambda: "answered").result(30) == "answered"
-    assert not waiting.done()
-    await_receipt(under_way, for_seconds=600)
-    assert waiting.result(30) is None
-    threads.submit(connections.close_all).result(30)
+def test_a_receipt_that_waits_for_our_own_note_is_in_a_bulkhead(provider, under_way, monkeypatch):
+    monkeypatch.setattr(bulkhead, "_threads", 1)
+    with waiting(provider.project_id), pytest.raises(BulkheadFull):
+        receipts.act_on(provider, [Receipt(ReceiptStatus.SUCCESS, "id-unknown")])
 
 
 def test_a_receipt_for_a_stranger_waits_for_nothing_that_is_not_under_way(client, provider, sent, monkeypatch):

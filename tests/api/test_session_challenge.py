@@ -16,9 +16,10 @@ from tests.api.calls import WRONG, Api, problem, wrong_fields
 from tests.fakes import http_server as fake
 from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.test_altcha import solve
-from verification import memory, sql
+from tests.test_bulkhead import waiting
+from verification import bulkhead, memory, sql
+from verification.bulkhead import Wait
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
-from verification.outside import CHALLENGE_VENDOR, WebThreads, outside
 from verification.services.projects.settings import seal_challenge_secret
 from verification.services.protection import challenges, limits
 from verification.services.upkeep import retention
@@ -366,28 +367,16 @@ def test_a_vendor_that_is_away_closes_the_door(api, vendor):
 
 
 @pytest.fixture
-def crowd(project):
-    """The threads of a web process in which as many of the project's requests wait for the vendor as may."""
-    threads, door = WebThreads(1, spare=CHALLENGE_VENDOR.of_project), threading.Event()
-    gone_out = threading.Semaphore(0)
-
-    def wait_outside():
-        with outside(project.id, CHALLENGE_VENDOR):
-            gone_out.release()
-            assert door.wait(SECONDS)
-
-    waiting = [threads.submit(wait_outside) for _ in range(CHALLENGE_VENDOR.of_project)]
-    assert all(gone_out.acquire(timeout=SECONDS) for _ in waiting)
-    yield threads
-    door.set()
-    for each in waiting:
-        each.result(SECONDS)
-    threads.submit(connections.close_all).result(SECONDS)
+def crowd(project, monkeypatch):
+    """As many of the project's requests wait for the vendor as may."""
+    monkeypatch.setattr(bulkhead, "_threads", 1)
+    with waiting(project.id, Wait.CHALLENGE_VENDOR):
+        yield
 
 
 @pytest.mark.django_db(transaction=True)
 def test_where_too_many_wait_for_the_vendor_the_next_is_told_so(api, vendor, crowd, caplog):
-    refused = crowd.submit(api.create, challenge_token="good").result(SECONDS)
+    refused = api.create(challenge_token="good")
     assert problem(refused) == (503, "challenge_unavailable")
     assert "too many requests are waiting for an answer already" in caplog.text
     assert not (vendor.asked or Session.objects.exists())
@@ -396,7 +385,7 @@ def test_where_too_many_wait_for_the_vendor_the_next_is_told_so(api, vendor, cro
 @pytest.mark.django_db(transaction=True)
 def test_whoever_asks_much_at_once_opens_no_door_that_opens_when_the_vendor_is_away(api, vendor, project, crowd):
     project.set(challenge_fails_open=True)
-    refused = crowd.submit(api.create, challenge_token="junk").result(SECONDS)
+    refused = api.create(challenge_token="junk")
     assert problem(refused) == (503, "challenge_unavailable")
     assert not (vendor.asked or Session.objects.exists())
 
@@ -404,7 +393,7 @@ def test_whoever_asks_much_at_once_opens_no_door_that_opens_when_the_vendor_is_a
 @pytest.mark.django_db(transaction=True)
 def test_an_answer_that_nobody_asked_for_waits_for_no_vendor(api, vendor, project, crowd):
     project.set(challenge_mode="suspicion")
-    assert crowd.submit(api.create, challenge_token="good").result(SECONDS).status_code == 200
+    assert api.create(challenge_token="good").status_code == 200
     assert not (vendor.asked or Session.objects.get().is_challenged)
 
 

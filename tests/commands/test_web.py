@@ -13,11 +13,14 @@ from tests.live import ROOT
 def test_the_web_server_takes_the_commands_place_and_finds_the_service_from_anywhere(settings, monkeypatch):
     started = []
     monkeypatch.setattr(os, "execve", lambda *given: started.append(given))
-    settings.IS_EMBEDDED = False
+    settings.IS_EMBEDDED, settings.WEB_THREADS = False, 7
     run("web", "--host", "::1", "--port", "8001", "--workers", "3")
     ((program, arguments, environment),) = started
     assert program == sys.executable
-    assert arguments[1:] == ["-m", "config.processes.webserver", "--host", "::1", "--port", "8001", "--workers", "3"]
+    assert arguments[1:] == [
+        *("-m", "gunicorn", "--config", str(ROOT / "config" / "gunicorn.py")),
+        *("--bind", "[::1]:8001", "--workers", "3", "--threads", "7"),
+    ]
     assert environment["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
 
 

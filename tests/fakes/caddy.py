@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 
 from tests.live import ROOT, free_port
 
@@ -14,16 +15,16 @@ CONFIGURATION = ROOT / "deploy" / "caddy" / "Caddyfile"
 
 
 class Caddy:
-    """Use as a context manager. ``node`` is the port of the server behind it."""
+    """Use as a context manager. ``nodes`` are the ports of the servers behind it."""
 
-    def __init__(self, node: int) -> None:
-        self.node, self.port = node, free_port()
+    def __init__(self, nodes: Sequence[int]) -> None:
+        self.nodes, self.port = nodes, free_port()
 
     def __enter__(self) -> Caddy:
         self.folder = tempfile.mkdtemp(prefix="watchword-")
         environment = os.environ | {
             "SITE_ADDRESS": f"http://127.0.0.1:{self.port}, http://codes.example.com:{self.port}",
-            "NODES": f"127.0.0.1:{self.node}",
+            "NODES": " ".join(f"127.0.0.1:{node}" for node in self.nodes),
             "XDG_DATA_HOME": self.folder,
             "XDG_CONFIG_HOME": self.folder,
             "CADDY_ADMIN": "off",

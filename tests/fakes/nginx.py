@@ -16,7 +16,7 @@ CONFIGURATION = ROOT / "deploy" / "nginx" / "watchword.conf"
 FRAME = """
 daemon off;
 pid {folder}/pid;
-events {{}}
+events {{ worker_connections 2048; }}
 http {{
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;

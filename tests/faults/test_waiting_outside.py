@@ -10,17 +10,18 @@ from http.cookies import SimpleCookie
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+from django.conf import settings
 
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.fakes.telegram import SECRET_HEADER, TOKEN, USERNAME, start
 from tests.faults.shop import open_shop, recipient
 from tests.live import wait_until
-from verification.outside import TENANTS_SERVER
+from verification.bulkhead import Wait, limits
 from verification.services.sessions.bot_updates import PER_PROJECT
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
-CALLS = 24  # more than both web processes have threads that work
+CALLS = 40  # more than both web processes have threads
 USER, PASSWORD = "owner of hanging servers", "a password for one test"
 _chats = itertools.count(778000111)
 
@@ -128,7 +129,8 @@ def test_the_neighbour_is_answered_while_a_tenants_server_hangs(service, shop, t
     panel = Panel(service.port)
     path = "/admin/verification/" + page.format(project=tenant.id, bot=made["bot"])
     threads, answers = in_background(CALLS, lambda: panel.post(path, url=f"{tenant.gateway.url}/hook"))
-    most = TENANTS_SERVER.of_project * service.web_processes
+    of_project, _ = limits(Wait.TENANTS_SERVER, settings.WEB_THREADS)
+    most = of_project * service.web_processes
     wait_until(lambda: len(answers) >= CALLS - most, "those beyond the tenant's room are told to try again")
     assert all(status == 200 and "Try again in a moment" in text for status, text in list(answers))
     asked = hanging.asked

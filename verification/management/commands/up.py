@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from django.db import connection, connections
 from django.db.migrations.recorder import MigrationRecorder
 
 from config.processes.supervisor import SIGNALS, TICK_SECONDS, Processes, claim
-from verification.errors import Misuse
+from config.processes.web import require_free, server_command
 from verification.management.base import WatchwordCommand, add_threads, aligned, whole
 
 MAX_DEFAULT_WORKERS = 4
@@ -79,8 +78,7 @@ class Command(WatchwordCommand):
             self.say("The database is new: making its tables takes about half a minute ...")
         call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         environment = child_environment(os.environ, host=host, url=url)
-        web = [sys.executable, "-m", "config.processes.webserver"]
-        web += ["--host", host, "--port", str(port), "--workers", str(workers)]
+        web = server_command(host=host, port=port, workers=workers, threads=settings.WEB_THREADS, preload=True)
         worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker", "--skip-checks"]
         worker += ["--threads", str(threads), "--connections"]
         with Processes(lock) as processes:
@@ -103,23 +101,11 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def require_free(host: str, port: int) -> None:
-    """Refuse before anything is started. The web server shares its port between its processes, so it would not notice
-    another one there."""
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # past connections do not count
-            probe.bind(address)
-            probe.listen()
-    except OSError as error:
-        raise Misuse(f"Cannot listen at {host} port {port}: {error.strerror}. Choose another with --port.") from None
-
-
 def child_environment(given: Mapping[str, str], *, host: str, url: str) -> dict[str, str]:
     """Ours, and what follows from where we listen unless the operator has set it."""
     environment = dict(given)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(settings.BASE_DIR), given.get("PYTHONPATH")]))
+    environment["LOG_FORMAT"] = settings.LOG_FORMAT  # gunicorn's parent loads no settings
     environment["BASE_URL"] = settings.BASE_URL if is_set("BASE_URL", given) else url
     if settings.IS_EMBEDDED and not is_set("ALLOWED_HOSTS", given) and host not in ANY_ADDRESS:
         environment["ALLOWED_HOSTS"] = ",".join(dict.fromkeys([*settings.ALLOWED_HOSTS, in_url(host)]))

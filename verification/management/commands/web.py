@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from config.processes.web import require_free, server_command
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, whole
 
 MAX_PORT = 65_535
 MAX_WORKERS = 256  # processes; more than any machine has use for
-SERVER = "config.processes.webserver"
 
 
 class Command(WatchwordCommand):
@@ -38,8 +37,9 @@ class Command(WatchwordCommand):
     def handle(self, *, host: str, port: int, workers: int, **_: Any) -> None:
         if settings.IS_EMBEDDED:
             raise Misuse("The embedded servers end with the command that started them: run `up`, which serves as well.")
+        require_free(host, port)
         folders = [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
-        options = ["--host", host, "--port", str(port), "--workers", str(workers)]
-        # In this process's place: the web server forks from a process that has loaded nothing but what it serves.
-        os.execve(sys.executable, [sys.executable, "-m", SERVER, *options], environment)  # noqa: S606  (no shell)
+        command = server_command(host=host, port=port, workers=workers, threads=settings.WEB_THREADS)
+        # In this process's place: gunicorn's parent has loaded nothing of the service.
+        os.execve(command[0], command, environment)  # noqa: S606  (no shell)

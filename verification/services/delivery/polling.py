@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from providers.errors import ProviderError
+from verification.bulkhead import BulkheadFull, bulkhead
 from verification.errors import Misuse, Refusal
 from verification.models import Provider
-from verification.outside import Busy, outside
 from verification.services.delivery.receipts import act_on_once
 from verification.services.gateways.accounts import adapter_of, hook_url
 
@@ -41,10 +41,10 @@ def set_webhook(bot: Provider) -> str:
         raise Misuse("Telegram calls https addresses only and BASE_URL is none. Set it, or poll with --poll.")
     adapter, url = _bot(bot), hook_url(bot)
     try:
-        with outside(bot.project_id):
+        with bulkhead(bot.project_id):
             adapter.set_hook(url)
-    except Busy as busy:
-        raise Misuse(f"Telegram was not told. {busy.detail}") from None
+    except BulkheadFull as full:
+        raise Misuse(f"Telegram was not told. {full.detail}") from None
     return f"{settings.BASE_URL}/hooks/{bot.uuid}/…"
 
 

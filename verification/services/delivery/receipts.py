@@ -14,6 +14,7 @@ from providers.base import Consent, HookReply, HookRequest, Receipt, ReceiptStat
 from providers.errors import HookUnreadable
 from providers.reading import prices
 from verification import metrics, sql, traces
+from verification.bulkhead import bulkhead
 from verification.crypto import DecryptionFailed
 from verification.errors import Refusal
 from verification.models import Message, Provider
@@ -22,7 +23,6 @@ from verification.models.messages import (
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
     PROVIDER_STATUS_MAX_LENGTH,
 )
-from verification.outside import outside
 from verification.services.delivery import record
 from verification.services.gateways.accounts import adapter_of, hook_secret_of
 from verification.services.protection import hook_limits, suppressions
@@ -89,7 +89,7 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
         adapter = adapter_of(provider)
     except registry.UnknownAdapter:
         raise Refusal("not_found") from None
-    with outside(provider.project_id) if adapter.asks_back() else nullcontext():
+    with bulkhead(provider.project_id) if adapter.asks_back() else nullcontext():
         adapter.verify_hook(request)
         reply = adapter.parse_hook(request)
     act_on_once(provider, reply)
@@ -141,7 +141,7 @@ def _wait_for_acceptances(provider: Provider) -> None:
         return
     give_up_at = time.monotonic() + OVERTAKEN_SECONDS
     while time.monotonic() < give_up_at and sql.call("is_any_under_way", messages=under_way).is_any_under_way:
-        with outside(provider.project_id):  # a provider may report on unknown messages without end
+        with bulkhead(provider.project_id):  # a provider may report on unknown messages without end
             time.sleep(LOOK_SECONDS)
 
 

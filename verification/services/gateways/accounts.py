@@ -17,11 +17,11 @@ from providers import registry
 from providers.base import Adapter, Health, SettingKind
 from providers.errors import ProviderError, SettingsInvalid
 from verification import bindings, sql
+from verification.bulkhead import BulkheadFull, bulkhead
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.models.channels import DEFAULT_PRIORITY
-from verification.outside import Busy, outside
 from verification.random_ids import generate_hook_secret
 from verification.services.gateways import room
 from verification.services.gateways.http_door import http_door
@@ -206,10 +206,10 @@ def check_provider(provider: Provider) -> Health:
     """Ask the provider whether its settings work, and note when they did; nothing is sent. Never raises."""
     try:
         adapter = adapter_of(provider)
-        with outside(provider.project_id):
+        with bulkhead(provider.project_id):
             health = adapter.check()
-    except Busy as busy:
-        return Health(False, _("It was not asked. {detail}").format(detail=busy.detail))
+    except BulkheadFull as full:
+        return Health(False, _("It was not asked. {detail}").format(detail=full.detail))
     except ProviderError as error:
         return Health(False, error.sentence)
     except SettingsInvalid as error:

@@ -7,22 +7,22 @@ from typing import Any
 from django.conf import settings
 
 from providers.door.http import HttpAnswer, HttpDoor
+from verification.bulkhead import bulkhead
 from verification.memory import Once
-from verification.outside import outside
 
 
 class Door(HttpDoor):
-    """The door, which no request of a web process goes through without leaving its place to others.
+    """The door. Requests of a web process go through it within a bulkhead.
 
-    Who asks on behalf of a project says so by :func:`outside`; this is for what is asked without.
+    Who asks on behalf of a project says so by :func:`bulkhead`; this is for what is asked without.
     """
 
     def request(self, *arguments: Any, **options: Any) -> HttpAnswer:
-        with outside(None):
+        with bulkhead(None):
             return super().request(*arguments, **options)
 
     def touch(self, *arguments: Any, **options: Any) -> None:
-        with outside(None):
+        with bulkhead(None):
             super().touch(*arguments, **options)
 
 

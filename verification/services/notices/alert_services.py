@@ -16,11 +16,11 @@ from providers.base import OutgoingMessage
 from providers.door.http import HttpAnswer, Timeouts, classify_status
 from providers.errors import ProviderError, SettingsInvalid, sentence
 from verification import bindings, sql
+from verification.bulkhead import BulkheadFull, bulkhead
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
 from verification.models import AlertService, AlertServiceKind, Project
 from verification.models.bounds import MAX_ALERT_SERVICES, require_room
-from verification.outside import Busy, outside
 from verification.services.gateways.http_door import http_door
 from verification.services.gateways.store import ProviderStore
 from verification.services.projects.settings import judge_called_url
@@ -91,14 +91,14 @@ def _try(service: AlertService, title: str, text: str) -> str:
         return _("its address cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     whole = f"{title}\n\n{text}"[:TEXT_MAX_LENGTH]
     try:
-        with outside(service.project_id):
+        with bulkhead(service.project_id):
             if service.kind == AlertServiceKind.APPRISE:
                 _apprise(service, secret, title, text[:TEXT_MAX_LENGTH])
                 return ""
             answer = _telegram(secret, service.chat, whole) if service.kind == AlertServiceKind.TELEGRAM else None
             answer = answer or http_door().request("POST", secret, json={"text": whole}, timeout=TIMEOUTS)
-    except Busy as busy:
-        return busy.detail
+    except BulkheadFull as full:
+        return full.detail
     except ProviderError as error:
         return str(error)
     except (SettingsInvalid, registry.UnknownAdapter):

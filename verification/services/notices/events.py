@@ -20,10 +20,10 @@ from standardwebhooks import Webhook
 from providers.door.http import HttpAnswer, Timeouts, retry_after_seconds
 from providers.errors import ProviderError
 from verification import metrics, sql, traces
+from verification.bulkhead import BulkheadFull, bulkhead
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import EventType, MessageStatus, Project, WebhookAttempt, WebhookEvent
-from verification.outside import Busy, outside
 from verification.random_ids import ULID_LENGTH
 from verification.services.gateways.http_door import Door, http_door
 from verification.services.notices import schedule
@@ -137,7 +137,7 @@ def call(
     if traceparent := traces.current():
         headers["traceparent"] = traceparent
     try:
-        with outside(project.pk):
+        with bulkhead(project.pk):
             door = http_door() if networks is None else Door(networks)
             answer = door.request(
                 "POST", url, headers=headers, content=text.encode(), timeout=TIMEOUTS, wants_body=False
@@ -166,8 +166,8 @@ def send_test_event(*, project: Project, url: str, event_type: str = EventType.M
         raise Misuse("The project has no webhook secret to sign with.")
     try:
         return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body_of(_made_up(event_type)))
-    except Busy as busy:
-        raise Misuse(f"It was not sent. {busy.detail}") from None
+    except BulkheadFull as full:
+        raise Misuse(f"It was not sent. {full.detail}") from None
 
 
 def _made_up(event_type: str) -> DescribedEvent:

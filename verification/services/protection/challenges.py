@@ -17,11 +17,11 @@ from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.sandbox import Simulated
 from verification import bindings
 from verification.addresses import Address
+from verification.bulkhead import BulkheadFull, Wait, bulkhead
 from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
 from verification.errors import Refusal
 from verification.memory import Away, Fresh, Waits
 from verification.models import ChallengeProvider
-from verification.outside import CHALLENGE_VENDOR, Busy, outside
 from verification.services.gateways.http_door import http_door
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.protection import limits
@@ -93,7 +93,7 @@ def verify(
     limits.require_few_failed_challenges(project, client_address)
     try:
         judgement = _ask_vendor(project, challenge, token)
-    except Busy:
+    except BulkheadFull:
         # Whoever sends many answers at once brings this about. It tells nothing of the vendor, and so opens nothing.
         log.warning("project %s: too many requests are waiting for an answer already.", project.id)
         if is_asked:
@@ -150,13 +150,13 @@ def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) 
 def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgement:
     """Ask the vendor, or answer for it while it is down: then one caller asks every few seconds, the others do not.
 
-    Raises :class:`Busy` where too many of our requests wait for vendors already.
+    Raises :class:`BulkheadFull` where too many of our requests wait for vendors already.
     """
     if not _away.take_turn(vendor):
         return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
     project_id, provider = vendor
     url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
-    with outside(project_id, CHALLENGE_VENDOR):
+    with bulkhead(project_id, Wait.CHALLENGE_VENDOR):
         judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
     if judgement.verdict is Verdict.UNAVAILABLE:
         _away.failed(vendor)

@@ -1,0 +1,101 @@
+"""The settings of gunicorn, the web server. ``config/processes/web.py`` adds address, processes and threads.
+
+gunicorn's parent loads none of this application, but for `up`. So SIGHUP starts processes with the code that is there
+at that moment, and the old ones end once they have answered what they have.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import socket
+import struct
+from typing import Any
+
+import gunicorn
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+
+from config import logs
+from config.processes import lifeline
+
+wsgi_app = "config.wsgi:application"
+worker_class = "gthread"
+
+# --- connections ---------------------------------------------------------------------------------------------------
+
+backlog = 1024  # connections that wait to be accepted
+worker_connections = 1000  # connections that a process holds; nearly all are idle ones of the proxy
+keepalive = 10  # seconds; longer than the proxies keep an idle connection (5), so that no request meets one that ends
+# A listening socket for each process would lose what waits at the socket of one that ends, as SIGHUP has it.
+reuse_port = False
+
+# --- requests ------------------------------------------------------------------------------------------------------
+
+limit_request_line = 8190  # bytes
+limit_request_fields = 100  # headers; browsers behind proxies send about thirty
+limit_request_field_size = 16 * 1024  # bytes; nginx passes on half of that
+header_map = "drop"  # X_Forwarded_For would be read as X-Forwarded-For, which the proxy writes
+# Django reads what the proxy says, as far as TRUSTED_PROXIES goes. gunicorn believes nobody.
+forwarded_allow_ips = ""
+gunicorn.SERVER = "web"  # the Server header, which names no product
+
+# --- processes -----------------------------------------------------------------------------------------------------
+
+timeout = 30  # seconds without a sign of life from the thread that accepts, after which a process is replaced
+graceful_timeout = 8  # seconds for the requests in work after SIGTERM: `up` and systemd wait longer before they kill
+# The signs of life are written to a file. On a disk that hangs they would stay away.
+worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108  (gunicorn makes a file of random name)
+control_socket_disable = True
+
+# --- the log -------------------------------------------------------------------------------------------------------
+
+accesslog = None  # paths hold secrets, and query strings addresses
+loglevel = os.environ.get("LOG_LEVEL", "info").lower()
+if lifeline.is_held():  # `up` says itself what runs
+    loglevel = "warning"
+
+
+class logger_class(Logger):  # type: ignore[misc]  # noqa: N801  (gunicorn's name of the setting)
+    """gunicorn's own lines, in the service's format."""
+
+    def setup(self, cfg: Config) -> None:
+        super().setup(cfg)
+        for handler in self.error_log.handlers:
+            handler.setFormatter(logs.formatter(os.environ.get("LOG_FORMAT", "json")))
+            handler.addFilter(_without_request)
+
+
+def _without_request(record: logging.LogRecord) -> bool:
+    """Take out what gunicorn quotes of a request: it may hold a key, or a path with a secret."""
+    if str(record.msg).startswith("Invalid request from ip="):
+        record.msg, record.args = "A request was refused that is not HTTP as it should be.", ()
+    elif str(record.msg).startswith("Error handling request"):
+        record.msg, record.args = "A request was not answered.", ()
+    return True
+
+
+# --- hooks ---------------------------------------------------------------------------------------------------------
+
+
+def on_starting(server: Any) -> None:
+    lifeline.hold()  # a web server that `up` started ends with it
+    gc.freeze()  # what the parent has loaded is never collected, so its pages stay shared
+
+
+def post_worker_init(worker: Any) -> None:
+    """Bound what holds a thread: waits for others' servers, and clients that send or take in nothing more.
+
+    A client that sends a byte now and then still holds its thread. So a proxy stands in front that takes requests in
+    whole.
+    """
+    from django.conf import settings
+
+    from verification import bulkhead
+
+    bulkhead.protect(worker.cfg.threads)
+    seconds = struct.pack("ll", settings.WEB_BODY_SECONDS, 0)
+    for listener in worker.sockets:  # what it accepts has its options
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
