@@ -168,18 +168,11 @@ def _counted() -> Iterator[Counter[str]]:
     import psycopg
     import redis.connection
 
-    from verification.sql.calls import Calls
-
     counted: Counter[str] = Counter()
     current = ["?"]
-    call: Any = Calls.call
     execute: Any = psycopg.Cursor.execute
     wait: Any = psycopg.Connection.wait
     send: Any = redis.connection.AbstractConnection.send_packed_command
-
-    def counting_call(calls: Any, function: str, *arguments: Any) -> Any:
-        current[0] = function
-        return call(calls, function, *arguments)
 
     def counting_execute(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         found = _FUNCTION.search(str(query))
@@ -195,7 +188,6 @@ def _counted() -> Iterator[Counter[str]]:
         return send(connection, *arguments, **options)
 
     with (
-        patch.object(Calls, "call", counting_call),
         patch.object(psycopg.Cursor, "execute", counting_execute),
         patch.object(psycopg.Connection, "wait", counting_wait),
         patch.object(redis.connection.AbstractConnection, "send_packed_command", counting_send),
