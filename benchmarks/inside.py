@@ -42,7 +42,8 @@ class Inside:
     """The service's WSGI application in this process. Make at most one; it sets the process's environment."""
 
     def __init__(self, service: Service) -> None:
-        os.environ.update(service.environment)
+        # With one connection, of which the kernel tells what its PostgreSQL process uses.
+        os.environ.update(service.environment, DATABASE_CONNECTIONS="1")
         from django.conf import settings
 
         from config.wsgi import application

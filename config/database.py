@@ -20,7 +20,7 @@ STATEMENT_TIMEOUT = 10_000
 PREPARE_AFTER = 3  # executions of a statement on one connection, after which the server keeps its plan
 WEB_CONNECTIONS = 8  # of a process. A request holds one only while it asks, so its threads may be more.
 WORKER_CONNECTIONS = 16  # of a process. Its threads wait for providers most of the time, and then hold none.
-WAIT_SECONDS = 3.0  # for a connection of the pool, as for a lock; it is also how long a request waits for an outage
+WAIT_SECONDS = 2.0  # for a connection of the pool; so long a thread is held by a request that finds PostgreSQL away
 # How long the pool tries for a connection by itself; its pauses double meanwhile. Then whoever asks next has it try at
 # once. By default it is five minutes, so that a server which was away for two was left alone for two more.
 RECONNECT_SECONDS = 2.0
@@ -50,13 +50,11 @@ def connected(
     statement_timeout: int,
     name: str,
     connections: int = 0,
-    max_waiting: int = 0,
 ) -> dict[str, Any]:
     """Return Django's settings of a database from those that its URL gives.
 
     - ``name`` is shown in ``pg_stat_activity``.
     - ``connections``: the process's threads share so many. With 0 each thread keeps one of its own.
-    - ``max_waiting``: so many threads may wait for a connection; any more fail at once. With 0 all may.
     """
     # A socket folder arrives as an option; as HOST it serves `dbshell` too.
     options = {**parsed.get("OPTIONS", {})}
@@ -73,7 +71,6 @@ def connected(
         options["pool"] = {
             "min_size": 1,
             "max_size": connections,
-            "max_waiting": max_waiting,
             "timeout": WAIT_SECONDS,
             "reconnect_timeout": RECONNECT_SECONDS,
         }

@@ -139,7 +139,6 @@ TEMPLATES = [
 _is_command = Path(sys.argv[0]).name in ("manage.py", "watchword") and bool(sys.argv[1:])
 PROCESS_NAME = f"command: {sys.argv[1]}" if _is_command else "watchword"
 
-WEB_THREADS = env.number("WEB_THREADS", default=4, least=1, most=1_000)  # of a process
 DATABASE_POOLER = env.choice("DATABASE_POOLER", database.POOLERS, default="none")
 _statement_timeout = env.number("DATABASE_STATEMENT_TIMEOUT", default=0)
 DATABASE_LIMITS = database.limits(pooler=DATABASE_POOLER, statement_timeout=_statement_timeout)
@@ -154,8 +153,6 @@ DATABASES = {
         env.db_url_config(DATABASE_URL or EMBEDDED.database_url),
         **_common,
         connections=_connections,
-        # While the database is away some threads of a web process stay free, for probes and for refusals at once.
-        max_waiting=0 if _is_worker else max(_connections, WEB_THREADS - _connections),
     )
 }
 if DATABASE_REPLICA_URL:
@@ -273,6 +270,7 @@ CONTENT_SECURITY_POLICY = {
 
 # --- web processes -----------------------------------------------------------------------------------------------
 
+WEB_THREADS = env.number("WEB_THREADS", default=4, least=1, most=1_000)  # each has a database connection of its own
 WEB_BODY_SECONDS = env.number("WEB_BODY_SECONDS", default=10, least=1)  # for the whole body, once the headers are there
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
