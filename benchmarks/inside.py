@@ -165,24 +165,18 @@ def describe_round_trips(counts: dict[str, Counter[str]], *, requests: int = BAT
 
 @contextmanager
 def _counted() -> Iterator[Counter[str]]:
-    """Count at the places that every wait for a server passes, whoever asks."""
+    """Count the statements, and what is sent to Valkey, whoever asks."""
     import psycopg
     import redis.connection
 
     counted: Counter[str] = Counter()
-    current = ["?"]
     execute: Any = psycopg.Cursor.execute
-    wait: Any = psycopg.Connection.wait
     send: Any = redis.connection.AbstractConnection.send_packed_command
 
     def counting_execute(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         found = _FUNCTION.search(str(query))
-        current[0] = found[1] if found else str(query)[:40]
+        counted[found[1] if found else str(query)[:40]] += 1
         return execute(cursor, query, *arguments, **options)
-
-    def counting_wait(connection: Any, *arguments: Any, **options: Any) -> Any:
-        counted[current[0]] += 1
-        return wait(connection, *arguments, **options)
 
     def counting_send(connection: Any, *arguments: Any, **options: Any) -> Any:
         counted["valkey"] += 1
@@ -190,7 +184,6 @@ def _counted() -> Iterator[Counter[str]]:
 
     with (
         patch.object(psycopg.Cursor, "execute", counting_execute),
-        patch.object(psycopg.Connection, "wait", counting_wait),
         patch.object(redis.connection.AbstractConnection, "send_packed_command", counting_send),
     ):
         yield counted
