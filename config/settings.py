@@ -145,17 +145,24 @@ TEMPLATES = [
 _is_command = Path(sys.argv[0]).name in ("manage.py", "watchword") and bool(sys.argv[1:])
 PROCESS_NAME = f"command: {sys.argv[1]}" if _is_command else "watchword"
 
-# Connections live as long as their thread.
+DATABASE_POOLER = env.choice("DATABASE_POOLER", database.POOLERS, default="none")
+_statement_timeout = env.number("DATABASE_STATEMENT_TIMEOUT", default=0)
+DATABASE_LIMITS = database.limits(pooler=DATABASE_POOLER, statement_timeout=_statement_timeout)
+# A web process (config/wsgi.py) and a worker share connections among their threads. Any other command has its own.
+_is_worker = PROCESS_NAME == "command: worker"
+_connections = 0
+if _is_worker or not _is_command:
+    _connections = env.number("DATABASE_CONNECTIONS", default=database.WORKER_CONNECTIONS if _is_worker else 0)
+_common = {"pooler": DATABASE_POOLER, "statement_timeout": _statement_timeout, "name": PROCESS_NAME}
 DATABASES = {
-    name: database.connected(
-        env.db_url_config(url),
-        pooler=env.choice("DATABASE_POOLER", database.POOLERS, default="none"),
-        statement_timeout=env.number("DATABASE_STATEMENT_TIMEOUT", default=0),
-        name=PROCESS_NAME,
+    "default": database.connected(
+        env.db_url_config(DATABASE_URL or EMBEDDED.database_url),
+        **_common,
+        connections=_connections,
     )
-    for name, url in (("default", DATABASE_URL or EMBEDDED.database_url), ("replica", DATABASE_REPLICA_URL))
-    if url
 }
+if DATABASE_REPLICA_URL:
+    DATABASES["replica"] = database.connected(env.db_url_config(DATABASE_REPLICA_URL), **_common)
 DATABASE_ROUTERS = ["verification.panel.frame.replica.Router"] if DATABASE_REPLICA_URL else []
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -340,6 +347,7 @@ LOGGING = {
         # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
         "axes": {"level": "ERROR"},  # names users and addresses
         "dramatiq": {"level": "WARNING"},
+        "psycopg.pool": {"level": "WARNING"},  # tells each time that a connection is taken
         # Refusals are answered, and logged in a line of ours: not as warnings with their path, or errors with a trace.
         "django.request": {"level": "CRITICAL"},
         "django.security": {"level": "CRITICAL"},

@@ -82,6 +82,7 @@ class Poller(threading.Thread, Generic[Row]):
             self.tidy()
         finally:  # rows are handed out also where tidying failed
             self._hand_out()
+        close_old_connections()  # back to the pool, for the time of the wait
         if not self.stopping.is_set():
             self.bell.wait(POLL_SECONDS)
 
@@ -96,7 +97,6 @@ class Poller(threading.Thread, Generic[Row]):
 
     def _work(self, row: Row) -> None:
         try:
-            sql.drop_dead_connection()  # the database may have restarted since this thread last used it
             self.work(row)
         except Exception as error:  # the row's lease ends, and it is claimed again
             log.error("%s: %s failed with %s", self.name, row[0], sql.reason(error))

@@ -38,6 +38,8 @@ OWN_NETWORKS = ". Name a network of your own in OUTBOUND_ALLOWED_NETWORKS"
 # Controls, ends of lines among them, and marks that turn the direction of what follows. Tenants name their providers
 # and vendors word their answers, and neither writes to the operator's terminal.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+POOLER_REFUSES = "unsupported startup parameter"  # PgBouncer's words for the limits of a session
+POOLER_HINT = "Set DATABASE_POOLER=transaction, as docs/operate.md says."
 NOT_MIGRATED = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
 
 
@@ -154,7 +156,8 @@ def explain(error: Exception) -> str:
         return f"The database{where} is not up to date ({first_line}). Run: manage.py migrate"
     is_away = isinstance(error, (OperationalError, InterfaceError)) and not getattr(error.__cause__, "sqlstate", None)
     if is_away:
-        return f"The database is away: {first_line}. Is it running, and DATABASE_URL right?"
+        hint = POOLER_HINT if POOLER_REFUSES in first_line else "Is it running, and DATABASE_URL right?"
+        return f"The database is away: {first_line}. {hint}"
     return f"The database refuses: {first_line}"
 
 

@@ -206,13 +206,9 @@ class TestDatabase:
         texts = [path.read_text() for path in functions.install.FOLDER.rglob("*.sql")]
         assert len(functions.functions_in_files()) == sum(text.count("CREATE OR REPLACE FUNCTION") for text in texts)
 
-    def test_a_pooler_that_is_only_announced_is_found(self):
-        connection.ensure_connection()
-        connection.settings_dict["POOLED"] = True
-        try:
-            assert names("pooler") == {"pooler-not-there"}
-        finally:
-            connection.settings_dict["POOLED"] = False
+    def test_a_pooler_that_is_only_announced_is_found(self, settings):
+        settings.DATABASE_POOLER = "transaction"
+        assert names("pooler") == {"pooler-not-there"}
 
 
 class TestQueue:

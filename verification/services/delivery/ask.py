@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from django.db import close_old_connections
+
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from providers.door.deadline import within
 from providers.errors import ProviderError
@@ -18,8 +20,10 @@ log = logging.getLogger(__name__)
 def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, *, seconds: float) -> Result:
     """Return the provider's answer, or a result that tells why there is none. Never raises.
 
-    ``seconds`` is the time for names, connection, TLS and all requests together.
+    ``seconds`` is the time for names, connection, TLS and all requests together. The database connection goes back to
+    the pool for that time.
     """
+    close_old_connections()
     try:
         with within(seconds):
             return sender.send(outgoing)

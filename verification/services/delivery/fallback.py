@@ -22,7 +22,6 @@ def send_fallbacks(*, limit: int) -> int:
     """Send up to ``limit`` overdue codes over their next channel, and return how many were wanted."""
     taken_up = 0
     for _ in range(limit):
-        sql.drop_dead_connection()
         with transaction.atomic():  # if this worker dies, the rollback leaves the row to another
             claimed = sql.call_many(DueFallback, "claim_fallback")
             if not claimed:

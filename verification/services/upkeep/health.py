@@ -51,7 +51,6 @@ def _tell(reason: str) -> None:
 
 def _ask() -> str:
     try:
-        sql.drop_dead_connection()
         with connection.cursor() as cursor:
             cursor.execute("SELECT to_regclass('django_migrations') IS NOT NULL")
             if not cursor.fetchone()[0]:

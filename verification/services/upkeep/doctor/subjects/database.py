@@ -52,7 +52,8 @@ def is_there(aims: Aims) -> Iterator[Finding]:
         yield critical(
             "database-away",
             f"The database cannot be reached: {reason.rstrip('.')}.",
-            "See whether PostgreSQL runs and takes connections from here, and whether DATABASE_URL is right.",
+            "See whether PostgreSQL runs and takes connections from here, and whether DATABASE_URL is right. Where a"
+            " pooler stands before it, set DATABASE_POOLER=transaction.",
         )
 
 
