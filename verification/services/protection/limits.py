@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 from verification import metrics, valkey
 from verification.errors import Decision, Refusal
 from verification.memory import Away, Once, Waits
-from verification.networks import read_address
+from verification.networks import is_neighbour, read_address
 from verification.services.projects.snapshot import ProjectConfig
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,6 @@ IPV6_SITE_PREFIX = 64  # bits: one subscriber's network
 IPV6_SUBNET_PREFIX = 48  # bits: one subscriber may be given 65,536 networks of 64 bits (RFC 6177)
 REQUESTS_USED_UP = "The project's limit of requests in a second is reached."
 WHOLE_PROJECT = "whole project"
-TUNNELLED = ipaddress.ip_network("2001::/23")  # Teredo among them: Python calls it private, and the internet uses it
 UNKNOWN_NETWORK = "unknown"  # the network of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
 MAX_REMEMBERED = 10_000  # used-up windows that a process remembers; a flood from many addresses takes no more memory
@@ -119,7 +118,7 @@ def subnet_of(project: ProjectConfig, client_address: str) -> str:
 
 def count_puzzle(client_address: str) -> None:
     """Count one puzzle for this address. Raises ``rate_limited``."""
-    if not _is_neighbour(client_address):
+    if not is_neighbour(client_address):
         item = RateLimitItemPerMinute(PUZZLES_PER_MINUTE)
         _hit(item, f"puzzle:{network_of(client_address)}", "Too many puzzles were asked for from this client address.")
 
@@ -176,13 +175,7 @@ def _failure_key(project: ProjectConfig, client_address: str) -> str:
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
     if project.is_sandbox:  # many tests run from one address
         return True
-    return str(read_address(client_address)) in project.server_addresses or _is_neighbour(client_address)
-
-
-def _is_neighbour(client_address: str) -> bool:
-    """Return whether the address is loopback or private: a proxy or a neighbour, nobody from the internet."""
-    address = read_address(client_address)
-    return address is not None and address.is_private and address not in TUNNELLED
+    return str(read_address(client_address)) in project.server_addresses or is_neighbour(client_address)
 
 
 @Once
