@@ -284,8 +284,8 @@ def test_a_broken_network_in_the_settings_is_an_error():
         outbound.networks(["10.0.0.0/99"])
 
 
-# What the registries of special-purpose addresses (RFC 6890 and later entries) keep from the public, and what carries an
-# IPv4 address. Nothing here asks Python, whose lists differ between releases.
+# What the registries of special-purpose addresses (RFC 6890 and later entries) keep from the public, and what carries
+# an IPv4 address. Nothing here asks Python, whose lists differ between releases.
 SPECIAL = [
     "0.0.0.0/8",
     "10.0.0.0/8",
