@@ -186,6 +186,7 @@ NAMES: tuple[str, ...] = (
     gettext_noop("subscriptions"),
     gettext_noop("suppression"),
     gettext_noop("suppressions"),
+    gettext_noop("tells recipient"),
     gettext_noop("test"),
     gettext_noop("test login"),
     gettext_noop("test logins"),
