@@ -33,6 +33,10 @@ UNKNOWN_KEYS_PER_MINUTE = 30  # from one client address: room for a server whose
 PUZZLES_PER_MINUTE = 300  # from one client address, which thousands of people may share.
 # Failed challenges from one client address. A person fails a few; each costs a call to the vendor and a thread's wait.
 FAILED_CHALLENGES_PER_MINUTE = 60
+# By one user of the panel who sees recipients masked. A mask hides five digits at least, so that all of them take three
+# weeks; whoever answers calls looks up fewer.
+LOOK_UPS = 30
+LOOK_UP_MINUTES = 10
 IPV6_SITE_PREFIX = 64  # bits: one subscriber's network
 IPV6_SUBNET_PREFIX = 48  # bits: one subscriber may be given 65,536 networks of 64 bits (RFC 6177)
 REQUESTS_USED_UP = "The project's limit of requests in a second is reached."
@@ -141,6 +145,12 @@ def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
     if not _is_exempt(project, client_address):
         item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
         _ask(lambda limiter: limiter.hit(item, NAMESPACE, _failure_key(project, client_address)))
+
+
+def count_look_up(user_id: int) -> None:
+    """Count one look-up by a whole address, by this user of the panel. Raises ``rate_limited``."""
+    item = RateLimitItemPerMinute(LOOK_UPS, LOOK_UP_MINUTES)
+    _hit(item, f"look-up:{user_id}", "Too many recipients were looked up.")
 
 
 def network_of(client_address: str) -> str:
