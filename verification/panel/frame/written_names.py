@@ -63,6 +63,7 @@ NAMES: tuple[str, ...] = (
     gettext_noop("email"),
     gettext_noop("enabled"),
     gettext_noop("ended at"),
+    gettext_noop("erased hash"),
     gettext_noop("error"),
     gettext_noop("event"),
     gettext_noop("events"),
