@@ -149,12 +149,12 @@ def test_a_page_cannot_be_given_the_secret_key(javascript):
     assert "belongs on your server" in done.stderr and done.returncode != 0
 
 
-def blocks(package, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", (PACKAGES / package / "README.md").read_text(), re.DOTALL | re.M)
+def blocks(guide, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "docs" / guide).read_text(), re.DOTALL | re.M)
 
 
 def test_the_python_package_and_its_readme_are_typed(tmp_path):
-    for number, block in enumerate(blocks("watchword-python", "python")):
+    for number, block in enumerate(blocks("python.md", "python")):
         (tmp_path / f"readme_{number}.py").write_text(block)
     source = PACKAGES / "watchword-python" / "src"
     options = ["--strict", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", "--python-version=3.11"]
@@ -165,7 +165,7 @@ def test_the_python_package_and_its_readme_are_typed(tmp_path):
 def test_the_readme_in_typescript_compiles(javascript, tmp_path):
     shutil.copytree(javascript / "node_modules", tmp_path / "node_modules")
     (tmp_path / "package.json").write_text('{"type": "module"}')
-    for number, block in enumerate(blocks("watchword-js", "ts")):
+    for number, block in enumerate(blocks("typescript.md", "ts")):
         (tmp_path / f"readme_{number}.ts").write_text(block)
     compiler = {"strict": True, "noEmit": True, "module": "nodenext", "lib": ["es2022", "dom"], "types": []}
     (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": compiler, "include": ["*.ts"]}))
