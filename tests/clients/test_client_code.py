@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import watchword
 
 from tests.clients.programs import MODULES, need, run
+from tests.fakes.http_server import FakeHttpServer, answer
 from tests.live import ROOT
 from verification.errors import CATALOGUE
 
@@ -178,3 +180,32 @@ def test_a_refusal_without_a_session_is_read_as_an_event():
     body = {"type": "session.refused", "timestamp": "2026-05-04T09:31:12.418Z", "data": data}
     event = watchword.SessionEvent.from_json(body)
     assert (event.data.reason, event.data.session_id, event.data.created_at) == ("country", None, None)
+
+
+LISTEN = [
+    sys.executable,
+    "-c",
+    "import sys; from watchword.command import main; sys.exit(main())",
+    "listen",
+    "--oldest",
+]
+EVENT = {"id": "evt_1", "type": "session.opened", "timestamp": "2026-11-24T10:00:00.000Z", "body": {}}
+
+
+@pytest.fixture
+def listening():
+    """A service that has another event for whoever asks, and the environment of the command that asks it."""
+    page = json.dumps({"events": [EVENT] * 100, "after": "1-1"}).encode()
+    with FakeHttpServer(default=answer(200, page, {"content-type": "application/json"})) as server:
+        source = str(PACKAGES / "watchword-python" / "src")
+        yield {**os.environ, "PYTHONPATH": source, "WATCHWORD_URL": server.url, "WATCHWORD_SECRET_KEY": "ww_secret_x"}
+
+
+def test_listen_ends_without_a_word_when_its_reader_has_gone(listening):
+    process = subprocess.Popen(LISTEN, env=listening, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = process.stdout.readline()
+    process.stdout.close()  # as `| head -1` does
+    said = process.stderr.read()
+    assert process.wait(timeout=60) == 0
+    assert "Traceback" not in said and "BrokenPipe" not in said
+    assert first == "2026-11-24T10:00:00.000Z  session.opened  evt_1\n"  # as the service's own command writes a time

@@ -43,7 +43,7 @@ its session or message.""",
     parameters=[
         OpenApiParameter(
             "after",
-            {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^(0|[0-9]{1,17}-[0-9]{1,18})$"},
+            {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^(0|[0-9]{1,16}-[0-9]{1,18})$"},
             description="The `after` of an earlier answer, or `0`. Give it once at most, and not empty.",
         )
     ],

@@ -141,8 +141,7 @@ class SessionCreateResponse(serializers.Serializer[Any]):
     session_expired_at = expiry_field()
     sent_to = channel_field(
         "The channel over which this session's code last went (or is going) out; **null when none has yet**, as after "
-        "`send: false`. This is the one place where the API is wider than its interface specification, which knows "
-        "no null here.",
+        "`send: false`.",
         allow_null=True,
     )
     channels = SessionChannel(many=True, help_text="The channels this recipient can be reached over, in order.")
