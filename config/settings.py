@@ -231,7 +231,7 @@ STATIC_ROOT = env.str("STATIC_ROOT", default="") or None  # only for who wants t
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True  # serves the packages' files too, with no collectstatic before the first start
 # The form's files never change once released: a new version has a folder of its own.
-WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/watchword-verify/[0-9]+\.[0-9]+\.[0-9]+/"
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/(watchword-verify|clients)/[0-9]+\.[0-9]+\.[0-9]+/"
 
 # --- browsers ----------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Make a release from the checkout: its version, its files in ``dist/``, and what the next one has to keep.
 
     packages/release.py version     # write the changelog's version wherever the version stands
+    packages/release.py clients     # static/clients/: both clients as the service serves them, their hash in the guide
     packages/release.py build       # dist/: wheel, image context, chart, clients, bills of materials, checksums
     packages/release.py record TAG  # once the tag is there: what later versions keep, into tests/upgrade/released.json
 
@@ -30,6 +31,10 @@ ROOT = Path(__file__).resolve().parent.parent
 HATCHLING = ROOT / "var" / "clients" / "bin" / "python"  # a Python that has it
 MODULES = ROOT / "var" / "npm" / "node_modules"
 CHART = Path("deploy", "helm", "watchword")
+SERVED = Path("static", "clients")
+CLIENTS = Path("packages", "watchword-python"), Path("packages", "watchword-js")
+CLIENTS_AT = 315_532_800  # seconds: 1980, the first year of a ZIP archive, as nothing but their sources may change them
+SUMS = "SHA256SUMS"
 
 HEADING = re.compile(r"^## (\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)$", re.MULTILINE)
 NUMBER = r"\d+\.\d+\.\d+"
@@ -40,7 +45,10 @@ PLACES = (
     ("packages/watchword-python/pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
     ("packages/watchword-js/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
     ("packages/watchword-verify/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
-    ("packages/watchword-js/README.md", rf"(watchword-client-){NUMBER}(\.tgz)"),
+    ("docs/python.md", rf"(/static/clients/){NUMBER}(/)"),
+    ("docs/python.md", rf"(watchword_client-){NUMBER}(-py3)"),
+    ("docs/typescript.md", rf"(/static/clients/){NUMBER}(/)"),
+    ("docs/typescript.md", rf"(watchword-client-){NUMBER}(\.tgz)"),
     ("docs/component.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
     ("docs/install.md", rf"(watchword-){NUMBER}(-py3)"),
     ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^version: "?){NUMBER}("?$)'),
@@ -69,12 +77,49 @@ def write_version(wanted: str) -> None:
     for name, pattern in PLACES:
         if (ROOT / name).exists():
             (ROOT / name).write_text(_with_version(ROOT / name, pattern, wanted))
+    if not (ROOT / SERVED / wanted).exists():
+        write_clients()
     if not (ROOT / "static" / "watchword-verify" / wanted).exists():  # earlier ones stay: customers' pages name them
         _run("node", "packages/watchword-verify/build.js", ESBUILD=str(MODULES / "esbuild"))
         module = ROOT / "static" / "watchword-verify" / wanted / "watchword-verify.js"
         digest = base64.b64encode(hashlib.sha384(module.read_bytes()).digest()).decode()
         guide = ROOT / "docs" / "component.md"
         guide.write_text(re.sub(r'integrity="sha384-[^"]+"', f'integrity="sha384-{digest}"', guide.read_text()))
+
+
+def write_clients() -> None:
+    """Write the clients that the service serves, from the sources as they stand, and the wheel's hash into its guide.
+
+    Earlier versions stay: customers' requirements name them.
+    """
+    target = ROOT / SERVED / version()
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    make_clients(ROOT, target)
+    _write_sums(target)
+    (wheel,) = target.glob("*.whl")
+    guide = ROOT / "docs" / "python.md"
+    guide.write_text(re.sub(r"(\.whl#sha256=)\w+", rf"\g<1>{_digest(wheel)}", guide.read_text()))
+
+
+def make_clients(source: Path, target: Path) -> None:
+    """Make the wheel and the npm package of the clients."""
+    with tempfile.TemporaryDirectory() as folder:
+        for client in CLIENTS:
+            left_out = shutil.ignore_patterns("__pycache__", "dist", "node_modules", "*.tgz", "package-lock.json")
+            shutil.copytree(source / client, Path(folder) / client.name, ignore=left_out)
+        python, javascript = (Path(folder) / client.name for client in CLIENTS)
+        _wheel(python, target, CLIENTS_AT)
+        _npm_package(javascript, target)
+
+
+def _write_sums(folder: Path) -> None:
+    made = sorted(path for path in folder.iterdir() if path.name != SUMS)
+    (folder / SUMS).write_text("".join(f"{_digest(file)}  {file.name}\n" for file in made))
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _with_version(file: Path, pattern: str, wanted: str) -> str:
@@ -100,8 +145,9 @@ def build(target: Path) -> list[Path]:
         source = Path(folder) / "source"
         with tarfile.open(fileobj=io.BytesIO(_bytes("git", "archive", "--format=tar", "HEAD"))) as files:
             files.extractall(source, filter="data")
-        _wheels(source, target, at)
-        _npm_packages(source, target)
+        _wheel(source, target, at)
+        make_clients(source, target)
+        _npm_package(source / "packages" / "watchword-verify", target)
         left_out = not_in_image(source)
         names = [name for name in _names(source) if not name.startswith(left_out)]
         _archive(source, names, target / f"watchword-{wanted}-image.tar.gz", f"watchword-{wanted}", at)
@@ -110,10 +156,8 @@ def build(target: Path) -> list[Path]:
         for which in ("production", "local"):
             bill = _bytes(sys.executable, source / "requirements" / "sbom", which)
             (target / f"watchword-{wanted}-{which}.cdx.json").write_bytes(bill)
-    made = sorted(target.iterdir())
-    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in made]
-    (target / "SHA256SUMS").write_text("".join(sums))
-    return [*made, target / "SHA256SUMS"]
+    _write_sums(target)
+    return sorted(target.iterdir())
 
 
 def not_in_image(source: Path) -> tuple[str, ...]:
@@ -122,20 +166,17 @@ def not_in_image(source: Path) -> tuple[str, ...]:
     return tuple(f"{line}/" for line in lines if line and not line.startswith("#") and "*" not in line)
 
 
-def _wheels(source: Path, target: Path, at: int) -> None:
-    """Make the wheels of the service and of the Python client."""
-    for folder in (source, source / "packages" / "watchword-python"):
-        command = [HATCHLING, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", target, folder]
-        _run(*command, SOURCE_DATE_EPOCH=str(at))
+def _wheel(folder: Path, target: Path, at: int) -> None:
+    """Make a wheel, in which every file has this time, in seconds."""
+    command = [HATCHLING, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", target, folder]
+    _run(*command, SOURCE_DATE_EPOCH=str(at))
 
 
-def _npm_packages(source: Path, target: Path) -> None:
-    """Make the packages of the JavaScript client and of the form."""
+def _npm_package(folder: Path, target: Path) -> None:
+    """Make an npm package, in which npm gives every file a time of its own choice."""
     path = f"{MODULES / '.bin'}{os.pathsep}{os.environ['PATH']}"
-    for name in ("watchword-js", "watchword-verify"):
-        folder = source / "packages" / name
-        (folder / "node_modules").symlink_to(MODULES)
-        _run("npm", "pack", "--silent", "--pack-destination", target, cwd=folder, PATH=path)
+    (folder / "node_modules").symlink_to(MODULES)
+    _run("npm", "pack", "--silent", "--pack-destination", target, cwd=folder, PATH=path)
 
 
 def _names(folder: Path) -> list[str]:
@@ -190,6 +231,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("version", help="write the changelog's version wherever the version stands")
+    commands.add_parser("clients", help="write the clients that the service serves into static/clients/")
     building = commands.add_parser("build", help="make the files of the release")
     building.add_argument("--to", type=Path, default=ROOT / "dist", help="default dist/, which is emptied before")
     recording = commands.add_parser("record", help="write tests/upgrade/released.json")
@@ -197,6 +239,8 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.command == "version":
         write_version(version())
+    elif given.command == "clients":
+        write_clients()
     elif given.command == "build":
         print(*build(given.to.resolve()), sep="\n")
     else:

@@ -52,7 +52,7 @@ MAY_IMPORT = {
     "tasks": SERVICES,
     "poller": {"broker", "sql"},
     "worker": SERVICES | {"tasks", "poller"},
-    "client_address": {"memory"},
+    "client_address": {"memory", "networks"},
     "content_length": set(),
     "refusal_log": {"memory"},
     "api": SERVICES | {"client_address", "content_length", "refusal_log"},

@@ -74,3 +74,8 @@ class Nginx:
 
     def log(self) -> str:
         return (self.folder / "watchword.log").read_text()
+
+    def errors(self) -> str:
+        """All that stands in any of its logs but that of the requests."""
+        logs = [path for path in self.folder.glob("*.log") if path.name != "watchword.log"]
+        return "".join(path.read_text() for path in logs)

@@ -29,7 +29,8 @@ class WebhookEvent(models.Model):
     ``due_at`` is the next try, or the end of the lease of whoever is at it; null once delivered or given up.
     ``url`` is empty for the events of sessions: they go to the address that the project has at each try.
     ``channel`` and ``reason`` are a session's at that moment. ``subject`` is the masked recipient of a refused request
-    that opened no session.
+    that opened no session. ``tells_recipient`` is the project's choice when the event was written: one that is made
+    later opens no recipient of before.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -46,6 +47,7 @@ class WebhookEvent(models.Model):
     channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True, default="", db_default="")
     reason = models.CharField(max_length=REASON_MAX_LENGTH, blank=True, default="", db_default="")
     subject = models.CharField(max_length=SUBJECT_MAX_LENGTH, blank=True, default="", db_default="")
+    tells_recipient = models.BooleanField(default=False, db_default=False)
     url = models.CharField(max_length=2048, blank=True, default="", db_default="")
     tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)
     due_at = models.DateTimeField(null=True, db_default=ClockNow())

@@ -53,6 +53,12 @@ class Recipient(models.Model):
         help_text="When they were erased; the address is a hash since then, and what is left goes a day later.",
     )
 
+    erased_hash = models.CharField(
+        max_length=64,
+        null=True,
+        help_text="Of the erased, by the platform's limit alone: the keyed hash of the address in all projects.",
+    )
+
     class Meta:
         verbose_name = _("recipient")
         verbose_name_plural = _("recipients")
@@ -61,6 +67,7 @@ class Recipient(models.Model):
             models.Index(name="recipient_of_project", fields=("project", "-id")),
             models.Index(name="recipient_mailbox", fields=("project", "mailbox"), condition=Q(mailbox__isnull=False)),
             models.Index(name="recipient_forgotten", fields=("forgotten_at",), condition=Q(forgotten_at__isnull=False)),
+            models.Index(name="recipient_erased", fields=("erased_hash",), condition=Q(erased_hash__isnull=False)),
         )
         constraints = (models.UniqueConstraint(name="recipient_once", fields=("project", "address")),)
 

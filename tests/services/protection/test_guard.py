@@ -11,6 +11,7 @@ from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
 from tests.fakes.outage import lose_counts
+from tests.providers.test_altcha import solve
 from verification import memory, random_ids, sql
 from verification.addresses import parse_address
 from verification.models import (
@@ -49,6 +50,68 @@ def verify(api, outbox, to):
     """A whole verification, down to the proof that only the customer's server can ask for."""
     session_id = api.create(to).data["session_id"]
     return api.verify(api.check(session_id, outbox.code).data["verify_token"])
+
+
+# --- who passed a challenge ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def answer(api, project):
+    """A function that solves a challenge; callers that are suspicious are asked for one."""
+    project.set(challenge_mode="suspicion", challenge_provider="altcha")
+    return lambda: solve(api.puzzle(project.row.public_id).data)
+
+
+@pytest.fixture
+def asking(api, answer):
+    return lambda to: api.create(to, challenge_token=answer())
+
+
+def test_a_passed_challenge_gets_through_a_finding_in_a_small_quota(api, asking):
+    """With the API key a stranger brings the finding about; whoever is no machine still gets a code."""
+    for n in range(11):
+        asking(number(n))
+    assert GuardBlock.objects.get().rule == "prefix"
+    assert [asking(number(100 + n)).status_code for n in range(7)] == [200] * 5 + [403] * 2
+    assert GuardedSend.objects.count() == 15
+
+
+def a_finding(project, rule, subject, *, hours=1):
+    now = timezone.now()
+    row = {"rule": rule, "subject": subject, "level": 1, "figures": {}, "refused": 0}
+    GuardBlock.objects.create(
+        project=project.row, since=now - timedelta(seconds=1), until=now + timedelta(hours=hours), **row
+    )
+    memory.forget_all()
+
+
+def test_pumping_with_solved_challenges_stays_bounded(api, project, asking):
+    a_finding(project, "prefix", PREFIX, hours=12)
+    through = []
+    for step in range(4):
+        answers = [asking(number(10 * step + n)).status_code for n in range(6)]
+        through.append(answers.count(200))
+        clock.forward(16 * 60)
+    assert through == [5, 0, 5, 0]
+
+
+def test_who_is_verified_leaves_the_quota_to_others(api, asking, outbox):
+    for n in range(11):
+        asking(number(n))
+    for n in range(8):
+        created = asking(number(300 + n))
+        assert created.status_code == 200
+        api.verify(api.check(created.data["session_id"], outbox.code).data["verify_token"])
+
+
+def test_the_quota_holds_for_a_country_and_for_a_re_send(api, project, asking, answer):
+    a_finding(project, "conversion", "DE")
+    assert problem(api.create(number(0)))[0] == 403
+    sessions = [asking(number(n, f"+49151123{n}")) for n in range(4)]
+    assert [session.status_code for session in sessions] == [200] * 4
+    clock.forward(61)
+    again = [api.send(session.data["session_id"], challenge_token=answer()).status_code for session in sessions]
+    assert sorted(again) == [200, 403, 403, 403]
 
 
 # --- the prefix rule -------------------------------------------------------------------------------------------------

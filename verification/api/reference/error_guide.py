@@ -66,8 +66,8 @@ GUIDE: dict[str, Advice] = {
     ),
     "wrong_key_kind": Advice(
         "An API key was used where a secret key belongs, or the other way round.",
-        "The five session endpoints of the user's side take an API key (`ww_api_…`); session/verify and the manual "
-        "endpoints take a secret key (`ww_secret_…`), and only from your server.",
+        "create, send, channels, check and settings of a session take an API key (`ww_api_…`); session/verify, the "
+        "manual endpoints and events take a secret key (`ww_secret_…`), and only from your server.",
         HasSecretKey.otherwise,
     ),
     "challenge_required": Advice(

@@ -58,7 +58,7 @@ class BodyField(serializers.JSONField):
         "type": "string",
         "minLength": 1,
         "maxLength": PLACE_MAX_CHARACTERS,
-        "pattern": "^(0|[0-9]{1,17}-[0-9]{1,18})$",
+        "pattern": "^(0|[0-9]{1,16}-[0-9]{1,18})$",
     }
 )
 class PlaceField(StrictCharField):

@@ -74,8 +74,7 @@ class SessionCreateResponse(serializers.Serializer[Any]):
     session_expired_at = MomentField(source="expires_at", help_text=EXPIRY)
     sent_to = ChannelField(
         help_text="The channel over which this session's code last went (or is going) out; **null when none has yet**, "
-        "as after `send: false`. This is the one place where the API is wider than its interface specification, which "
-        "knows no null here.",
+        "as after `send: false`.",
         allow_null=True,
     )
     channels = SessionChannel(many=True, help_text="The channels this recipient can be reached over, in order.")

@@ -58,7 +58,9 @@ def give_up_soon(execute: Callable[..., Any], sql: str, params: Any, many: bool,
 def one_at_a_time(alias: str) -> Iterator[None]:
     """Wait for other processes that migrate this database, as when several containers start at once.
 
-    The lock is held by a transaction on a connection of its own, which a pooler leaves alone until its end.
+    The lock is held by a transaction on a connection of its own, which a pooler leaves alone until its end. It is asked
+    for again and again: a statement that waited for it would hold a snapshot, for whose end an index that is built
+    beside the traffic waits in turn.
     """
     connection = connections[alias].copy()
     try:
@@ -66,7 +68,13 @@ def one_at_a_time(alias: str) -> Iterator[None]:
             connection.set_autocommit(False)
             for limit in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"):
                 cursor.execute(f"SET LOCAL {limit} = 0")  # a migration takes as long as it takes
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATE_LOCK])
+            while not _has_turn(cursor):
+                time.sleep(PAUSE_SECONDS)
             yield
     finally:
         connection.close()
+
+
+def _has_turn(cursor: Any) -> bool:
+    cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [MIGRATE_LOCK])
+    return bool(cursor.fetchone()[0])

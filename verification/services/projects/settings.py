@@ -30,6 +30,7 @@ from verification.whole_numbers import whole_number
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
 CALLED = {"alert_url", "event_url"}  # addresses that the service calls
+SWITCHES_RECIPIENTS_ON = gettext_lazy("Only who sees whole addresses may switch this on.")
 _RULES = {  # by the name of the database's constraint
     "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code has digits, letters or both."),
 }

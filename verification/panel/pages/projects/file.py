@@ -25,6 +25,7 @@ from verification.models import Project
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import sees_addresses
 from verification.services.setup.export import file_of
 from verification.services.setup.plan import Change, Plan, PlanChanged, apply, plan, secret_names
 from verification.services.setup.reading import FileRefused, read
@@ -133,7 +134,13 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
         page.message_user(request, _("The page was open in another session. Choose the file again."), messages.WARNING)
         return HttpResponseRedirect(_address(project))
     try:
-        done = apply(read(text), find_secret=secrets.get, only=project, shown=shown)
+        done = apply(
+            read(text),
+            find_secret=secrets.get,
+            only=project,
+            shown=shown,
+            sees_addresses=sees_addresses(request.user, project.pk),
+        )
     except PlanChanged as error:
         page.message_user(request, str(error), messages.WARNING)
         return _look(page, request, project, text, secrets)
@@ -153,7 +160,12 @@ def _look(
     try:
         document = read(text)
         names = [name for name in secret_names(document) if re.fullmatch(SECRET_NAME, name)][:MAX_SECRETS]
-        planned = plan(document, find_secret=secrets.get, only=project)
+        planned = plan(
+            document,
+            find_secret=secrets.get,
+            only=project,
+            sees_addresses=sees_addresses(request.user, project.pk),
+        )
     except FileRefused as error:
         found: dict[str, Any] = {"faults": error.faults}
     else:

@@ -17,7 +17,7 @@ from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
 from verification.panel.frame.display import label, text_of, when
 from verification.panel.frame.page import ScopedAdmin
-from verification.panel.frame.scoping import Who, own_projects
+from verification.panel.frame.scoping import Who, own_projects, sees_addresses
 from verification.panel.frame.tabs import HEADING
 from verification.panel.pages.projects import deleting, file, hosted_page
 from verification.panel.pages.projects.code import show_code
@@ -194,6 +194,7 @@ class ProjectAdmin(ScopedAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         form.neighbours = own_projects(request.user)
+        form.sees_addresses = sees_addresses(request.user, obj.pk if obj else None)
         return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Project | None = None) -> Any:

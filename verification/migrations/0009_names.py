@@ -91,5 +91,5 @@ class NameModels(Operation):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("verification", "0005_requests_in_stories")]
+    dependencies = [("verification", "0008_index_of_the_erased")]
     operations = [migrations.SeparateDatabaseAndState(state_operations=[NameModels()])]
