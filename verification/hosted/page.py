@@ -42,7 +42,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponse:
         **_looks(page),
         "page": page,
         "scripts": words_of(spoken["language"])["scripts"],
-        "version": settings.VERSION,
+        "form_version": settings.FORM_VERSION,
         "channel": _channel(request),
         "return_to": return_to,
         "state": state,

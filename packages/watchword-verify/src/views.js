@@ -13,7 +13,7 @@ export const shownRecipient = (to) => (to.includes("@") ? to : shownNumber(to));
 const USUAL_NAMES = { "Voice call": "voice", "E-mail": "by_email" };
 
 /** Return a channel's name. A name that the owner left as it was comes in the form's language. */
-const nameOf = (words, { name }) => words[USUAL_NAMES[name]] ?? name;
+export const nameOf = (words, { name }) => words[USUAL_NAMES[name]] ?? name;
 
 export const heading = (text) => h("p", { part: "title", id: "title", tabindex: -1 }, text);
 
