@@ -17,6 +17,7 @@ from verification.models import ChannelType
 from verification.panel.frame.charts import Chart, Mark, Number, Series, draw
 from verification.panel.frame.display import ago, exactly
 from verification.services.oversight import losses, report
+from verification.services.oversight.costs import SHOWN_PLACES
 from verification.services.oversight.other_prices import Offer
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told
@@ -284,6 +285,8 @@ class ShownOffer:
     would_cost: str
     did_cost: str
     saved: str
+    conversion: str
+    per_verified: str
 
 
 def shown_offer(offer: Offer) -> ShownOffer:
@@ -294,7 +297,18 @@ def shown_offer(offer: Offer) -> ShownOffer:
         grouped(round(offer.would_cost, 2)),
         grouped(round(offer.did_cost, 2)),
         _difference(saved),
+        _known(offer),
+        "–" if offer.per_verified is None else grouped(round(offer.per_verified, SHOWN_PLACES)),
     )
+
+
+def _known(offer: Offer) -> str:
+    """Return the verified of a hundred where the provider would carry these messages, or that nobody knows."""
+    if offer.conversion is None:
+        return _("hardly used here") if offer.used else _("never used here")
+    if offer.known == offer.compared:
+        return percent(offer.conversion)
+    return _("{share} of {number} messages").format(share=percent(offer.conversion), number=grouped(offer.known))
 
 
 def _difference(saved: Decimal) -> str:
