@@ -74,6 +74,8 @@ def _looks(page: HostedPage) -> dict[str, Any]:
         "monogram": page.name[:1].upper(),
         "logo": f"/verify/{page.project.public_id}/logo.png?{_mark(page.logo)}" if page.logo else "",
         "light": colours.on_light(page.accent),
+        "filled": colours.filled(page.accent),
+        "on_filled": colours.on_filled(page.accent),
         "dark": colours.on_dark(page.accent),
     }
 

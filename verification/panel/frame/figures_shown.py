@@ -12,7 +12,9 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType
 from verification.panel.frame.charts import Chart, Mark, Number, Series, draw
 from verification.panel.frame.display import ago, exactly
@@ -25,6 +27,14 @@ from verification.services.oversight.summary import Event, Summary
 from verification.written_dates import DAY, DAY_OF_YEAR_AND_TIME, written_date
 from verification.written_numbers import grouped
 
+STEPS = {  # of the funnel, by their words in docs/figures.md
+    "started": gettext_lazy("Started"),
+    "sent": gettext_lazy("Sent"),
+    "delivered": gettext_lazy("Delivered"),
+    "checked": gettext_lazy("Checked"),
+    "verified": gettext_lazy("Verified"),
+    "proved": gettext_lazy("Proved"),
+}
 MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
 BETWEEN = "between"  # the parameter by which the lists take a range of time
 EMPTY = "none"  # in an address, the value of what has no provider, country or language
@@ -106,7 +116,7 @@ def funnel(summary: Summary) -> list[Step]:
         lost = max(0, last - number)
         share = report.percent(number, summary.told.counts["sessions"])
         before = summary.before.counts[name]
-        steps.append(Step(word.capitalize(), number, share, lost, report.percent(lost, last), before))
+        steps.append(Step(str(STEPS[word]), number, share, lost, report.percent(lost, last), before))
     return steps
 
 
@@ -116,13 +126,15 @@ def largest_loss(steps: Sequence[Step]) -> str:
     worst = max(pairs, key=lambda pair: pair[1].lost, default=None)
     if worst is None or not worst[1].lost:
         return ""
-    return _(
-        "Most were lost between {word} and {word2}: {lost} sessions, {lost_share} % of those that had come so far."
+    return ngettext(
+        "Most were lost between {word} and {word2}: {lost} session, {lost_share} of those that had come so far.",
+        "Most were lost between {word} and {word2}: {lost} sessions, {lost_share} of those that had come so far.",
+        worst[1].lost,
     ).format(
         word=worst[0].word.lower(),
         word2=worst[1].word.lower(),
         lost=grouped(worst[1].lost),
-        lost_share=worst[1].lost_share,
+        lost_share=percent(worst[1].lost_share),
     )
 
 
