@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,6 +36,7 @@ STEPS = {  # of the funnel, by their words in docs/figures.md
     "verified": gettext_lazy("Verified"),
     "proved": gettext_lazy("Proved"),
 }
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)")  # the space after a number
 MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
 BETWEEN = "between"  # the parameter by which the lists take a range of time
 EMPTY = "none"  # in an address, the value of what has no provider, country or language
@@ -50,6 +52,11 @@ class Tile:
     note: str = ""
     mood: str = ""
     link: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The change and the note, in which no line begins with a unit."""
+        return [_BEFORE_UNIT.sub("\u00a0", text) for text in (self.change, self.note)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +327,7 @@ def _known(offer: Offer) -> str:
         return _("hardly used here") if offer.used else _("never used here")
     if offer.known == offer.compared:
         return percent(offer.conversion)
-    return _("{share} of {number} messages").format(share=percent(offer.conversion), number=grouped(offer.known))
+    return _("{share} (known for {number})").format(share=percent(offer.conversion), number=grouped(offer.known))
 
 
 def _difference(saved: Decimal) -> str:
