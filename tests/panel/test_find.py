@@ -1,8 +1,11 @@
 """The search box and the story's page, through the client."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.panel.rows import ADDRESS, a_message, a_session
 from verification.models import DeliveryAttempt, Membership, Message, Provider, Recipient, Session, WebhookEvent
@@ -34,6 +37,14 @@ def test_several_hits_are_listed_with_their_sentences_and_masked(panel):
     assert all(page_of(row) in page for row in (panel.rows[Session], second, manual))
     assert "No message went out over SMS" in page and "+4915******78" in page
     assert page.count(ADDRESS) == 1  # in the box, where the user wrote it
+
+
+def test_a_hit_of_an_earlier_day_tells_its_time_once(panel):
+    a_session(panel.project, panel.rows[Recipient], is_open=False)
+    began = timezone.now() - timedelta(days=2)
+    Session.objects.filter(project=panel.project).update(created_at=began)
+    page = find(panel.as_("owner"), ADDRESS).content.decode()
+    assert page.count(f"{began:%-d %b %Y, %H:%M:%S} UTC") == 2 and f"({began.day} " not in page
 
 
 @pytest.mark.parametrize("who", ["stranger", "anonymous"])

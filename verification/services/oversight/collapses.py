@@ -152,9 +152,9 @@ def _suspects(now: datetime) -> dict[tuple[int, int, str], Points]:
     }
     found = _rows(now - max(LOOKED_AT), now).order_by().values("project_id", "provider_id", "country").annotate(**late)
     few = [
-        (row["project_id"], row["provider_id"], row["country"])
-        for row in found
-        if any(is_suspect(row[f"accepted_{place}"], row[f"arrived_{place}"]) for place in range(len(LOOKED_AT)))
+        (project, provider, country)
+        for project, provider, country, *counts in found.values_list("project_id", "provider_id", "country", *late)
+        if any(map(is_suspect, counts[::2], counts[1::2]))
     ]
     return {key: points for key in few if (points := _points(key[0], Break(*key[1:], now), now - PAST, now))}
 

@@ -70,8 +70,8 @@ def of_alert(*, project: int, kind: str, key: str, since: datetime, until: datet
     if kind == OUTAGE:
         return loss([project], since, until)
     if kind == COLLAPSE:
-        found = read_key(key)
-        return since_break([project], found.country, found.at, until) if found else None
+        broken = read_key(key)
+        return since_break([project], broken.country, broken.at, until) if broken else None
     provider = whole_number(key.partition(" ")[0]) if kind == PROVIDER else None
     if provider is None:
         return None

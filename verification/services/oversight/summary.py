@@ -111,7 +111,7 @@ def events(projects: Sequence[int], span: Range, where: Where | None = None) -> 
     The alert that a provider fails in a country stands at the hour since which it does.
     """
     found = Alert.objects.filter(project__in=projects, created_at__gte=span.since, created_at__lt=span.until)
-    if provider := Provider.objects.filter(pk=(where or {}).get("provider_id")).first():
+    if provider := Provider.objects.filter(pk=(where or {}).get("provider_id") or 0).first():
         its_own = Q(kind__in=ABOUT_PROVIDERS) & (Q(key__startswith=f"{provider.pk} ") | Q(key=str(provider.pk)))
         found = found.filter(its_own | Q(kind__in=(OUTAGE, "channel_up"), key__startswith=provider.channel))
     if country := (where or {}).get("country"):

@@ -57,8 +57,8 @@ def awaited(rows: Rows, message: Message) -> list[Provider]:
         for each in rows.providers
         if each.channel == message.channel and message.pinned_provider_id in (None, each.pk) and not _unfit(rows, each)
     ]
-    aside = [each for each in able if _open_until(each)]
-    return sorted(aside, key=_open_until) if len(aside) == len(able) else []
+    aside = [(until, each.pk, each) for each in able if (until := _open_until(each))]
+    return [each for _until, _pk, each in sorted(aside)] if len(aside) == len(able) else []
 
 
 def waiting_for(aside: list[Provider]) -> str:
