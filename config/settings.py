@@ -19,6 +19,7 @@ from config.processes.embedded import EmbeddedServers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
+FORM_VERSION = "0.1.1"  # of <watchword-verify>, as our own pages load it; packages/release.py form writes it
 
 # --- where we run ------------------------------------------------------------------------------------------------
 

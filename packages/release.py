@@ -2,6 +2,7 @@
 
     packages/release.py version     # write the changelog's version wherever the version stands
     packages/release.py clients     # static/clients/: both clients as the service serves them, their hash in the guide
+    packages/release.py form        # build the form's version of its package.json, and name it wherever it stands
     packages/release.py build       # dist/: wheel, image context, chart, clients, bills of materials, checksums
     packages/release.py record TAG  # once the tag is there: what later versions keep, into tests/upgrade/released.json
 
@@ -12,7 +13,6 @@ hatchling, and the npm packages npm, esbuild and TypeScript, all of which ``.ci/
 from __future__ import annotations
 
 import argparse
-import base64
 import gzip
 import hashlib
 import io
@@ -44,16 +44,25 @@ PLACES = (
     ("pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
     ("packages/watchword-python/pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
     ("packages/watchword-js/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
-    ("packages/watchword-verify/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
     ("docs/python.md", rf"(/static/clients/){NUMBER}(/)"),
     ("docs/python.md", rf"(watchword_client-){NUMBER}(-py3)"),
     ("docs/typescript.md", rf"(/static/clients/){NUMBER}(/)"),
     ("docs/typescript.md", rf"(watchword-client-){NUMBER}(\.tgz)"),
-    ("docs/component.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
     ("docs/install.md", rf"(watchword-){NUMBER}(-py3)"),
     ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^version: "?){NUMBER}("?$)'),
     ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^appVersion: "?){NUMBER}("?$)'),
 )
+# The form has a version of its own: pages pin its files by their hash, so each change of them has another address.
+FORM = ROOT / "packages" / "watchword-verify" / "package.json"
+FORM_PLACES = (
+    ("config/settings.py", rf'(?m)(^FORM_VERSION = "){NUMBER}(")'),
+    ("docs/component.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
+    ("docs/from-firebase.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
+)
+
+
+def form_version() -> str:
+    return str(json.loads(FORM.read_text())["version"])
 
 
 def version() -> str:
@@ -64,27 +73,32 @@ def version() -> str:
     return newest[1]
 
 
-def wrong_places(wanted: str, root: Path = ROOT) -> list[str]:
+def wrong_places(wanted: str, root: Path = ROOT, places: tuple[tuple[str, str], ...] = PLACES) -> list[str]:
     """Return the files in which another version stands, or none where one is expected."""
     return [
         name
-        for name, pattern in PLACES
+        for name, pattern in places
         if (root / name).exists() and (root / name).read_text() != _with_version(root / name, pattern, wanted)
     ]
 
 
-def write_version(wanted: str) -> None:
-    for name, pattern in PLACES:
+def write_version(wanted: str, places: tuple[tuple[str, str], ...] = PLACES) -> None:
+    for name, pattern in places:
         if (ROOT / name).exists():
             (ROOT / name).write_text(_with_version(ROOT / name, pattern, wanted))
-    if not (ROOT / SERVED / wanted).exists():
-        write_clients()
-    if not (ROOT / "static" / "watchword-verify" / wanted).exists():  # earlier ones stay: customers' pages name them
-        _run("node", "packages/watchword-verify/build.js", ESBUILD=str(MODULES / "esbuild"))
-        module = ROOT / "static" / "watchword-verify" / wanted / "watchword-verify.js"
-        digest = base64.b64encode(hashlib.sha384(module.read_bytes()).digest()).decode()
-        guide = ROOT / "docs" / "component.md"
-        guide.write_text(re.sub(r'integrity="sha384-[^"]+"', f'integrity="sha384-{digest}"', guide.read_text()))
+
+
+def build_form() -> None:
+    """Build the form where the service serves it, and write its version and hash wherever they stand.
+
+    A folder of a released version stays as it is, as customers' pages name it: raise the version in package.json first.
+    """
+    wanted = form_version()
+    _run("node", "packages/watchword-verify/build.js", ESBUILD=str(MODULES / "esbuild"))
+    write_version(wanted, FORM_PLACES)
+    integrity = (ROOT / "static" / "watchword-verify" / wanted / "integrity.txt").read_text().strip()
+    guide = ROOT / "docs" / "component.md"
+    guide.write_text(re.sub(r'integrity="sha384-[^"]+"', f'integrity="{integrity}"', guide.read_text()))
 
 
 def write_clients() -> None:
@@ -135,6 +149,10 @@ def build(target: Path) -> list[Path]:
     if wrong := wrong_places(wanted):
         sys.exit(
             f"Another version than {wanted} of the changelog: {', '.join(wrong)}. Run packages/release.py version."
+        )
+    if wrong := wrong_places(form_version(), places=FORM_PLACES):
+        sys.exit(
+            f"Another version of the form than {form_version()}: {', '.join(wrong)}. Run packages/release.py form."
         )
     if _run("git", "status", "--porcelain"):
         sys.exit("There are changes that are not committed: a release is made of a commit.")
@@ -232,6 +250,7 @@ if __name__ == "__main__":
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("version", help="write the changelog's version wherever the version stands")
     commands.add_parser("clients", help="write the clients that the service serves into static/clients/")
+    commands.add_parser("form", help="build the form, and name its version and hash wherever they stand")
     building = commands.add_parser("build", help="make the files of the release")
     building.add_argument("--to", type=Path, default=ROOT / "dist", help="default dist/, which is emptied before")
     recording = commands.add_parser("record", help="write tests/upgrade/released.json")
@@ -239,8 +258,12 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.command == "version":
         write_version(version())
+        if not (ROOT / SERVED / version()).exists():
+            write_clients()
     elif given.command == "clients":
         write_clients()
+    elif given.command == "form":
+        build_form()
     elif given.command == "build":
         print(*build(given.to.resolve()), sep="\n")
     else:

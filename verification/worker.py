@@ -31,7 +31,7 @@ from verification.services.delivery import sweep as sweeping
 from verification.services.delivery.fairness import RecentProjects, Shares
 from verification.services.gateways import balances
 from verification.services.notices import alerts, balance_alerts, events
-from verification.services.oversight import cost_budgets, counting, digest, outages
+from verification.services.oversight import collapses, cost_budgets, counting, digest, outages
 from verification.services.projects import deletion
 from verification.services.protection.guard import findings
 from verification.services.records import workers
@@ -166,9 +166,10 @@ class DeletionClaim:
 
 
 def _count(since: datetime) -> None:
-    """Count the figures, and hold the budgets in money against the costs that were counted."""
+    """Count the figures, and hold against them the budgets in money and what each provider delivered before."""
     counting.count_since(since)
     cost_budgets.watch()
+    collapses.watch()
 
 
 def _upkeep(row: Worker) -> Timetable:

@@ -1,8 +1,11 @@
 """The search box and the story's page, through the client."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.panel.rows import ADDRESS, a_message, a_session
 from verification import pseudonyms
@@ -107,6 +110,14 @@ def test_ids_are_no_look_up_of_a_number(panel, monkeypatch):
         assert find(client, term).status_code in (200, 302)
     assert not AuditEntry.objects.filter(action="Looked up a recipient").exists()
     assert find(client, ADDRESS).status_code == 302
+
+
+def test_a_hit_of_an_earlier_day_tells_its_time_once(panel):
+    a_session(panel.project, panel.rows[Recipient], is_open=False)
+    began = timezone.now() - timedelta(days=2)
+    Session.objects.filter(project=panel.project).update(created_at=began)
+    page = find(panel.as_("owner"), ADDRESS).content.decode()
+    assert page.count(f"{began:%-d %b %Y, %H:%M:%S} UTC") == 2 and f"({began.day} " not in page
 
 
 @pytest.mark.parametrize("who", ["stranger", "anonymous"])

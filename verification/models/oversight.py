@@ -51,7 +51,9 @@ class Decision(models.Model):
         return _("Refusals: {subject}").format(subject=self.subject)
 
 
-OUTAGE = "channel_down"  # the kind of the alerts that last
+# The kinds of the alerts that last: nothing gets out over a channel; a provider hardly delivers to a country.
+OUTAGE, COLLAPSE = "channel_down", "provider_country"
+COLLAPSE_OVER = "provider_country_over"  # the kind of the alert that tells of the end
 
 
 class Alert(models.Model):

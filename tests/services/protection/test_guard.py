@@ -20,6 +20,7 @@ from verification.models import (
     GuardBlock,
     GuardedSend,
     GuardRule,
+    HourlyFigures,
     IdempotentRequest,
     ListEntry,
     Message,
@@ -413,6 +414,85 @@ def test_a_country_that_hardly_verifies_is_found(project, sends, verified, age, 
     send_to_country(project, sends, verified, age=age)
     findings.sweep()
     assert running() == found
+
+
+# --- a provider that fails is no pumping ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def failing(project):
+    """A project whose users in Germany were verified, up to 40 in an hour; its provider then delivers nothing there."""
+    gateway = project.provider("sms", "Kestrel")
+    HourlyFigures.objects.create(
+        project=project.row, hour=timezone.now() - timedelta(days=2), channel="sms", provider_id=gateway.pk,
+        country="DE", language="de", is_manual=False, sessions_verified=40,
+    )  # fmt: skip
+    project.gateway = gateway
+    return project
+
+
+def carried(project, number, *, status, known=0, age=timedelta(days=30)):
+    """Unverified sends over the provider. The first of them go to numbers that were verified before."""
+    before = set(GuardedSend.objects.values_list("pk", flat=True))
+    send_to_country(project, number, 0)
+    sends = GuardedSend.objects.exclude(pk__in=before).order_by("pk")
+    Message.objects.filter(guarded_send__in=sends).update(provider=project.gateway, status=status)
+    people = Recipient.objects.filter(pk__in=list(sends.values_list("recipient_id", flat=True)[:known]))
+    people.update(created_at=timezone.now() - age, verified_at=timezone.now() - age)
+
+
+def test_what_a_provider_that_fails_did_not_deliver_refuses_no_country(failing):
+    carried(failing, 40, status="failed", known=12)
+    findings.sweep()
+    assert running() == {("low_conversion", "DE")}
+    told = Alert.objects.get(kind="guard").detail
+    assert "Of these 40 were not delivered, by a provider that fails there." in told
+
+
+def test_numbers_that_nobody_knows_do_not_whitewash_pumping(failing):
+    carried(failing, 40, status="failed")
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_made_up_numbers_whitewash_nothing_while_people_who_are_known_get_their_codes(failing):
+    carried(failing, 40, status="failed")
+    carried(failing, 15, status="success", known=15)
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_numbers_that_were_verified_of_late_prove_no_fault_of_the_provider(failing):
+    carried(failing, 40, status="failed", known=12, age=timedelta(days=1))
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_nine_people_who_are_known_are_too_few_to_prove_it(failing):
+    carried(failing, 40, status="failed", known=9)
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_what_was_delivered_and_not_verified_is_pumping_beside_a_provider_that_fails(failing):
+    carried(failing, 40, status="failed", known=12)
+    carried(failing, 30, status="success")
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_more_sends_than_the_country_ever_had_users_are_pumping_whatever_the_receipts_say(failing):
+    carried(failing, 121, status="failed", known=12)
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_another_provider_that_delivers_is_no_excuse_for_what_it_delivered(failing):
+    carried(failing, 40, status="expired", known=12)
+    failing.gateway = failing.provider("sms", "Northwind")
+    carried(failing, 30, status="success")
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
 
 
 FAIL_FOR_ONE = """

@@ -132,7 +132,7 @@ class AlertAdmin(TrafficAdmin):
             )
         if alert.error:
             return display.label(_("Given up"), "danger")
-        by = (("mail", alert.mailed_at), ("call", alert.posted_at), ("chat", alert.told_services))
+        by = ((_("mail"), alert.mailed_at), (_("call"), alert.posted_at), (_("chat"), alert.told_services))
         ways = [way for way, at in by if at]
         return (
             display.label(_("By {names}").format(names=", ".join(ways)), "success")

@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification.addresses import mask
@@ -21,6 +22,7 @@ from verification.panel.frame.scoping import has_right, own_project_ids, own_pro
 from verification.panel.frame.story import ICONS, STATES
 from verification.panel.pages.decisions import title_of_rule
 from verification.services.oversight import search
+from verification.services.oversight.ranges import DAY
 from verification.services.oversight.stories.rows import Rows
 from verification.services.oversight.stories.story import in_brief
 from verification.services.oversight.stories.verdict import Verdict
@@ -101,7 +103,7 @@ def _hit(rows: Rows, verdict: Verdict) -> Hit:
         tone=STATES[verdict.tone],
         sentence=verdict.sentence,
         began=display.exactly(rows.began_at),
-        ago=display.ago(rows.began_at),
+        ago=display.ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
         kind=_("Verification") if rows.session else _("Manual send"),
         to=mask(rows.recipient.address),
         project=rows.project.name,

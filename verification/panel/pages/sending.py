@@ -116,7 +116,7 @@ def send(
             form.add_error("to", _("Try again in {retry_after} s.").format(retry_after=error.retry_after))
         return None
     to = mask(address.text)
-    audit.record(f"{done}, {to}", row=row, project=project, label=to)
+    audit.record(f"{done}, {to}", row=row, project=project, label=str(row))
     return sent.message_id
 
 

@@ -51,7 +51,7 @@ COST = (
     gettext_lazy("Cost"),
     {
         "fields": ("failed_costs",),
-        "description": gettext_lazy("The page Prices, whose button is above, has what a message costs."),
+        "description": gettext_lazy("What a message costs stands on the page Prices of a saved provider."),
     },
 )
 

@@ -90,8 +90,13 @@ def subject_of(finding: GuardBlock) -> str:
 
 
 def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
-    """Return the figures of a finding as a sentence."""
-    return str(GUARD_RULES[rule].counted).format(**figures)
+    """Return the figures of a finding in sentences."""
+    counted = str(GUARD_RULES[rule].counted).format(**figures)
+    undelivered = figures.get("undelivered")
+    if not undelivered:
+        return counted
+    lost = _("Of these {number} were not delivered, by a provider that fails there.").format(number=undelivered)
+    return f"{counted} {lost}"
 
 
 def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
