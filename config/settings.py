@@ -9,6 +9,7 @@ import importlib.util
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -154,7 +155,7 @@ _is_worker = PROCESS_NAME == "command: worker"
 _connections = 0
 if _is_worker or not _is_command:
     _connections = env.number("DATABASE_CONNECTIONS", default=database.WORKER_CONNECTIONS if _is_worker else 0)
-_common = {"pooler": DATABASE_POOLER, "statement_timeout": _statement_timeout, "name": PROCESS_NAME}
+_common: dict[str, Any] = {"pooler": DATABASE_POOLER, "statement_timeout": _statement_timeout, "name": PROCESS_NAME}
 DATABASES = {
     "default": database.connected(
         env.db_url_config(DATABASE_URL or EMBEDDED.database_url),

@@ -113,7 +113,7 @@ class ListBroker(dramatiq.Broker):
             dramatiq.Message(queue_name=queue_name, actor_name=queue_name, args=(message_id,), kwargs={}, options={})
         )
 
-    def enqueue(self, message: dramatiq.Message, *, delay: int | None = None) -> dramatiq.Message:
+    def enqueue(self, message: dramatiq.Message[Any], *, delay: int | None = None) -> dramatiq.Message[Any]:
         """Push a wake-up, at once: what is due later is a row that says so. Raises redis' errors."""
         self.push(message.queue_name, [message.encode()])
         return message

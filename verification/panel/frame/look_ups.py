@@ -38,7 +38,7 @@ def count_look_up(request: HttpRequest, addresses: Sequence[str]) -> None:
         return
     request._looked_up = True  # type: ignore[attr-defined]  # a list is drawn with more than one search
     try:
-        limits.count_look_up(request.user.pk)
+        limits.count_look_up(int(request.user.pk or 0))
     except Refusal as refusal:
         again = timezone.localtime(timezone.now() + timedelta(seconds=refusal.retry_after or 0))
         raise TooManyLookUps(
