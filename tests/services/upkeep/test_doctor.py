@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -295,6 +296,14 @@ class TestMachine:
         assert list(machine.judge_disk(tmp_path, 20, 100)) == []
         assert [each.severity for each in machine.judge_disk(tmp_path, 9, 100)] == [Severity.WARNING]
         assert [each.severity for each in machine.judge_disk(tmp_path, 1, 100)] == [Severity.CRITICAL]
+
+    def test_the_disk_of_the_metrics_is_looked_at(self, settings, tmp_path, monkeypatch):
+        """One of another device, of which nothing is free: a disk that only reads says so of itself."""
+        settings.METRICS_TOKEN, settings.METRICS_DIR = "a-token", Path("/sys/kernel/metrics")
+        looked_at = []
+        monkeypatch.setattr(machine, "judge_disk", lambda folder, *_: looked_at.append(folder) or [])
+        names("machine")
+        assert [folder for folder in looked_at if str(folder).startswith("/sys")]
 
     def test_a_backup_of_last_night_is_no_finding(self, tmp_path):
         backup(tmp_path / "night")
