@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from verification import metrics
 from verification.models import Decision, Provider
-from verification.services.upkeep import condition
+from verification.services.upkeep import condition, health
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MAX_NAMED = metrics.MAX_PROVIDERS  # providers with lines of their own; an installation with more shows the first ones
@@ -149,7 +149,11 @@ def _there(folder: Path) -> Path:
 
 
 def _of_condition(now: condition.Condition) -> Iterator[object]:
-    parts = {"database": True, "broker": now.wake_ups is not None, "cache": now.has_cache}
+    parts = {
+        "database": health.failing() != health.ONLY_READS,
+        "broker": now.wake_ups is not None,
+        "cache": now.has_cache,
+    }
     yield _gauge("up", "Whether a part answers.", "part", [((name,), is_up) for name, is_up in parts.items()])
     degraded = [((name,), float(name in now.degraded)) for name in condition.DEGRADED]
     yield _gauge("degraded", "Whether a part is degraded, as /readyz says.", "part", degraded)

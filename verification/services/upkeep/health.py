@@ -13,7 +13,9 @@ from verification.memory import Fresh, Memory
 
 log = logging.getLogger(__name__)
 
+_LOOK = "SELECT current_setting('transaction_read_only')::boolean, to_regclass('django_migrations') IS NOT NULL"
 AWAY = "The database is away."
+ONLY_READS = "The database only reads: a standby, or one whose disk is full."
 NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
 
 
@@ -49,12 +51,23 @@ def _tell(reason: str) -> None:
     _told.reason = reason
 
 
+def _leave() -> None:
+    """Close the thread's connection, so that the next one may find the server that takes writes."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
 def _ask() -> str:
     try:
         sql.drop_dead_connection()
         with connection.cursor() as cursor:
-            cursor.execute("SELECT to_regclass('django_migrations') IS NOT NULL")
-            if not cursor.fetchone()[0]:
+            cursor.execute(_LOOK)
+            only_reads, is_there = cursor.fetchone()
+            if only_reads:
+                _tell("it only reads")
+                _leave()
+                return ONLY_READS
+            if not is_there:
                 return NOT_MIGRATED
             cursor.execute("SELECT app, name FROM django_migrations")
             missing = expected_migrations() - set(cursor.fetchall())

@@ -56,6 +56,16 @@ def is_there(aims: Aims) -> Iterator[Finding]:
         )
 
 
+def takes_writes(aims: Aims) -> Iterator[Finding]:
+    if health.failing() == health.ONLY_READS:
+        yield critical(
+            "database-read-only",
+            "The database only reads, so no code is created, checked or sent.",
+            "See whether DATABASE_URL leads to the primary (docs/scale.md: target_session_attrs=read-write), whether"
+            " its disk is full, and who set default_transaction_read_only.",
+        )
+
+
 def is_migrated(aims: Aims) -> Iterator[Finding]:
     """Compare the migrations of this version with those that the database had."""
     if reason := health.failing():
@@ -144,6 +154,7 @@ def replica_follows(aims: Aims) -> Iterator[Finding]:
 
 CHECKS = (
     is_there,
+    takes_writes,
     is_migrated,
     clocks_agree,
     connections_are_left,
