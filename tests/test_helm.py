@@ -144,3 +144,13 @@ def test_the_chart_has_the_versions_of_the_service():
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     (version,) = re.findall(r'(?m)^version = "(.+)"$', (ROOT / "pyproject.toml").read_text())
     assert (chart["version"], chart["appVersion"]) == (version, version)
+
+
+@pytest.mark.parametrize("kind", ["worker", "connections"])
+def test_a_worker_is_probed_by_the_file_that_it_touches(answers, kind):
+    """By the database it would be restarted whenever that is away."""
+    pod = by_name(answers["most"])["Deployment", f"codes-{kind}"]["spec"]["template"]["spec"]
+    container = next(each for each in pod["containers"] if each["name"] == kind)
+    command = container["livenessProbe"]["exec"]["command"]
+    assert command == ["sh", "-c", 'test -n "$(find /tmp/worker.alive -mmin -1)"']
+    assert container["command"][-2:] == ["--alive-file", "/tmp/worker.alive"]

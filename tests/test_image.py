@@ -51,7 +51,9 @@ def test_each_container_that_serves_is_probed():
     services = COMPOSE["services"]
     assert {name for name, each in services.items() if "healthcheck" not in each} == {"web", "proxy"}
     assert "/readyz" in (ROOT / "Dockerfile").read_text()
-    assert services["worker"]["healthcheck"]["test"][1:] == ["python", "manage.py", "health", "--worker"]
+    for name in ("worker", "connections"):
+        [file] = re.findall(r"find (\S+) -mmin -1", services[name]["healthcheck"]["test"][1])
+        assert services[name]["command"][-2:] == ["--alive-file", file]
 
 
 def test_the_database_is_ready_once_it_answers_where_the_migrations_ask():

@@ -52,12 +52,18 @@ class Poller(threading.Thread, Generic[Row]):
         self.in_progress: dict[futures.Future[None], Row] = {}
         self.bell = threading.Event()
         self.queue_name = queue_name
+        self.round_began = time.monotonic()
+
+    def is_at_work(self, round_seconds: float) -> bool:
+        """Return whether the thread lives, and its present round is no older than this."""
+        return self.is_alive() and time.monotonic() - self.round_began < round_seconds
 
     def run(self) -> None:
         if self.queue_name:
             WakeUpListener(self.queue_name, self.bell, self.stopping).start()
         pause, told, tell_at = 0.0, "", 0.0
         while not self.stopping.wait(pause):
+            self.round_began = time.monotonic()
             try:
                 self._round()
                 if told:
