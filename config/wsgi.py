@@ -29,7 +29,10 @@ from providers import registry  # noqa: E402
 from verification import addresses  # noqa: E402  (needs the loaded settings)
 from verification.api.direct import direct  # noqa: E402
 from verification.api.edge import edge  # noqa: E402
-from verification.services.upkeep import health  # noqa: E402
+from verification.services.upkeep import health, key_ring  # noqa: E402
+
+if reason := key_ring.refusal_at_start():
+    sys.exit(f"watchword: {reason}")
 
 # Django tidies up four times around a request, which is a seventh of the cost of a check. Once is enough: at its end a
 # connection that failed is closed. The log of queries is a debugger's, and the cache keeps its connections anyway.

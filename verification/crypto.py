@@ -31,6 +31,10 @@ class DecryptionFailed(Exception):
     """No key of the ring opens this ciphertext under this binding."""
 
 
+class KeyUnknown(DecryptionFailed):
+    """The ciphertext is under a key that the ring does not have: another process may have it."""
+
+
 def encrypt(plain: str, *, binding: str) -> bytes:
     """Encrypt ``plain`` under the newest key. ``binding`` names the row and column; decrypting needs it again.
 
@@ -42,12 +46,14 @@ def encrypt(plain: str, *, binding: str) -> bytes:
 
 
 def decrypt(ciphertext: bytes, *, binding: str) -> str:
-    """Decrypt. Raises :class:`DecryptionFailed` for an unknown key, another binding, or changed bytes."""
+    """Decrypt. Raises :class:`KeyUnknown`, and :class:`DecryptionFailed` for another binding or changed bytes."""
     blob = bytes(ciphertext)
     nonce, body = blob[5:17], blob[17:]
     cipher = _ring().get(key_id_of(blob))
-    if blob[:1] != FORMAT or cipher is None:
-        raise DecryptionFailed("The ciphertext is of an unknown key or format.")
+    if blob[:1] != FORMAT:
+        raise DecryptionFailed("The ciphertext is of an unknown format.")
+    if cipher is None:
+        raise KeyUnknown("The ciphertext is under an unknown key.")
     try:
         return cipher.decrypt(nonce, body, binding.encode()).decode()
     except (InvalidTag, ValueError):  # the latter for what is too short to be one

@@ -27,6 +27,7 @@ from verification.models import (
     WebhookEvent,
     Worker,
 )
+from verification.services.projects.webhook_secrets import issue_webhook_secret
 from verification.services.protection.guard import findings as guard_findings
 from verification.services.records import workers
 from verification.services.upkeep import health
@@ -136,8 +137,14 @@ class TestSecrets:
 
     def test_a_lost_encryption_key_is_found(self, project, settings):
         assert names("secrets") == set()
-        settings.ENCRYPTION_KEYS = [os.urandom(32)]
+        earlier, settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS, [os.urandom(32)]
+        assert names("secrets") == {"encryption-keys-wrong"}
+        assert "database-not-migrated" not in names("database")
+        memory.forget_all()
+        issue_webhook_secret(project=project.row)
         assert names("secrets") == {"encryption-key-missing"}
+        settings.ENCRYPTION_KEYS += earlier
+        assert names("secrets") == set()
 
     def test_a_superuser_without_a_second_factor_is_found(self, admin_user, production):
         production.IS_SECOND_FACTOR_REQUIRED = True

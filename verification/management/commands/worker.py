@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 from config.processes import lifeline
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, add_threads
+from verification.services.upkeep import key_ring
 
 
 class Command(WatchwordCommand):
@@ -41,6 +42,9 @@ class Command(WatchwordCommand):
             logging.getLogger("verification.worker").setLevel(logging.WARNING)
         lifeline.hold()
         from verification import worker  # connects to the broker, which --help does not need
+
+        if reason := key_ring.refusal_at_start():
+            raise Misuse(reason)
 
         try:
             worker.run(threads=threads, holds_connections=connections, alive_file=alive_file)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from verification import metrics, sql, traces, wake
 from verification.addresses import country_of
-from verification.crypto import DecryptionFailed
+from verification.crypto import DecryptionFailed, KeyUnknown
 from verification.memory import Fresh
 from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
@@ -77,8 +77,12 @@ class Round:
             return
         try:
             outgoing = compose(message, country=self.country)
+        except KeyUnknown:
+            log.error("message %s: its code is under a key that this worker does not have", message.id)
+            record.give_back(message, in_seconds=self._pause())
+            return
         except DecryptionFailed:
-            log.error("message %s: its code cannot be decrypted; is a key missing?", message.id)
+            log.error("message %s: its code cannot be decrypted", message.id)
             record.close(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
             return
         try:
@@ -275,14 +279,16 @@ class Round:
 
     def _give_back_or_end(self) -> None:
         """No provider took it: try again while the code lives, wait for a receipt that may come, or fail."""
-        pause = RETRY_SECONDS[min(self.message.claims, len(RETRY_SECONDS)) - 1]
-        delay = max(pause, self.refusal.retry_after)
+        delay = max(self._pause(), self.refusal.retry_after)
         if delay < self._lives_seconds():
             record.give_back(self.message, in_seconds=delay)
         elif self.refusal.may_have_sent:
             record.await_receipt(self.message, for_seconds=UNCONFIRMED_SECONDS)
         else:
             record.close(self.message, MessageStatus.FAILED, error=self.refusal.error)
+
+    def _pause(self) -> float:
+        return RETRY_SECONDS[min(self.message.claims, len(RETRY_SECONDS)) - 1]
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.started_at

@@ -10,6 +10,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from verification import sql
 from verification.memory import Fresh, Memory
+from verification.services.upkeep import key_ring
 
 log = logging.getLogger(__name__)
 
@@ -71,9 +72,10 @@ def _ask() -> str:
                 return NOT_MIGRATED
             cursor.execute("SELECT app, name FROM django_migrations")
             missing = expected_migrations() - set(cursor.fetchall())
+        wrong_keys = "" if missing else key_ring.refusal()
     except (DatabaseError, InterfaceError) as error:
         _tell(sql.reason(error))
         close_old_connections()
         return AWAY
     _tell("")
-    return NOT_MIGRATED if missing else ""
+    return NOT_MIGRATED if missing else wrong_keys
