@@ -207,7 +207,7 @@ def test_no_alarm_fires_on_a_sound_service_under_load(prometheus, shop):
 
 def test_a_provider_that_fails_and_then_refuses_our_credentials(service, provoke, prometheus):
     with shop_whose_gateway(service, answer(500)) as (failing, gateway):
-        provoke("WatchwordProviderDown", by=lambda: failing.send(recipient()))
+        provoke("WatchwordProviderDown", "WatchwordChannelDown", by=lambda: failing.send(recipient()))
         gateway.default = answer(401)  # while it is set aside, and asked by single probes alone
 
         def probe():
@@ -397,7 +397,7 @@ def test_codes_that_reach_the_provider_late(service, shop, provoke):
         assert service.query(f"{older} RETURNING 1")
         service.start_worker()
 
-    provoke("WatchwordCodesLate", by=send_late)
+    provoke("WatchwordCodesLate", "WatchwordSendBudgetBurns", by=send_late)
 
 
 def test_a_broker_that_is_away(service, provoke):
@@ -405,7 +405,7 @@ def test_a_broker_that_is_away(service, provoke):
 
 
 def test_a_database_that_is_away(service, shop, provoke):
-    away = ("WatchwordDatabaseAway", "WatchwordErrors")
+    away = ("WatchwordDatabaseAway", "WatchwordErrors", "WatchwordErrorBudgetBurns")
     provoke(*away, once=lambda: service.stop_server("postgres"), by=several(shop.create))
 
 

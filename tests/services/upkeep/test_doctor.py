@@ -263,6 +263,8 @@ class TestProviders:
             provider=row, opened_at=timezone.now(), open_until=until, openings=1, reason="timeout"
         )
         assert names("providers") == {"provider-aside"}
+        Provider.objects.filter(pk=row.pk).update(is_enabled=False)
+        assert "provider-aside" not in names("providers")
 
     def test_a_channel_that_nobody_serves_is_found(self, project):
         Provider.objects.filter(channel="voice").update(is_enabled=False)
