@@ -105,7 +105,8 @@ class Poller(threading.Thread, Generic[Row]):
             sql.drop_dead_connection()  # the database may have restarted since this thread last used it
             self.work(row)
         except Exception as error:  # the row's lease ends, and it is claimed again
-            log.error("%s: %s failed with %s", self.name, row[0], sql.reason(error))
+            told = {"poller": self.name, "row": row[0], "error": sql.reason(error)}
+            log.error("a row of a poller failed", extra=told)
         finally:
             close_old_connections()
 

@@ -24,4 +24,4 @@ def _deliver(message_id: int, *, is_connected: bool = False) -> None:
     try:
         dispatch.deliver(message_id, is_connected=is_connected)
     except Exception as error:  # the row's lease ends, and the sweep delivers it
-        log.error("message %s: delivery failed with %s", message_id, type(error).__name__)
+        log.error("delivery failed", extra={"message_id": message_id, "error": type(error).__name__})

@@ -136,7 +136,8 @@ def _to_refusal(error: Exception, request: HttpRequest) -> Refusal:
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
-            log.error("request %s: %s\n%s", _id(request), type(error).__name__, places)
+            told = {"request_id": _id(request), "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=told)
             return Refusal("internal_error")
 
 
