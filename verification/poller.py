@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from verification import sql
 from verification.broker import AWAY_SECONDS, broker
+from verification.sql import read_only
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,8 @@ class Poller(threading.Thread, Generic[Row]):
                     log.info("%s: works again.", self.name)
                 pause, told = 0.0, ""
             except Exception as error:  # the database may be away, or not migrated yet
+                if read_only.is_reason(error):
+                    read_only.leave()
                 pause = min(max(POLL_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
                 reason = sql.reason(error)
                 if reason != told or time.monotonic() >= tell_at:
@@ -105,6 +108,8 @@ class Poller(threading.Thread, Generic[Row]):
             sql.drop_dead_connection()  # the database may have restarted since this thread last used it
             self.work(row)
         except Exception as error:  # the row's lease ends, and it is claimed again
+            if read_only.is_reason(error):
+                read_only.leave()
             told = {"poller": self.name, "row": row[0], "error": sql.reason(error)}
             log.error("a row of a poller failed", extra=told)
         finally:

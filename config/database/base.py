@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from types import TracebackType
 from typing import Any
 
 import psycopg
-from django.db import DatabaseError, OperationalError
+from django.db import DatabaseError
 from django.db.backends.postgresql import base
-from django.db.utils import DatabaseErrorWrapper
-from django.utils.functional import cached_property
 from psycopg import sql
 
 log = logging.getLogger(__name__)
@@ -41,42 +38,10 @@ END_IDLE_SESSIONS = """
 """
 
 
-class ErrorWrapper(DatabaseErrorWrapper):
-    """Django's own errors for the driver's. A server that takes no writes is no server of ours: it counts as away."""
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if isinstance(exc_value, psycopg.errors.ReadOnlySqlTransaction):
-            self.wrapper.errors_occurred = True  # so is_usable is asked
-            raise OperationalError(*exc_value.args).with_traceback(traceback) from exc_value
-        super().__exit__(exc_type, exc_value, traceback)
-
-
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection. What its session should have is looked at once in a process."""
 
     is_looked_at = False
-
-    @cached_property
-    def wrap_database_errors(self) -> ErrorWrapper:
-        return ErrorWrapper(self)
-
-    def is_usable(self) -> bool:
-        """Say, after an error, whether the connection may be kept.
-
-        One to a server that only reads is closed: the next one may lead to the server that took its place.
-        """
-        return super().is_usable() and not self.only_reads()
-
-    def only_reads(self) -> bool:
-        """Return whether this session takes no writes: a standby's, or one of ``default_transaction_read_only``."""
-        with self.cursor() as cursor:
-            cursor.execute("SHOW transaction_read_only")
-            return bool(cursor.fetchone()[0] == "on")
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
         try:

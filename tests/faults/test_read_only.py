@@ -76,7 +76,7 @@ def test_it_is_away_for_callers_and_told_to_operators(service, shop, only_reads)
 def test_processes_leave_a_server_that_only_reads_and_serve_by_the_next_connection(service, shop, only_reads):
     """Their sessions there would stay read-only for good: nobody ends them here."""
     wait_until(lambda: shop.create()[0] == 503, "it only reads")
-    wait_until(lambda: "ReadOnlySqlTransaction" in service.output("worker0"), "the worker notices")
+    wait_until(lambda: "the server only reads" in service.output("worker0"), "the worker notices")
     set_read_only(service, "off")
     wait_until(lambda: shop.create()[0] == 200, "codes are created again")
     to = "+4915112345678"

@@ -7,7 +7,7 @@ import traceback
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 
@@ -16,6 +16,7 @@ from verification.api import rendering
 from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
 from verification.errors import Refusal
 from verification.services.records.decisions import note_refusal
+from verification.sql import read_only
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,10 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
                 "service_unavailable",
                 retry_after=DATABASE_RETRY_SECONDS,
             )
+        case InternalError() if read_only.is_reason(error):
+            refusal_log.note_unserved(request, read_only.WORDS)
+            read_only.leave()
+            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))

@@ -11,6 +11,7 @@ from django.db.migrations.loader import MigrationLoader
 from verification import sql
 from verification.memory import Fresh, Memory
 from verification.services.upkeep import key_ring
+from verification.sql import read_only
 
 log = logging.getLogger(__name__)
 
@@ -52,12 +53,6 @@ def _tell(reason: str) -> None:
     _told.reason = reason
 
 
-def _leave() -> None:
-    """Close the thread's connection, so that the next one may find the server that takes writes."""
-    if not connection.in_atomic_block:
-        connection.close()
-
-
 def _ask() -> str:
     try:
         sql.drop_dead_connection()
@@ -65,8 +60,8 @@ def _ask() -> str:
             cursor.execute(_LOOK)
             only_reads, is_there = cursor.fetchone()
             if only_reads:
-                _tell("it only reads")
-                _leave()
+                read_only.leave()
+                _tell(read_only.WORDS)
                 return ONLY_READS
             if not is_there:
                 return NOT_MIGRATED
@@ -76,6 +71,6 @@ def _ask() -> str:
     except (DatabaseError, InterfaceError) as error:
         _tell(sql.reason(error))
         close_old_connections()
-        return AWAY
+        return ONLY_READS if read_only.is_reason(error) else AWAY
     _tell("")
     return NOT_MIGRATED if missing else wrong_keys

@@ -10,6 +10,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from verification.services.upkeep import condition, exposition, health
 from verification.services.upkeep.doctor.findings import Aims, Finding, critical, warning
+from verification.sql import read_only
 
 APP = "verification"
 REPLICA = "replica"  # its name in DATABASES
@@ -48,6 +49,8 @@ def is_there(aims: Aims) -> Iterator[Finding]:
     try:
         connection.ensure_connection()
     except (DatabaseError, InterfaceError) as error:
+        if read_only.is_reason(error):
+            return  # takes_writes says so
         reason = str(error).strip().partition("\n")[0]
         yield critical(
             "database-away",
