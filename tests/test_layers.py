@@ -55,6 +55,7 @@ MAY_IMPORT = {
     "outside": {"errors", "fair_line"},
     "tasks": SERVICES,
     "poller": {"broker", "sql"},
+    "mail_log": set(),
     "liveness": {"poller"},
     "worker": SERVICES | {"tasks", "poller", "liveness"},
     "client_address": {"memory"},
