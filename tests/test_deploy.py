@@ -44,6 +44,21 @@ def test_a_unit_starts_a_command_that_there_is(unit):
     assert (ROOT / "verification" / "management" / "commands" / f"{command}.py").exists()
 
 
+def test_the_units_together_leave_memory_to_the_database_beside_them():
+    shares = {unit.stem: int(re.findall(r"(?m)^MemoryMax=(\d+)%$", unit.read_text())[0]) for unit in UNITS}
+    assert shares["watchword-web"] + shares["watchword-worker"] < 100
+
+
+@pytest.mark.skipif(not (nginx.PROGRAM and nginx.has_ipv6()), reason="There is no nginx, or no IPv6.")
+def test_nginx_is_reached_over_ipv6_too(node):
+    with Nginx([node.port]) as running:
+        wait_until(lambda: socket.socket(socket.AF_INET6).connect_ex(("::1", running.port)) == 0, "it listens")
+        connection = http.client.HTTPConnection("::1", running.port, timeout=30)
+        connection.request("GET", "/livez")
+        assert connection.getresponse().status == 200
+        assert node.requests[-1].headers["x-forwarded-for"] == "::1"
+
+
 def test_the_guide_names_files_and_commands_that_there_are():
     guide = (ROOT / "docs" / "install.md").read_text()
     files = set(re.findall(r"\b(?:deploy|requirements)/[\w./-]*\w", guide))
