@@ -335,6 +335,8 @@ if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
 # Networks whose callers are told by /readyz what is degraded.
 OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])
 LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
+if LOG_FORMAT == "json" and not _email_url.removeprefix("consolemail://"):
+    EMAIL_BACKEND = "verification.mail_log.EmailBackend"  # a printed mail would stand between the lines of the log
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {
     "version": 1,

@@ -27,7 +27,11 @@ django_application = get_wsgi_application()
 from providers import registry  # noqa: E402
 from verification import addresses  # noqa: E402  (needs the loaded settings)
 from verification.api.wsgi import with_length_of_chunked_body, with_readable_content_type  # noqa: E402
-from verification.services.upkeep import health  # noqa: E402
+from verification.services.upkeep import health, key_ring  # noqa: E402
+
+if reason := key_ring.refusal_at_start():
+    print(f"watchword: {reason}", file=sys.stderr)
+    sys.exit(4)
 
 # What the first request would load is loaded now: it does not wait for that, and no process reads a file that an
 # upgrade has changed under it.

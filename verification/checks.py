@@ -107,11 +107,14 @@ def https_is_told_by_a_proxy(**_: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def alerts_are_mailed(**_: Any) -> list[CheckMessage]:
-    if settings.EMAIL_BACKEND != "django.core.mail.backends.console.EmailBackend":
+    if settings.EMAIL_BACKEND not in (
+        "django.core.mail.backends.console.EmailBackend",
+        "verification.mail_log.EmailBackend",
+    ):
         return []
     return [
         Warning(
-            "EMAIL_URL is not set: alerts to owners are written to the worker's output and mailed to nobody.",
+            "EMAIL_URL is not set: alerts to owners are told in the worker's log and mailed to nobody.",
             hint="Set it to a mail server, e.g. smtp+tls://user:password@host:587.",
             id="watchword.W007",
         )

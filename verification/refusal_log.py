@@ -81,7 +81,8 @@ def note_unserved(request: HttpRequest, reason: str) -> None:
         words = "%s more requests found the database away or busy and were not logged"
         log.error(f"{words}, as there were more than %s in a second.", left_out, LINES_A_SECOND)
     if is_left:
-        log.error("request %s: the database is away or busy (%s)", getattr(request, "id", "-"), reason)
+        told = {"request_id": getattr(request, "id", "-"), "path": endpoint_of(request), "error": reason}
+        log.error("the database is away or busy", extra=told)
 
 
 class ForgedForms(logging.Filter):

@@ -171,12 +171,21 @@ def test_it_starts_everything_and_a_code_can_be_read_sent_and_verified(start):
     assert processes_of(up.home) == []
 
 
+def is_at_work(pid):
+    """Return whether there is such a process. One that ended stays until its adoptive parent has time for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.timeout(400)  # it starts twice, and each start may take a busy machine the minute that `ready` waits
 def test_it_survives_its_own_murder_and_shows_the_same_keys_again(start):
     killed = start().ready()
     children = pids_of_children(killed)
     killed.stop(signal.SIGKILL)
     again = start(port=killed.port).ready()
-    assert not set(children) & {int(folder.name) for folder in Path("/proc").glob("[0-9]*")}
+    assert [pid for pid in children if is_at_work(pid)] == []
     assert again.demo() == killed.demo()
     assert again.demo()["admin_password"] in again.text()
     assert again.post("/session/create", {"to": "ann@example.com"}, again.demo()["api_key"])[0] == 200

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from rest_framework.exceptions import (
@@ -27,6 +27,7 @@ from verification.api.parsers import BodyTooLarge
 from verification.api.serializers.errors import Problem, problem_address
 from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.services.records.decisions import note_refusal
+from verification.sql import read_only
 
 log = logging.getLogger(__name__)
 
@@ -113,10 +114,15 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> Refusal:
         case OperationalError() | InterfaceError():
             refusal_log.note_unserved(request, sql.reason(error))
             return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+        case InternalError() if read_only.is_reason(error):
+            refusal_log.note_unserved(request, read_only.WORDS)
+            read_only.leave()
+            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
-            log.error("request %s: %s\n%s", request_ids.of(request) or "-", type(error).__name__, places)
+            told = {"request_id": request_ids.of(request) or "-", "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=told)
             return Refusal("internal_error")
 
 
