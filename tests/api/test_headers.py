@@ -67,3 +67,19 @@ def test_over_https_every_answer_keeps_browsers_there_for_a_year(settings, inclu
 def test_trace_is_answered_by_nobody(visitor):
     for path in ("/session/settings", "/docs/"):
         assert visitor.trace(path).status_code in (401, 405)
+
+
+@pytest.mark.django_db
+def test_only_pages_are_redirected_to_https(settings):
+    """A program follows no redirect with its key and its body, and a vendor's hook follows none at all."""
+    settings.SECURE_SSL_REDIRECT = True
+    visitor = Client(raise_request_exception=False)
+    for path, status in (
+        ("/session/settings", 401),
+        ("/events", 401),
+        ("/hooks/nobody/nothing", 404),
+        ("/metrics", 404),
+    ):
+        assert visitor.get(path).status_code == status
+    assert visitor.post("/manual/send").status_code == 401
+    assert visitor.get("/docs/").status_code == 301
