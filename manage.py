@@ -12,6 +12,7 @@ from pathlib import Path
 ABOUT_USERS = ("createsuperuser", "changepassword")  # Django's own
 CRITICAL = 2  # the doctor's exit status for its worst findings
 REMEDY = "Change the environment that this command, and every process, is started with."
+ASKS_NOTHING = {"help", "version", "-h", "--help", "--version", "makemessages", "compilemessages"}
 MAKES_DATABASE = ("up", "migrate")  # the commands that a first start is made with
 
 
@@ -59,8 +60,8 @@ def refuse(reason: str) -> None:
 
 
 def needs_servers(arguments: list[str]) -> bool:
-    """Return whether the command can want the database. Asking for help does not start one."""
-    return bool(arguments) and not {"help", "version", "-h", "--help", "--version"}.intersection(arguments)
+    """Return whether the command can want the database. Asking for help does not start one, and translating neither."""
+    return bool(arguments) and not ASKS_NOTHING.intersection(arguments)
 
 
 def require_database(command: str) -> None:

@@ -136,12 +136,9 @@ def _metered_database() -> Iterator[dict[str, float]]:
     import psycopg
     from django.db import connection
 
-    from verification.sql.calls import Calls
-
     connection.ensure_connection()
     pid = connection.connection.info.backend_pid
     used: dict[str, float] = defaultdict(float)
-    call: Any = Calls.call
     execute: Any = psycopg.Cursor.execute
     current, before = "other", _cpu_seconds(pid)
 
@@ -151,16 +148,12 @@ def _metered_database() -> Iterator[dict[str, float]]:
         used[current] += now - before
         current, before = function, now
 
-    def metered_call(calls: Any, function: str, *arguments: Any) -> Any:
-        turn_to(function)
-        return call(calls, function, *arguments)
-
     def metered(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         found = _FUNCTION.search(str(query))
         turn_to(found[1] if found else "other")
         return execute(cursor, query, *arguments, **options)
 
-    with patch.object(Calls, "call", metered_call), patch.object(psycopg.Cursor, "execute", metered):
+    with patch.object(psycopg.Cursor, "execute", metered):
         yield used
     turn_to("other")
 

@@ -42,7 +42,8 @@ class Inside:
     """The service's WSGI application in this process. Make at most one; it sets the process's environment."""
 
     def __init__(self, service: Service) -> None:
-        os.environ.update(service.environment)
+        # With one connection, of which the kernel tells what its PostgreSQL process uses.
+        os.environ.update(service.environment, DATABASE_CONNECTIONS="1")
         from django.conf import settings
 
         from config.wsgi import application
@@ -164,40 +165,25 @@ def describe_round_trips(counts: dict[str, Counter[str]], *, requests: int = BAT
 
 @contextmanager
 def _counted() -> Iterator[Counter[str]]:
-    """Count at the places that every wait for a server passes, whoever asks."""
+    """Count the statements, and what is sent to Valkey, whoever asks."""
     import psycopg
     import redis.connection
 
-    from verification.sql.calls import Calls
-
     counted: Counter[str] = Counter()
-    current = ["?"]
-    call: Any = Calls.call
     execute: Any = psycopg.Cursor.execute
-    wait: Any = psycopg.Connection.wait
     send: Any = redis.connection.AbstractConnection.send_packed_command
-
-    def counting_call(calls: Any, function: str, *arguments: Any) -> Any:
-        current[0] = function
-        return call(calls, function, *arguments)
 
     def counting_execute(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         found = _FUNCTION.search(str(query))
-        current[0] = found[1] if found else str(query)[:40]
+        counted[found[1] if found else str(query)[:40]] += 1
         return execute(cursor, query, *arguments, **options)
-
-    def counting_wait(connection: Any, *arguments: Any, **options: Any) -> Any:
-        counted[current[0]] += 1
-        return wait(connection, *arguments, **options)
 
     def counting_send(connection: Any, *arguments: Any, **options: Any) -> Any:
         counted["valkey"] += 1
         return send(connection, *arguments, **options)
 
     with (
-        patch.object(Calls, "call", counting_call),
         patch.object(psycopg.Cursor, "execute", counting_execute),
-        patch.object(psycopg.Connection, "wait", counting_wait),
         patch.object(redis.connection.AbstractConnection, "send_packed_command", counting_send),
     ):
         yield counted

@@ -199,7 +199,7 @@ def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY) -> None:
     """Write the season that ends now into an empty database, and count its figures."""
     from django.db import transaction
 
-    from verification.services.oversight import counting
+    from verification.services.oversight import collapses, counting
 
     now = datetime.now(UTC).replace(microsecond=0)
     with transaction.atomic():
@@ -228,6 +228,7 @@ def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY) -> None:
     season_rows.add_rows(season.project, season.recipients, now, season.chance)
     say("counting")
     counting.recount(days=days + 1)
+    collapses.watch()
 
 
 def shop(now: datetime) -> Season:

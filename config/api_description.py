@@ -1,13 +1,14 @@
-"""The settings of drf-spectacular, which describes the endpoints. What serves them is verification/api/base.py."""
+"""The settings of Django REST framework, which serves the API, and of drf-spectacular, which describes it."""
 
 from typing import Any
 
 REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [],
-    "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["verification.api.authentication.KeyAuthentication"],
+    "DEFAULT_PARSER_CLASSES": ["verification.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "verification.api.negotiation.OnlyOne",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "verification.api.exceptions.handle",
     "UNAUTHENTICATED_USER": None,
 }
 
@@ -27,13 +28,13 @@ def spectacular(version: str, base_url: str) -> dict[str, Any]:
         "ENUM_SUFFIX": "",
         "ENUM_NAME_OVERRIDES": {
             "Channel": "verification.models.ChannelType",
-            "SessionEventType": "verification.api.reference.event_shapes.SESSION_EVENT_TYPES",
-            "MessageStatus": "verification.api.reference.shapes.MESSAGE_STATUSES",
-            "FinalStatus": "verification.api.reference.shapes.FINAL_STATUSES",
+            "SessionEventType": "verification.api.serializers.events.SESSION_EVENT_TYPES",
+            "MessageStatus": "verification.api.serializers.manual.MESSAGE_STATUSES",
+            "FinalStatus": "verification.api.serializers.manual.FINAL_STATUSES",
             "ChallengeProvider": "verification.models.ChallengeProvider",
-            "ErrorCode": "verification.api.reference.shapes.ERROR_CODES",
-            "FieldErrorCode": "verification.api.reference.shapes.FIELD_ERRORS",
-            "CodeLength": "verification.api.reference.shapes.CODE_LENGTHS",
+            "ErrorCode": "verification.api.serializers.errors.ERROR_CODES",
+            "FieldErrorCode": "verification.api.serializers.errors.FIELD_ERRORS",
+            "CodeLength": "verification.api.serializers.session.CODE_LENGTHS",
         },
         "WEBHOOKS": [
             "verification.api.reference.event_operations.opened",

@@ -9,6 +9,7 @@ import importlib.util
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -19,6 +20,7 @@ from config.processes.embedded import EmbeddedServers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
+FORM_VERSION = "0.1.1"  # of <watchword-verify>, as our own pages load it; packages/release.py form writes it
 
 # --- where we run ------------------------------------------------------------------------------------------------
 
@@ -95,16 +97,22 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.humanize",
     "axes",
+    "corsheaders",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "verification",
 ]
 MIDDLEWARE = [
-    # Answers the API by itself, before the layers that only pages need.
-    "verification.api.middleware.ApiMiddleware",
+    "verification.api.middleware.RequestIdMiddleware",
+    "verification.api.middleware.TracingMiddleware",
+    "verification.api.middleware.MetricsMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "verification.api.middleware.PagePolicyMiddleware",
+    "verification.api.middleware.AnswerHeadersMiddleware",
+    "verification.api.middleware.ProbesMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
+    "verification.api.middleware.TrailingSlashMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -139,17 +147,24 @@ TEMPLATES = [
 _is_command = Path(sys.argv[0]).name in ("manage.py", "watchword") and bool(sys.argv[1:])
 PROCESS_NAME = f"command: {sys.argv[1]}" if _is_command else "watchword"
 
-# Connections live as long as their thread.
+DATABASE_POOLER = env.choice("DATABASE_POOLER", database.POOLERS, default="none")
+_statement_timeout = env.number("DATABASE_STATEMENT_TIMEOUT", default=0)
+DATABASE_LIMITS = database.limits(pooler=DATABASE_POOLER, statement_timeout=_statement_timeout)
+# A web process (config/wsgi.py) and a worker share connections among their threads. Any other command has its own.
+_is_worker = PROCESS_NAME == "command: worker"
+_connections = 0
+if _is_worker or not _is_command:
+    _connections = env.number("DATABASE_CONNECTIONS", default=database.WORKER_CONNECTIONS if _is_worker else 0)
+_common: dict[str, Any] = {"pooler": DATABASE_POOLER, "statement_timeout": _statement_timeout, "name": PROCESS_NAME}
 DATABASES = {
-    name: database.connected(
-        env.db_url_config(url),
-        pooler=env.choice("DATABASE_POOLER", database.POOLERS, default="none"),
-        statement_timeout=env.number("DATABASE_STATEMENT_TIMEOUT", default=0),
-        name=PROCESS_NAME,
+    "default": database.connected(
+        env.db_url_config(DATABASE_URL or EMBEDDED.database_url),
+        **_common,
+        connections=_connections,
     )
-    for name, url in (("default", DATABASE_URL or EMBEDDED.database_url), ("replica", DATABASE_REPLICA_URL))
-    if url
 }
+if DATABASE_REPLICA_URL:
+    DATABASES["replica"] = database.connected(env.db_url_config(DATABASE_REPLICA_URL), **_common)
 DATABASE_ROUTERS = ["verification.panel.frame.replica.Router"] if DATABASE_REPLICA_URL else []
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -218,7 +233,7 @@ STATIC_ROOT = env.str("STATIC_ROOT", default="") or None  # only for who wants t
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True  # serves the packages' files too, with no collectstatic before the first start
 # The form's files never change once released: a new version has a folder of its own.
-WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/watchword-verify/[0-9]+\.[0-9]+\.[0-9]+/"
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/static/(watchword-verify|clients)/[0-9]+\.[0-9]+\.[0-9]+/"
 
 # --- browsers ----------------------------------------------------------------------------------------------------
 
@@ -226,6 +241,8 @@ _is_https = BASE_URL.startswith("https://")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 # Only a trusted proxy tells which requests came by https. Without one, all of them would be sent round for ever.
 SECURE_SSL_REDIRECT = _is_https and TRUSTED_PROXIES > 0
+# No program follows a redirect with its key and body. An answer over http has told the key already.
+SECURE_REDIRECT_EXEMPT = [r"^(session|manual|hooks)/", r"^events", r"^(livez|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", default=31_536_000) if _is_https else 0  # a year
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_INCLUDE_SUBDOMAINS", default=False)
 SECURE_HSTS_PRELOAD = False  # browsers' lists take years to leave: a proxy can say so for who wants it
@@ -278,9 +295,15 @@ HOOKS_PER_SECOND = env.number("HOOKS_PER_SECOND", default=50, least=1)
 
 # --- API ---------------------------------------------------------------------------------------------------------
 
-# Read by drf-spectacular alone, which describes the endpoints.
 REST_FRAMEWORK = api_description.REST_FRAMEWORK
 SPECTACULAR_SETTINGS = api_description.spectacular(VERSION, BASE_URL)
+
+# Browsers call what takes an API key, and the puzzles. The projects list the origins: verification/api/cors.py.
+CORS_URLS_REGEX = r"^/session/(create|send|channels|check|settings|challenge)/?$"
+CORS_ALLOW_METHODS = ["GET", "POST"]
+CORS_ALLOW_HEADERS = ["content-type", "x-api-key", "accept-language", "x-request-id"]
+CORS_EXPOSE_HEADERS = ["Date", "Retry-After", "X-Request-Id"]  # by Date a page with a wrong clock knows a session's end
+CORS_PREFLIGHT_MAX_AGE = 600  # seconds for which a browser may remember that it is allowed
 
 # --- operation ---------------------------------------------------------------------------------------------------
 
@@ -312,6 +335,8 @@ if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
 # Networks whose callers are told by /readyz what is degraded.
 OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])
 LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
+if LOG_FORMAT == "json" and not _email_url.removeprefix("consolemail://"):
+    EMAIL_BACKEND = "verification.mail_log.EmailBackend"  # a printed mail would stand between the lines of the log
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {
     "version": 1,
@@ -326,7 +351,7 @@ LOGGING = {
         # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
         "axes": {"level": "ERROR"},  # names users and addresses
         "dramatiq": {"level": "WARNING"},
-        "httpx": {"level": "WARNING"},
+        "psycopg.pool": {"level": "WARNING"},  # tells each time that a connection is taken
         # Refusals are answered, and logged in a line of ours: not as warnings with their path, or errors with a trace.
         "django.request": {"level": "CRITICAL"},
         "django.security": {"level": "CRITICAL"},

@@ -1,4 +1,4 @@
-"""Write what both clients have from the service: types, error classes, and the async half of the Python client.
+"""Write what both clients have from the service: types, error classes, and the sync half of the Python client.
 
 Run it in the service's environment, from the root of the repository: ``.venv/bin/python packages/generate_clients.py``.
 ``schema.ts`` takes openapi-typescript, which ``.ci/run`` installs.
@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import unasync
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = ROOT / "packages" / "watchword-python" / "src" / "watchword"
@@ -54,6 +56,10 @@ ENUMS = [
 ]
 # Members that no repr shows: tokens, envelopes, and links that bind the user who opens them.
 HIDDEN = {("SessionCheckResponse", "verify_token"), ("ManualSendResponse", "code"), ("SessionChannel", "link")}
+
+ASYNC_DOCSTRING = '"""The client for asyncio. ``packages/generate_clients.py`` writes ``client.py`` from this file."""'
+SYNC_DOCSTRING = '"""The client. Written by packages/generate_clients.py from async_client.py."""'
+SYNC_NAMES = {"AsyncWatchword": "Watchword", "AsyncClient": "Client", "aclose": "close", "asyncio": "time"}
 
 
 def description() -> dict[str, Any]:
@@ -163,38 +169,17 @@ def first_sentence(text: str) -> str:
     return sentence if len(sentence) <= LINE - 6 else sentence[: LINE - 9].rpartition(" ")[0] + " …"
 
 
-def async_client() -> str:
-    """Return ``async_client.py``: the client with every call awaited."""
-    text = (PYTHON / "client.py").read_text()
-    text = text.replace(
-        '"""The client. ``packages/generate_clients.py`` writes ``async_client.py`` from this file."""',
-        '"""The client for asyncio. Written by packages/generate_clients.py from client.py."""',
-    )
-    for name in re.findall(r"    def ((?!_|open_envelope)\w+)\(", text):
-        text = text.replace(f"    def {name}(", f"    async def {name}(")
-    for old, new in [
-        ("import time\n", ""),
-        ("import uuid", "import asyncio\nimport uuid"),
-        ("time.sleep(", "await asyncio.sleep("),
-        ("class Watchword:", "class AsyncWatchword:"),
-        ("Threads may share a client", "Tasks may share a client"),
-        ("httpx.Client", "httpx.AsyncClient"),
-        ("def __enter__", "async def __aenter__"),
-        ("def __exit__", "async def __aexit__"),
-        ("def _call(", "async def _call("),
-        ("def _send(", "async def _send("),
-        ("self.close()", "await self.close()"),
-        ("self._http.close()", "await self._http.aclose()"),
-        ("self._http.request(", "await self._http.request("),
-        ("return self._send(", "return await self._send("),
-        ("outcome = self._", "outcome = await self._"),
-        ("read(self._call(call, self._api_key))", "read(await self._call(call, self._api_key))"),
-        ("read(self._call(call, self._secret_key))", "read(await self._call(call, self._secret_key))"),
-    ]:
-        if old not in text:
-            raise SystemExit(f"client.py no longer holds {old!r}: change its translation in this file.")
-        text = text.replace(old, new)
-    return formatted(text)
+def sync_client() -> str:
+    """Return ``client.py``: ``async_client.py`` without its waiting, by unasync."""
+    own = (PYTHON / "async_client.py").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder) / "async" / "client.py", Path(folder) / "sync" / "client.py"
+        source.parent.mkdir()
+        source.write_text(
+            own.replace(ASYNC_DOCSTRING, SYNC_DOCSTRING, 1).replace("Tasks may share", "Threads may share")
+        )
+        unasync.unasync_files([str(source)], [unasync.Rule("/async/", "/sync/", SYNC_NAMES)])
+        return formatted(made.read_text())
 
 
 def typescript_problems() -> str:
@@ -246,7 +231,7 @@ def made() -> dict[Path, str]:
     files = {
         PYTHON / "problems.py": python_problems(),
         PYTHON / "types.py": python_types(document),
-        PYTHON / "async_client.py": async_client(),
+        PYTHON / "client.py": sync_client(),
         TYPESCRIPT / "problems.ts": typescript_problems(),
     }
     if OPENAPI_TYPESCRIPT.exists():

@@ -1,6 +1,8 @@
 """Make a release from the checkout: its version, its files in ``dist/``, and what the next one has to keep.
 
     packages/release.py version     # write the changelog's version wherever the version stands
+    packages/release.py clients     # static/clients/: both clients as the service serves them, their hash in the guide
+    packages/release.py form        # build the form's version of its package.json, and name it wherever it stands
     packages/release.py build       # dist/: wheel, image context, chart, clients, bills of materials, checksums
     packages/release.py record TAG  # once the tag is there: what later versions keep, into tests/upgrade/released.json
 
@@ -11,7 +13,6 @@ hatchling, and the npm packages npm, esbuild and TypeScript, all of which ``.ci/
 from __future__ import annotations
 
 import argparse
-import base64
 import gzip
 import hashlib
 import io
@@ -30,6 +31,10 @@ ROOT = Path(__file__).resolve().parent.parent
 HATCHLING = ROOT / "var" / "clients" / "bin" / "python"  # a Python that has it
 MODULES = ROOT / "var" / "npm" / "node_modules"
 CHART = Path("deploy", "helm", "watchword")
+SERVED = Path("static", "clients")
+CLIENTS = Path("packages", "watchword-python"), Path("packages", "watchword-js")
+CLIENTS_AT = 315_532_800  # seconds: 1980, the first year of a ZIP archive, as nothing but their sources may change them
+SUMS = "SHA256SUMS"
 
 HEADING = re.compile(r"^## (\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)$", re.MULTILINE)
 NUMBER = r"\d+\.\d+\.\d+"
@@ -39,13 +44,25 @@ PLACES = (
     ("pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
     ("packages/watchword-python/pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
     ("packages/watchword-js/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
-    ("packages/watchword-verify/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
-    ("packages/watchword-js/README.md", rf"(watchword-client-){NUMBER}(\.tgz)"),
-    ("docs/component.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
+    ("docs/python.md", rf"(/static/clients/){NUMBER}(/)"),
+    ("docs/python.md", rf"(watchword_client-){NUMBER}(-py3)"),
+    ("docs/typescript.md", rf"(/static/clients/){NUMBER}(/)"),
+    ("docs/typescript.md", rf"(watchword-client-){NUMBER}(\.tgz)"),
     ("docs/install.md", rf"(watchword-){NUMBER}(-py3)"),
     ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^version: "?){NUMBER}("?$)'),
     ("deploy/helm/watchword/Chart.yaml", rf'(?m)(^appVersion: "?){NUMBER}("?$)'),
 )
+# The form has a version of its own: pages pin its files by their hash, so each change of them has another address.
+FORM = ROOT / "packages" / "watchword-verify" / "package.json"
+FORM_PLACES = (
+    ("config/settings.py", rf'(?m)(^FORM_VERSION = "){NUMBER}(")'),
+    ("docs/component.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
+    ("docs/from-firebase.md", rf"(/static/watchword-verify/){NUMBER}(/)"),
+)
+
+
+def form_version() -> str:
+    return str(json.loads(FORM.read_text())["version"])
 
 
 def version() -> str:
@@ -56,25 +73,67 @@ def version() -> str:
     return newest[1]
 
 
-def wrong_places(wanted: str, root: Path = ROOT) -> list[str]:
+def wrong_places(wanted: str, root: Path = ROOT, places: tuple[tuple[str, str], ...] = PLACES) -> list[str]:
     """Return the files in which another version stands, or none where one is expected."""
     return [
         name
-        for name, pattern in PLACES
+        for name, pattern in places
         if (root / name).exists() and (root / name).read_text() != _with_version(root / name, pattern, wanted)
     ]
 
 
-def write_version(wanted: str) -> None:
-    for name, pattern in PLACES:
+def write_version(wanted: str, places: tuple[tuple[str, str], ...] = PLACES) -> None:
+    for name, pattern in places:
         if (ROOT / name).exists():
             (ROOT / name).write_text(_with_version(ROOT / name, pattern, wanted))
-    if not (ROOT / "static" / "watchword-verify" / wanted).exists():  # earlier ones stay: customers' pages name them
-        _run("node", "packages/watchword-verify/build.js", ESBUILD=str(MODULES / "esbuild"))
-        module = ROOT / "static" / "watchword-verify" / wanted / "watchword-verify.js"
-        digest = base64.b64encode(hashlib.sha384(module.read_bytes()).digest()).decode()
-        guide = ROOT / "docs" / "component.md"
-        guide.write_text(re.sub(r'integrity="sha384-[^"]+"', f'integrity="sha384-{digest}"', guide.read_text()))
+
+
+def build_form() -> None:
+    """Build the form where the service serves it, and write its version and hash wherever they stand.
+
+    A folder of a released version stays as it is, as customers' pages name it: raise the version in package.json first.
+    """
+    wanted = form_version()
+    _run("node", "packages/watchword-verify/build.js", ESBUILD=str(MODULES / "esbuild"))
+    write_version(wanted, FORM_PLACES)
+    integrity = (ROOT / "static" / "watchword-verify" / wanted / "integrity.txt").read_text().strip()
+    guide = ROOT / "docs" / "component.md"
+    guide.write_text(re.sub(r'integrity="sha384-[^"]+"', f'integrity="{integrity}"', guide.read_text()))
+
+
+def write_clients() -> None:
+    """Write the clients that the service serves, from the sources as they stand, and the wheel's hash into its guide.
+
+    Earlier versions stay: customers' requirements name them.
+    """
+    target = ROOT / SERVED / version()
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    make_clients(ROOT, target)
+    _write_sums(target)
+    (wheel,) = target.glob("*.whl")
+    guide = ROOT / "docs" / "python.md"
+    guide.write_text(re.sub(r"(\.whl#sha256=)\w+", rf"\g<1>{_digest(wheel)}", guide.read_text()))
+
+
+def make_clients(source: Path, target: Path) -> None:
+    """Make the wheel and the npm package of the clients."""
+    with tempfile.TemporaryDirectory() as folder:
+        for client in CLIENTS:
+            left_out = shutil.ignore_patterns("__pycache__", "dist", "node_modules", "*.tgz", "package-lock.json")
+            shutil.copytree(source / client, Path(folder) / client.name, ignore=left_out)
+        python, javascript = (Path(folder) / client.name for client in CLIENTS)
+        _wheel(python, target, CLIENTS_AT)
+        _npm_package(javascript, target)
+
+
+def _write_sums(folder: Path) -> None:
+    made = sorted(path for path in folder.iterdir() if path.name != SUMS)
+    (folder / SUMS).write_text("".join(f"{_digest(file)}  {file.name}\n" for file in made))
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _with_version(file: Path, pattern: str, wanted: str) -> str:
@@ -91,6 +150,10 @@ def build(target: Path) -> list[Path]:
         sys.exit(
             f"Another version than {wanted} of the changelog: {', '.join(wrong)}. Run packages/release.py version."
         )
+    if wrong := wrong_places(form_version(), places=FORM_PLACES):
+        sys.exit(
+            f"Another version of the form than {form_version()}: {', '.join(wrong)}. Run packages/release.py form."
+        )
     if _run("git", "status", "--porcelain"):
         sys.exit("There are changes that are not committed: a release is made of a commit.")
     shutil.rmtree(target, ignore_errors=True)
@@ -100,8 +163,9 @@ def build(target: Path) -> list[Path]:
         source = Path(folder) / "source"
         with tarfile.open(fileobj=io.BytesIO(_bytes("git", "archive", "--format=tar", "HEAD"))) as files:
             files.extractall(source, filter="data")
-        _wheels(source, target, at)
-        _npm_packages(source, target)
+        _wheel(source, target, at)
+        make_clients(source, target)
+        _npm_package(source / "packages" / "watchword-verify", target)
         left_out = not_in_image(source)
         names = [name for name in _names(source) if not name.startswith(left_out)]
         _archive(source, names, target / f"watchword-{wanted}-image.tar.gz", f"watchword-{wanted}", at)
@@ -110,10 +174,8 @@ def build(target: Path) -> list[Path]:
         for which in ("production", "local"):
             bill = _bytes(sys.executable, source / "requirements" / "sbom", which)
             (target / f"watchword-{wanted}-{which}.cdx.json").write_bytes(bill)
-    made = sorted(target.iterdir())
-    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in made]
-    (target / "SHA256SUMS").write_text("".join(sums))
-    return [*made, target / "SHA256SUMS"]
+    _write_sums(target)
+    return sorted(target.iterdir())
 
 
 def not_in_image(source: Path) -> tuple[str, ...]:
@@ -122,20 +184,17 @@ def not_in_image(source: Path) -> tuple[str, ...]:
     return tuple(f"{line}/" for line in lines if line and not line.startswith("#") and "*" not in line)
 
 
-def _wheels(source: Path, target: Path, at: int) -> None:
-    """Make the wheels of the service and of the Python client."""
-    for folder in (source, source / "packages" / "watchword-python"):
-        command = [HATCHLING, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", target, folder]
-        _run(*command, SOURCE_DATE_EPOCH=str(at))
+def _wheel(folder: Path, target: Path, at: int) -> None:
+    """Make a wheel, in which every file has this time, in seconds."""
+    command = [HATCHLING, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", target, folder]
+    _run(*command, SOURCE_DATE_EPOCH=str(at))
 
 
-def _npm_packages(source: Path, target: Path) -> None:
-    """Make the packages of the JavaScript client and of the form."""
+def _npm_package(folder: Path, target: Path) -> None:
+    """Make an npm package, in which npm gives every file a time of its own choice."""
     path = f"{MODULES / '.bin'}{os.pathsep}{os.environ['PATH']}"
-    for name in ("watchword-js", "watchword-verify"):
-        folder = source / "packages" / name
-        (folder / "node_modules").symlink_to(MODULES)
-        _run("npm", "pack", "--silent", "--pack-destination", target, cwd=folder, PATH=path)
+    (folder / "node_modules").symlink_to(MODULES)
+    _run("npm", "pack", "--silent", "--pack-destination", target, cwd=folder, PATH=path)
 
 
 def _names(folder: Path) -> list[str]:
@@ -190,6 +249,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("version", help="write the changelog's version wherever the version stands")
+    commands.add_parser("clients", help="write the clients that the service serves into static/clients/")
+    commands.add_parser("form", help="build the form, and name its version and hash wherever they stand")
     building = commands.add_parser("build", help="make the files of the release")
     building.add_argument("--to", type=Path, default=ROOT / "dist", help="default dist/, which is emptied before")
     recording = commands.add_parser("record", help="write tests/upgrade/released.json")
@@ -197,6 +258,12 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.command == "version":
         write_version(version())
+        if not (ROOT / SERVED / version()).exists():
+            write_clients()
+    elif given.command == "clients":
+        write_clients()
+    elif given.command == "form":
+        build_form()
     elif given.command == "build":
         print(*build(given.to.resolve()), sep="\n")
     else:

@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from providers.door.http import HttpDoor
 from providers.errors import ProviderError
 from providers.outcomes import Outcome as Outcome  # adapters take it from here
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise  # a text, or one that gettext_lazy translates when it is shown
 
 # The checked value of a setting.
 Value = str | int | bool
@@ -48,12 +51,12 @@ class Setting:
     """
 
     name: str
-    label: str
+    label: StrOrPromise
     kind: SettingKind = SettingKind.TEXT
     required: bool = False
     default: Value = ""
-    choices: tuple[tuple[str, str], ...] = ()
-    help: str = ""
+    choices: tuple[tuple[str, StrOrPromise], ...] = ()
+    help: StrOrPromise = ""
     is_multiline: bool = False  # a SECRET of several lines, such as a key file or a list of headers
 
 
@@ -288,7 +291,7 @@ class Adapter:
     store: Store = field(repr=False)
 
     type: ClassVar[str]
-    label: ClassVar[str]
+    label: ClassVar[StrOrPromise]
     channels: ClassVar[tuple[str, ...]]
     declared: ClassVar[tuple[Setting, ...]] = ()
     is_connected: ClassVar[bool] = False  # it sends over a long-lived connection, which a connections worker holds

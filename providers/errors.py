@@ -5,16 +5,9 @@ from __future__ import annotations
 from providers.outcomes import Outcome
 
 
-class Reason(str):
-    """Why a setting is refused, where the sentence holds values. The panel translates ``words`` and fills them anew."""
-
-    def __new__(cls, words: str, **values: object) -> Reason:
-        made = super().__new__(cls, words.format(**values))
-        made.words, made.values = words, values
-        return made
-
-    words: str
-    values: dict[str, object]
+def sentence(reason: str) -> str:
+    """Return a reason as a sentence for a form or a problem document. Of a log line it is a part."""
+    return f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
 
 
 class ProviderError(Exception):
@@ -41,9 +34,7 @@ class ProviderError(Exception):
 
     @property
     def sentence(self) -> str:
-        """The message as a sentence for a form or a problem document. Of a log line it is a part."""
-        text = str(self)
-        return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+        return sentence(str(self))
 
 
 class NotConnected(ProviderError):

@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from providers import adapters
 from providers.base import Adapter, Setting, SettingKind, Store, Value
 from providers.door import outbound, packages
 from providers.door.http import HttpDoor
-from providers.errors import AddressBlocked, Reason, SettingsInvalid
+from providers.errors import AddressBlocked, SettingsInvalid
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def failures() -> Mapping[str, str]:
 
 def choices() -> list[tuple[str, str]]:
     """Return ``(type, label)`` of each type for a form, sorted by label."""
-    return sorted(((name, found.label) for name, found in _offered().items()), key=lambda choice: choice[1])
+    return sorted(((name, str(found.label)) for name, found in _offered().items()), key=lambda choice: choice[1])
 
 
 def for_channel(channel: str) -> list[type[Adapter]]:
@@ -111,13 +112,13 @@ def clean_settings(type: str, raw: Mapping[str, object], allowed_networks: Seque
     found = adapter_class(type)
     require_packages(type, raw)
     names = {setting.name for setting in found.declared}
-    errors = {name: "there is no such setting" for name in raw if name not in names}
+    errors = {name: _("there is no such setting") for name in raw if name not in names}
     values: dict[str, Value] = {}
     for setting in found.declared:
         try:
             values[setting.name] = _clean(setting, raw.get(setting.name), allowed_networks)
         except (ValueError, AddressBlocked) as error:
-            errors[setting.name] = next((each for each in error.args if isinstance(each, Reason)), str(error))
+            errors[setting.name] = str(error)
     errors = errors or found.clean(values)
     if errors:
         raise SettingsInvalid(errors)
@@ -183,7 +184,7 @@ def _clean(setting: Setting, raw: object, allowed_networks: Sequence[str]) -> Va
         raw = raw.strip()
     if raw is None or raw == "":
         if setting.required and setting.default == "":
-            raise ValueError("this setting is required")
+            raise ValueError(_("this setting is required"))
         return setting.default
     if setting.kind is SettingKind.NUMBER:
         return _number(raw)
@@ -201,7 +202,7 @@ def _number(raw: object) -> int:
         return raw
     if isinstance(raw, str) and re.fullmatch(r"-?[0-9]{1,9}", raw):
         return int(raw)
-    raise ValueError("a whole number is expected")
+    raise ValueError(_("a whole number is expected"))
 
 
 def _boolean(raw: object) -> bool:
@@ -209,21 +210,21 @@ def _boolean(raw: object) -> bool:
         return raw
     if isinstance(raw, str) and raw.lower() in BOOLEANS:
         return BOOLEANS[raw.lower()]
-    raise ValueError("true or false is expected")
+    raise ValueError(_("true or false is expected"))
 
 
 def _text(setting: Setting, raw: object) -> str:
     if not isinstance(raw, str):
-        raise ValueError("a text is expected")
+        raise ValueError(_("a text is expected"))
     if len(raw) > MAX_TEXT_LENGTH:
-        raise ValueError(Reason("the text is longer than {most} characters", most=MAX_TEXT_LENGTH))
+        raise ValueError(_("the text is longer than {most} characters").format(most=MAX_TEXT_LENGTH))
     has_lines = setting.kind is SettingKind.MULTILINE or setting.is_multiline
     text = raw.replace("\r\n", "\n") if has_lines else raw
     if (_CONTROL_BUT_LINES if has_lines else _CONTROL).search(text):
-        raise ValueError("the text holds a control character")
+        raise ValueError(_("the text holds a control character"))
     if setting.kind is SettingKind.CHOICE and text not in dict(setting.choices):
         choices = ", ".join(value for value, _ in setting.choices)
-        raise ValueError(Reason("one of {choices} is expected", choices=choices))
+        raise ValueError(_("one of {choices} is expected").format(choices=choices))
     return text
 
 

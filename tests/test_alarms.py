@@ -14,7 +14,9 @@ from tests.faults.conftest import METRICS_TOKEN
 from tests.snippets import block
 
 FOLDER = ROOT / "deploy" / "prometheus"
-RULES = [rule for group in yaml.safe_load((FOLDER / "rules.yml").read_text())["groups"] for rule in group["rules"]]
+ALL = [rule for group in yaml.safe_load((FOLDER / "rules.yml").read_text())["groups"] for rule in group["rules"]]
+RULES = [rule for rule in ALL if "alert" in rule]
+RECORDED = {rule["record"]: rule["expr"] for rule in ALL if "record" in rule}
 TESTS = yaml.safe_load((FOLDER / "rules.test.yml").read_text())["tests"]
 METRICS_PAGE = (ROOT / "docs" / "metrics.md").read_text()
 
@@ -46,6 +48,14 @@ def test_an_alarm_has_its_paragraph_and_asks_for_metrics_that_there_are(rule):
     assert asked_for(rule["expr"]) <= documented()
 
 
+def test_what_is_recorded_is_used_and_asks_for_metrics_that_there_are():
+    used = {name for rule in RULES for name in re.findall(r"watchword:\w+:\w+", rule["expr"])}
+    assert used == set(RECORDED)
+    assert set().union(*map(asked_for, RECORDED.values())) <= documented()
+    for name, expression in RECORDED.items():
+        assert set(re.findall(r"\[(\w+)\]", expression)) == {name.rpartition("rate")[2]}
+
+
 def test_every_alarm_has_a_test_in_which_it_fires():
     fired = {each["alertname"] for test in TESTS for each in test["alert_rule_test"] if each["exp_alerts"]}
     assert fired == {rule["alert"] for rule in RULES}
@@ -57,7 +67,9 @@ def test_every_alarm_is_brought_about_on_a_live_service():
 
 
 def test_the_rules_of_that_service_differ_in_their_windows_alone():
-    judged = {rule["alert"]: rule["expr"] for group in faster_rules()["groups"] for rule in group["rules"]}
+    judged = {
+        rule["alert"]: rule["expr"] for group in faster_rules()["groups"] for rule in group["rules"] if "alert" in rule
+    }
     window = re.compile(r"\[\d+[smhd]\]")
     others = {rule["alert"] for rule in RULES if window.sub("", rule["expr"]) != window.sub("", judged[rule["alert"]])}
     assert others == {"WatchwordLongTransaction"}
@@ -90,7 +102,7 @@ def test_prometheus_can_read_every_query_of_a_dashboard(path, tmp_path):
 
 @has_prometheus
 def test_prometheus_takes_the_rules_and_each_fires_when_it_should():
-    assert f"{len(RULES)} rules found" in promtool("check", "rules", "rules.yml")
+    assert f"{len(ALL)} rules found" in promtool("check", "rules", "rules.yml")
     assert "SUCCESS" in promtool("test", "rules", "rules.test.yml")
 
 

@@ -149,5 +149,5 @@ def test_two_envelopes_of_one_code_differ():
 
 
 def test_what_signs_puzzles_is_another_key_than_the_pepper():
-    assert crypto.puzzle_key() != crypto._pepper()
-    assert len(crypto.puzzle_key()) == 32
+    assert crypto.puzzle_keys()[0] != crypto._peppers()[0]
+    assert len(crypto.puzzle_keys()[0]) == 32

@@ -1,9 +1,11 @@
-"""The database's settings, made from its URL: without a pooler, and with one."""
+"""The connections to the database: their settings by its URL, a pool of them, and what a pooler drops."""
 
 import pytest
+from django.db import connection
 
 from config import database
 from config.environment import env
+from verification import checks
 
 URL = "postgres://user:password@one:5432,two:5433/name"
 
@@ -37,8 +39,78 @@ def test_a_pooler_is_given_nothing_that_it_would_refuse():
     assert found["DISABLE_SERVER_SIDE_CURSORS"]
 
 
-@pytest.mark.parametrize(("own", "of_role", "of_transaction"), [(0, "10000", {"statement_timeout": "0"}), (7, "7", {})])
-def test_only_a_limit_that_differs_is_said_in_each_transaction(own, of_role, of_transaction):
-    found = settings(URL, pooler="transaction", statement_timeout=own)
-    assert found["SESSION"]["statement_timeout"] == of_role
-    assert found["TRANSACTION"] == of_transaction
+@pytest.mark.parametrize(
+    ("pooler", "own", "expected"), [("none", 0, "0"), ("transaction", 0, "10000"), ("none", 7, "7")]
+)
+def test_a_statement_has_the_time_of_its_process_or_behind_a_pooler_that_of_the_role(pooler, own, expected):
+    assert database.limits(pooler=pooler, statement_timeout=own)["statement_timeout"] == expected
+
+
+def test_a_thread_keeps_its_connection_where_none_are_shared():
+    assert settings(URL, pooler="none")["CONN_MAX_AGE"] is None
+
+
+# --- a pool, as web processes and workers have ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pooled(django_db_blocker, django_db_setup):
+    """Django's connection as a web process has it, with a pool of its own."""
+    with django_db_blocker.unblock():
+        made = connection.copy()
+        made.alias = "pooled"
+        made.settings_dict["CONN_MAX_AGE"] = 0
+        made.settings_dict["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 3, "timeout": 20}
+        yield made
+        made.close()
+        made.close_pool()
+
+
+def process_of(wrapper):
+    with wrapper.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return cursor.fetchone()[0]
+
+
+def test_a_connection_goes_back_to_the_pool_and_comes_again(pooled):
+    pooled.settings_dict["OPTIONS"]["pool"]["max_size"] = 1
+    first = process_of(pooled)
+    pooled.close_if_unusable_or_obsolete()
+    assert pooled.connection is None
+    assert process_of(pooled) == first
+
+
+def test_connections_that_the_server_closed_meanwhile_are_not_given_out(pooled):
+    others = [pooled.copy(alias="pooled") for _ in range(2)]
+    processes = {process_of(each) for each in (pooled, *others)}
+    assert len(processes) == 3
+    for each in (pooled, *others):
+        each.close()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid, 10000) FROM unnest(%s) AS pid", [list(processes)])
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE pid = ANY (%s)", [list(processes)])
+        assert cursor.fetchone() == (0,)
+    assert process_of(pooled) not in processes
+
+
+# --- what a pooler before PostgreSQL drops ----------------------------------------------------------------------------
+
+
+def found_by_check():
+    return [(each.id, each.hint) for each in checks.sessions_have_their_limits(databases=["default"])]
+
+
+@pytest.mark.django_db
+def test_limits_that_a_pooler_drops_are_found_by_a_check(settings):
+    assert found_by_check() == []
+    settings.DATABASE_LIMITS = {**settings.DATABASE_LIMITS, "lock_timeout": "4000"}
+    assert found_by_check()[0][0] == "watchword.E005"
+
+
+@pytest.mark.django_db
+def test_limits_that_the_role_lacks_behind_a_pooler_are_found_with_what_to_run(settings):
+    settings.DATABASE_POOLER = "transaction"
+    settings.DATABASE_LIMITS = {**settings.DATABASE_LIMITS, "lock_timeout": "4000"}
+    [(found, hint)] = found_by_check()
+    assert found == "watchword.W010"
+    assert "ALTER ROLE CURRENT_USER SET lock_timeout = 4000;" in hint

@@ -66,10 +66,16 @@ def rendered(*cases):
 
 @pytest.fixture(scope="module")
 def answers():
-    refused = ({}, {"host": "codes.example.com"}, NEEDED | {"settings": {"SECRET_KEY": "in a file that anyone reads"}})
+    refused = (
+        {},
+        {"host": "codes.example.com"},
+        NEEDED | {"settings": {"SECRET_KEY": "in a file that anyone reads"}},
+        NEEDED | {"webb": {"replicas": 3}},
+        NEEDED | {"podMonitor": {"enable": True}},
+    )
     return dict(
         zip(
-            ("least", "most", "no host", "no secret", "open secret"),
+            ("least", "most", "no host", "no secret", "open secret", "mistyped", "mistyped within"),
             rendered(NEEDED, EVERYTHING, *refused),
             strict=True,
         )
@@ -85,7 +91,7 @@ def test_the_chart_renders_to_what_kubernetes_takes(answers, case):
     assert (answers[case]["wrong"], answers[case]["findings"]) == ([], [])
 
 
-@pytest.mark.parametrize("case", ["no host", "no secret", "open secret"])
+@pytest.mark.parametrize("case", ["no host", "no secret", "open secret", "mistyped", "mistyped within"])
 def test_values_that_cannot_serve_are_refused_by_the_schema(answers, case):
     assert re.search("schema", answers[case]["error"])
 
@@ -104,6 +110,7 @@ def test_nothing_runs_but_what_was_asked_for(answers):
         ("HorizontalPodAutoscaler", "codes-web"),
         ("HorizontalPodAutoscaler", "codes-worker"),
         ("Ingress", "codes"),
+        ("PodDisruptionBudget", "codes-connections"),
         ("PodMonitor", "codes"),
     }
 
@@ -144,3 +151,21 @@ def test_the_chart_has_the_versions_of_the_service():
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     (version,) = re.findall(r'(?m)^version = "(.+)"$', (ROOT / "pyproject.toml").read_text())
     assert (chart["version"], chart["appVersion"]) == (version, version)
+
+
+@pytest.mark.parametrize("kind", ["worker", "connections"])
+def test_a_worker_is_probed_by_the_file_that_it_touches(answers, kind):
+    """By the database it would be restarted whenever that is away."""
+    pod = by_name(answers["most"])["Deployment", f"codes-{kind}"]["spec"]["template"]["spec"]
+    container = next(each for each in pod["containers"] if each["name"] == kind)
+    command = container["livenessProbe"]["exec"]["command"]
+    assert command == ["sh", "-c", 'test -n "$(find /tmp/worker.alive -mmin -1)"']
+    assert container["command"][-2:] == ["--alive-file", "/tmp/worker.alive"]
+
+
+def test_prometheus_knows_the_pods_by_the_job_that_the_alarms_ask_for(answers):
+    made = by_name(answers["most"])
+    label = made["PodMonitor", "codes"]["spec"]["jobLabel"]
+    pods = [each["spec"]["template"]["metadata"]["labels"] for (kind, _), each in made.items() if kind == "Deployment"]
+    jobs = set(re.findall(r'up\{job="([a-z]+)"\}', (ROOT / "deploy" / "prometheus" / "rules.yml").read_text()))
+    assert {labels[label] for labels in pods} == jobs == {"watchword"}

@@ -47,11 +47,19 @@ def test_compose_serves_no_caller_whose_address_docker_hides():
     assert COMPOSE["services"]["proxy"]["ports"] == ["0.0.0.0:80:80", "0.0.0.0:443:443"]
 
 
+def test_no_container_fills_the_disk_with_its_log_or_takes_the_database_s_memory():
+    services = COMPOSE["services"]
+    assert all(each["logging"]["options"] == {"max-size": "10m", "max-file": "5"} for each in services.values())
+    assert [name for name, each in services.items() if "mem_limit" not in each] == ["postgres"]
+
+
 def test_each_container_that_serves_is_probed():
     services = COMPOSE["services"]
     assert {name for name, each in services.items() if "healthcheck" not in each} == {"web", "proxy"}
     assert "/readyz" in (ROOT / "Dockerfile").read_text()
-    assert services["worker"]["healthcheck"]["test"][1:] == ["python", "manage.py", "health", "--worker"]
+    for name in ("worker", "connections"):
+        [file] = re.findall(r"find (\S+) -mmin -1", services[name]["healthcheck"]["test"][1])
+        assert services[name]["command"][-2:] == ["--alive-file", file]
 
 
 def test_the_database_is_ready_once_it_answers_where_the_migrations_ask():

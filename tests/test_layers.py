@@ -18,7 +18,6 @@ GROUND = {
     "crypto",
     "currencies",
     "errors",
-    "lazy_words",
     "memory",
     "networks",
     "pseudonyms",
@@ -32,7 +31,7 @@ GROUND = {
     "written_numbers",
 }
 MODELS = GROUND | {"models"}
-SERVICES = MODELS | {"adapter_words", "metrics", "services", "sql", "providers", "broker", "bulkhead", "traces", "wake"}
+SERVICES = MODELS | {"metrics", "services", "sql", "providers", "broker", "bulkhead", "traces", "wake"}
 
 MAY_IMPORT = {
     **{module: set() for module in GROUND},
@@ -42,19 +41,21 @@ MAY_IMPORT = {
     "pseudonyms": {"crypto"},
     "sids": {"random_ids"},
     "wake": {"broker", "memory", "tasks"},
-    "metrics": {"memory"},
+    "metrics": {"memory", "metric_files"},
+    "metric_files": set(),
     "traces": {"memory"},
     "models": GROUND,
     "sql": set(),
     "providers": set(),
-    "adapter_words": {"providers"},
     "services": SERVICES,
     "broker": {"valkey"},
     "bulkhead": {"errors"},
     "tasks": SERVICES,
     "poller": {"broker", "sql"},
-    "worker": SERVICES | {"tasks", "poller"},
-    "client_address": {"memory"},
+    "mail_log": set(),
+    "liveness": {"poller"},
+    "worker": SERVICES | {"tasks", "poller", "liveness"},
+    "client_address": {"memory", "networks"},
     "content_length": set(),
     "refusal_log": {"memory"},
     "api": SERVICES | {"client_address", "content_length", "refusal_log"},

@@ -37,7 +37,7 @@ RUN = {
     ("docs/manual-sends.md", "php"): "tests/test_recipes.py",
     ("docs/operate.md", "ini"): "tests/fakes/pgbouncer.py",
     ("docs/providers/kannel.md", "conf"): "tests/faults/test_kannel_service.py",
-    ("packages/watchword-js/README.md", "ts"): "tests/clients/test_client_code.py",
+    ("docs/typescript.md", "ts"): "tests/clients/test_client_code.py",
 }
 PICTURES = {"text", "mermaid"}  # drawings, samples of output and of tables: nothing in them is typed
 OTHERS = ("localhost:9000",)  # otpgateway's own endpoint, in the guide for those who come from it

@@ -22,7 +22,7 @@ from tests.live import ROOT, free_port, wait_until
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BUILDER = ROOT / "var" / "clients" / "bin" / "hatchling"
 # What only a checkout has: tests, measuring, and the sources of what is published by itself or already in static/.
-NOT_SHIPPED = {".ci", "benchmarks", "examples", "packages", "requirements", "tests", "website"}
+NOT_SHIPPED = {".ci", "benchmarks", "packages", "requirements", "tests", "website"}
 START_SECONDS = 300
 PACKAGING = {".dockerignore", ".gitignore", "Dockerfile", "compose.yaml", "mkdocs.yml", "pyproject.toml"}
 

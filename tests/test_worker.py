@@ -13,7 +13,6 @@ from verification.worker import RunClaim
 def poll(monkeypatch):
     """Runs a poller that by itself would look once an hour."""
     monkeypatch.setattr(poller, "POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(poller.sql, "drop_dead_connection", lambda: None)
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     stopping, started = threading.Event(), []
 

@@ -7,8 +7,12 @@ class VerificationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django.db.backends.signals import connection_created
+
         from verification import checks  # noqa: F401  (registers them)
         from verification.models.audit import WATCHED
-        from verification.sql import install
+        from verification.sql import install, pool, read_only
 
+        connection_created.connect(pool.replace_if_dead)
+        connection_created.connect(read_only.refuse)
         install.after_every_migrate(self, watched=WATCHED)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.http.request import validate_host
 from django_redis import get_redis_connection
 from redis.exceptions import RedisError, ResponseError
@@ -107,11 +107,14 @@ def https_is_told_by_a_proxy(**_: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def alerts_are_mailed(**_: Any) -> list[CheckMessage]:
-    if settings.EMAIL_BACKEND != "django.core.mail.backends.console.EmailBackend":
+    if settings.EMAIL_BACKEND not in (
+        "django.core.mail.backends.console.EmailBackend",
+        "verification.mail_log.EmailBackend",
+    ):
         return []
     return [
         Warning(
-            "EMAIL_URL is not set: alerts to owners are written to the worker's output and mailed to nobody.",
+            "EMAIL_URL is not set: alerts to owners are told in the worker's log and mailed to nobody.",
             hint="Set it to a mail server, e.g. smtp+tls://user:password@host:587.",
             id="watchword.W007",
         )
@@ -158,6 +161,35 @@ def postgresql_is_new_enough(*, databases: Sequence[str] | None = None, **_: Any
         )
         for version in found
         if version < OLDEST_POSTGRESQL
+    ]
+
+
+@register(Tags.database)
+def sessions_have_their_limits(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Find what a pooler drops: an option of the connection, or what was never written to the role."""
+    if DEFAULT_DB_ALIAS not in (databases or ()):
+        return []
+    wanted = settings.DATABASE_LIMITS
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute("SELECT name, setting FROM pg_settings WHERE name = ANY (%s)", [list(wanted)])
+        lacking = sorted(name for name, value in cursor.fetchall() if value != wanted[name])
+    if not lacking:
+        return []
+    if settings.DATABASE_POOLER == "none":
+        return [
+            Error(
+                f"DATABASE_URL leads to a pooler that drops the limits of a session ({', '.join(lacking)}).",
+                hint="Set DATABASE_POOLER=transaction, as docs/operate.md says.",
+                id="watchword.E005",
+            )
+        ]
+    commands = " ".join(f"ALTER ROLE CURRENT_USER SET {name} = {wanted[name]};" for name in lacking)
+    return [
+        Warning(
+            f"The sessions behind the pooler lack limits ({', '.join(lacking)}): a statement may hang for ever.",
+            hint=f"Run in psql, as the service's user: {commands} Then RECONNECT in the pooler's console.",
+            id="watchword.W010",
+        )
     ]
 
 

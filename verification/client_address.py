@@ -12,6 +12,7 @@ from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
 from verification.memory import Waits
+from verification.networks import is_neighbour
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ def _note_unread(address: str) -> None:
 
     All callers then look like that proxy, for which the limits per address and the rules on guessing do not hold.
     """
-    if _notes.left(UNREAD_KEY) or not address or not ipaddress.ip_address(address).is_private:
+    if _notes.left(UNREAD_KEY) or not address or not is_neighbour(address):
         return
     _notes.begin(UNREAD_KEY, UNREAD_NOTED_SECONDS)
     log.warning(

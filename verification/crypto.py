@@ -31,6 +31,10 @@ class DecryptionFailed(Exception):
     """No key of the ring opens this ciphertext under this binding."""
 
 
+class KeyUnknown(DecryptionFailed):
+    """The ciphertext is under a key that the ring does not have: another process may have it."""
+
+
 def encrypt(plain: str, *, binding: str) -> bytes:
     """Encrypt ``plain`` under the newest key. ``binding`` names the row and column; decrypting needs it again.
 
@@ -42,12 +46,14 @@ def encrypt(plain: str, *, binding: str) -> bytes:
 
 
 def decrypt(ciphertext: bytes, *, binding: str) -> str:
-    """Decrypt. Raises :class:`DecryptionFailed` for an unknown key, another binding, or changed bytes."""
+    """Decrypt. Raises :class:`KeyUnknown`, and :class:`DecryptionFailed` for another binding or changed bytes."""
     blob = bytes(ciphertext)
     nonce, body = blob[5:17], blob[17:]
     cipher = _ring().get(key_id_of(blob))
-    if blob[:1] != FORMAT or cipher is None:
-        raise DecryptionFailed("The ciphertext is of an unknown key or format.")
+    if blob[:1] != FORMAT:
+        raise DecryptionFailed("The ciphertext is of an unknown format.")
+    if cipher is None:
+        raise KeyUnknown("The ciphertext is under an unknown key.")
     try:
         return cipher.decrypt(nonce, body, binding.encode()).decode()
     except (InvalidTag, ValueError):  # the latter for what is too short to be one
@@ -80,12 +86,17 @@ def body_digests(body: str) -> list[bytes]:
 
 def code_digest(code: str, *, session_id: str) -> bytes:
     """HMAC-SHA-256 of a code, keyed by a pepper outside the database and bound to its session."""
-    return hmac.digest(_pepper(), f"{session_id}:{code}".encode(), "sha256")
+    return code_digests(code, session_id=session_id)[0]
+
+
+def code_digests(code: str, *, session_id: str) -> list[bytes]:
+    """The same under ``SECRET_KEY``, then under its fallbacks: codes outlive a change of it by their three minutes."""
+    return [hmac.digest(pepper, f"{session_id}:{code}".encode(), "sha256") for pepper in _peppers()]
 
 
 def guess_digest(code: str, *, project_id: int) -> bytes:
     """HMAC-SHA-256 of a wrong code, cut to 16 bytes: tells whether one value is tried on many sessions of a project."""
-    return hmac.digest(_pepper(), f"guess:{project_id}:{code}".encode(), "sha256")[:16]
+    return hmac.digest(_peppers()[0], f"guess:{project_id}:{code}".encode(), "sha256")[:16]
 
 
 def address_digest(address: str, *, purpose: str) -> str:
@@ -113,26 +124,31 @@ def _ring() -> dict[bytes, AESGCM]:
     return {hashlib.sha256(key).digest()[:KEY_ID_BYTES]: AESGCM(key) for key in settings.ENCRYPTION_KEYS}
 
 
-@Once
-def _pepper() -> bytes:
-    """A key of its own, derived from ``SECRET_KEY``: changing that voids the codes of the last three minutes."""
-    return HKDF(SHA256(), 32, None, b"watchword code pepper").derive(settings.SECRET_KEY.encode())
-
-
-@Once
-def _address_key() -> bytes:
-    return HKDF(SHA256(), 32, None, b"watchword address hash").derive(settings.SECRET_KEY.encode())
-
-
-@Once
-def _body_keys() -> list[bytes]:
+def _derived(purpose: bytes) -> list[bytes]:
+    """Return the keys of one purpose: that of ``SECRET_KEY``, which is used, then those of its fallbacks."""
     return [
-        HKDF(SHA256(), 32, None, b"watchword request bodies").derive(secret.encode())
+        HKDF(SHA256(), 32, None, purpose).derive(secret.encode())
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     ]
 
 
 @Once
-def puzzle_key() -> bytes:
-    """Return the key that signs the puzzles of our own challenge, each for its two minutes."""
-    return HKDF(SHA256(), 32, None, b"watchword puzzles").derive(settings.SECRET_KEY.encode())
+def _peppers() -> list[bytes]:
+    return _derived(b"watchword code pepper")
+
+
+@Once
+def _address_key() -> bytes:
+    """The key of ``SECRET_KEY`` alone: an address that was hashed under another one is not recognised."""
+    return _derived(b"watchword address hash")[0]
+
+
+@Once
+def _body_keys() -> list[bytes]:
+    return _derived(b"watchword request bodies")
+
+
+@Once
+def puzzle_keys() -> list[bytes]:
+    """Return the keys of the puzzles of our own challenge, each for its two minutes. The first one signs."""
+    return _derived(b"watchword puzzles")

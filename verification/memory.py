@@ -2,6 +2,10 @@
 
 Each memory registers itself when it is made, so :func:`forget_all` clears every one of a process. A memory is a hint:
 a process that forgets everything reads it anew, and answers the same.
+
+``cachetools`` does a part. Its ``TTLCache`` drops a value the moment it is too old, so all threads that need it read it
+or wait for the one that does; here they go on with the old one. It takes a lock around each look-up, and has no list of
+all caches by which a process forgets everything.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ recipient, a code, a key, or a text that a caller chose.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import logging
 import os
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from verification.memory import Once
+from verification.memory import Away, Once, Waits
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Histogram
@@ -33,6 +34,8 @@ MAX_PROVIDERS = 200  # whose ids are labels in one process; further ones are cou
 MAX_PLACES = 2_000  # pairs of provider and country in one process; further countries are counted together
 OTHERS = "others"
 MAX_SLOTS = 1_000  # processes of one machine that count; more than any machine runs
+TRY_AGAIN_SECONDS = 60.0  # between two tries to write where there was no room: there may be some again
+TELL_AGAIN_SECONDS = 3600.0  # between two lines of one process about counts that are lost
 
 
 class Slot:
@@ -90,9 +93,13 @@ class Families:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library knows no other way to be told
         from prometheus_client import CollectorRegistry, Counter, Histogram, values
 
+        from verification import metric_files
+
+        metric_files.use()
         values.ValueClass = values.MultiProcessValue(Slot(folder))  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._children: dict[tuple[Any, ...], Any] = {}
+        self._room: Away[str] = Away(seconds=TRY_AGAIN_SECONDS)
         self.providers, self.places = Bounded(MAX_PROVIDERS), Bounded(MAX_PLACES)
 
         def counter(name: str, text: str, *labels: str) -> Counter:
@@ -129,10 +136,21 @@ class Families:
         self.callbacks = counter("callback_tries", "Calls of customers' servers.", "result")
 
     def child(self, family: Counter | Histogram, *labels: str) -> Any:
+        """Return what counts with these labels. Raises :class:`OSError` where the disk has no room for a new one.
+
+        Then none is made for a minute: a histogram of which half was made leaves that half in memory.
+        """
         key = (family, *labels)
         child = self._children.get(key)
         if child is None:
-            child = self._children[key] = family.labels(*labels)
+            if not self._room.take_turn(""):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            try:
+                child = self._children[key] = family.labels(*labels)
+            except OSError:
+                self._room.failed("")
+                raise
+            self._room.answered("")
         return child
 
     def provider(self, provider: int | None) -> str:
@@ -143,24 +161,45 @@ def folder() -> Path:
     return Path(settings.METRICS_DIR) / str(FORMAT)
 
 
+_folder_away: Away[str] = Away(seconds=TRY_AGAIN_SECONDS)
+_told: Waits[str] = Waits(max_size=1)
+
+
 @Once
+def _made() -> Families:
+    return Families(folder())  # an error is not remembered
+
+
+os.register_at_fork(after_in_child=_made.forget)  # a fork counts in files of its own
+
+
 def _families() -> Families | None:
     """Return the metrics; None if there are none, or if their folder cannot be written."""
-    if not settings.METRICS_TOKEN:
+    if not settings.METRICS_TOKEN or not _folder_away.take_turn(""):
         return None
     try:
-        return Families(folder())
+        families = _made()
     except OSError as error:
-        log.error("Nothing is counted for the metrics: %s cannot be written (%s).", folder(), error.strerror or error)
+        _folder_away.failed("")
+        _tell(error)
         return None
+    _folder_away.answered("")
+    return families
+
+
+def _tell(error: OSError) -> None:
+    """Say in the log, once an hour, that counts are lost. A full disk fails no request."""
+    if not _told.left(""):
+        _told.begin("", TELL_AGAIN_SECONDS)
+        log.error("The metrics lose counts: %s cannot be written (%s).", folder(), error.strerror or error)
 
 
 def _count(name: str, *labels: str, times: int = 1) -> None:
     if families := _families():
         try:
             families.child(getattr(families, name), *labels).inc(times)
-        except OSError as error:  # a full disk fails no request
-            log.debug("A count was lost: %s", error)
+        except OSError as error:
+            _tell(error)
 
 
 def _observe(name: str, seconds: float, *labels: str) -> None:
@@ -168,7 +207,7 @@ def _observe(name: str, seconds: float, *labels: str) -> None:
         try:
             families.child(getattr(families, name), *labels).observe(max(0.0, seconds))
         except OSError as error:
-            log.debug("A count was lost: %s", error)
+            _tell(error)
 
 
 def is_on() -> bool:

@@ -11,6 +11,21 @@ from verification.errors import Misuse
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 MAX_REMEMBERED = 4_096  # addresses that a process has read last; each takes a few hundred bytes
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+# From where nobody of the internet reaches us. The list is our own: what ``ipaddress`` calls private differs from one
+# Python to the next, and holds networks that the internet routes (6to4, Teredo).
+NEIGHBOURS = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "127.0.0.0/8",  # this machine (RFC 1122)
+        "10.0.0.0/8",  # private networks (RFC 1918), as the two that follow
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "169.254.0.0/16",  # of one link (RFC 3927)
+        "::1/128",  # this machine
+        "fc00::/7",  # private networks (RFC 4193)
+        "fe80::/10",  # of one link (RFC 4291)
+    )
+)
 
 
 @lru_cache(maxsize=MAX_REMEMBERED)
@@ -38,3 +53,9 @@ def contain(networks: Iterable[Network], text: str) -> bool:
     """Return whether the address is in one of the networks. A text that is no address is in none."""
     address = read_address(text)
     return address is not None and any(address in network for network in networks)
+
+
+@lru_cache(maxsize=MAX_REMEMBERED)
+def is_neighbour(text: str) -> bool:
+    """Return whether the address is this machine's or a private network's: a proxy's, and nobody's of the internet."""
+    return contain(NEIGHBOURS, text)

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from verification import sql
 from verification.broker import AWAY_SECONDS, broker
+from verification.sql import read_only
 
 log = logging.getLogger(__name__)
 
@@ -52,18 +53,26 @@ class Poller(threading.Thread, Generic[Row]):
         self.in_progress: dict[futures.Future[None], Row] = {}
         self.bell = threading.Event()
         self.queue_name = queue_name
+        self.round_began = time.monotonic()
+
+    def is_at_work(self, round_seconds: float) -> bool:
+        """Return whether the thread lives, and its present round is no older than this."""
+        return self.is_alive() and time.monotonic() - self.round_began < round_seconds
 
     def run(self) -> None:
         if self.queue_name:
             WakeUpListener(self.queue_name, self.bell, self.stopping).start()
         pause, told, tell_at = 0.0, "", 0.0
         while not self.stopping.wait(pause):
+            self.round_began = time.monotonic()
             try:
                 self._round()
                 if told:
                     log.info("%s: works again.", self.name)
                 pause, told = 0.0, ""
             except Exception as error:  # the database may be away, or not migrated yet
+                if read_only.is_reason(error):
+                    read_only.leave()
                 pause = min(max(POLL_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
                 reason = sql.reason(error)
                 if reason != told or time.monotonic() >= tell_at:
@@ -82,6 +91,7 @@ class Poller(threading.Thread, Generic[Row]):
             self.tidy()
         finally:  # rows are handed out also where tidying failed
             self._hand_out()
+        close_old_connections()  # back to the pool, for the time of the wait
         if not self.stopping.is_set():
             self.bell.wait(POLL_SECONDS)
 
@@ -96,10 +106,12 @@ class Poller(threading.Thread, Generic[Row]):
 
     def _work(self, row: Row) -> None:
         try:
-            sql.drop_dead_connection()  # the database may have restarted since this thread last used it
             self.work(row)
         except Exception as error:  # the row's lease ends, and it is claimed again
-            log.error("%s: %s failed with %s", self.name, row[0], sql.reason(error))
+            if read_only.is_reason(error):
+                read_only.leave()
+            told = {"poller": self.name, "row": row[0], "error": sql.reason(error)}
+            log.error("a row of a poller failed", extra=told)
         finally:
             close_old_connections()
 

@@ -16,5 +16,10 @@ def hashed(project_id: int, address: str) -> str:
     return HASHED + address_digest(address, purpose=f"{HASHED}{project_id}")
 
 
+def erased(address: str) -> str:
+    """Return the hash without the project, by which the platform's limit still counts what was sent to the erased."""
+    return address_digest(address, purpose="erased")
+
+
 def forgotten(project_id: int, address: str) -> str:
     return FORGOTTEN + address_digest(address, purpose=f"{FORGOTTEN}{project_id}")

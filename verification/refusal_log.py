@@ -22,7 +22,10 @@ METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")  # any ot
 
 
 class Allowance(Memory):
-    """The lines left in this second. Threads that meet here may let a few more through, which does no harm."""
+    """The lines left in this second, and how many had none, which ``limits`` does not tell.
+
+    Threads that meet here may let a few more through, which does no harm.
+    """
 
     def forget(self) -> None:
         self.second = 0
@@ -78,7 +81,8 @@ def note_unserved(request: HttpRequest, reason: str) -> None:
         words = "%s more requests found the database away or busy and were not logged"
         log.error(f"{words}, as there were more than %s in a second.", left_out, LINES_A_SECOND)
     if is_left:
-        log.error("request %s: the database is away or busy (%s)", getattr(request, "id", "-"), reason)
+        told = {"request_id": getattr(request, "id", "-"), "path": endpoint_of(request), "error": reason}
+        log.error("the database is away or busy", extra=told)
 
 
 class ForgedForms(logging.Filter):

@@ -6,6 +6,7 @@ import dramatiq
 
 from verification.broker import CONNECTIONS, MESSAGES, broker
 from verification.services.delivery import dispatch
+from verification.sql import read_only
 
 log = logging.getLogger(__name__)
 
@@ -24,4 +25,6 @@ def _deliver(message_id: int, *, is_connected: bool = False) -> None:
     try:
         dispatch.deliver(message_id, is_connected=is_connected)
     except Exception as error:  # the row's lease ends, and the sweep delivers it
-        log.error("message %s: delivery failed with %s", message_id, type(error).__name__)
+        if read_only.is_reason(error):
+            read_only.leave()
+        log.error("delivery failed", extra={"message_id": message_id, "error": type(error).__name__})

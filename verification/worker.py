@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from queue import SimpleQueue
+from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 import dramatiq
@@ -23,6 +24,7 @@ from django.db import DatabaseError, connections
 
 from verification import addresses
 from verification.broker import BOTS, broker
+from verification.liveness import BEAT_SECONDS, LivenessFile
 from verification.models import Worker
 from verification.poller import Poller, Timetable
 from verification.services.delivery import connections as connected
@@ -31,7 +33,7 @@ from verification.services.delivery import sweep as sweeping
 from verification.services.delivery.fairness import RecentProjects, Shares
 from verification.services.gateways import balances
 from verification.services.notices import alerts, balance_alerts, events
-from verification.services.oversight import cost_budgets, counting, digest, outages
+from verification.services.oversight import collapses, cost_budgets, counting, digest, outages
 from verification.services.projects import deletion
 from verification.services.protection.guard import findings
 from verification.services.records import workers
@@ -67,8 +69,12 @@ DIGEST_SECONDS = 300.0  # between two looks for digests that are due
 DELETION_ASK_SECONDS = 10.0  # between two looks for projects that are deleted
 
 
-def run(*, threads: int, holds_connections: bool = False) -> None:
-    """Deliver with ``threads`` threads until SIGTERM or SIGINT; calls under way are finished first."""
+def run(*, threads: int, holds_connections: bool = False, alive_file: Path | None = None) -> None:
+    """Deliver with ``threads`` threads until SIGTERM or SIGINT; calls under way are finished first.
+
+    Raises :class:`OSError` where ``alive_file`` cannot be written.
+    """
+    alive = LivenessFile(alive_file)
     stopping = threading.Event()
     signals: SimpleQueue[int] = SimpleQueue()  # unlike an event, safe in a signal handler
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -91,7 +97,8 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     for poller in polling:
         poller.start()
     log.info("The worker is ready with %s threads.", threads)
-    signals.get()
+    while not _came(signals, BEAT_SECONDS):
+        alive.beat(polling)
     log.info("The worker is stopping.")
     stopping.set()
     for poller in polling:
@@ -105,6 +112,16 @@ def run(*, threads: int, holds_connections: bool = False) -> None:
     with suppress(DatabaseError):  # without this, the worker counts as gone a minute later
         workers.leave(row)
     connections.close_all()
+    alive.remove()
+
+
+def _came(signals: SimpleQueue[int], seconds: float) -> bool:
+    """Wait for a signal for this long."""
+    try:
+        signals.get(timeout=seconds)
+    except Empty:
+        return False
+    return True
 
 
 class GuardSweep:
@@ -166,9 +183,10 @@ class DeletionClaim:
 
 
 def _count(since: datetime) -> None:
-    """Count the figures, and hold the budgets in money against the costs that were counted."""
+    """Count the figures, and hold against them the budgets in money and what each provider delivered before."""
     counting.count_since(since)
     cost_budgets.watch()
+    collapses.watch()
 
 
 def _upkeep(row: Worker) -> Timetable:

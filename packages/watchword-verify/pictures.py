@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import json
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ AREAS = [
     303, 304, 305, 307, 308, 309, 310, 312, 313, 314, 315, 316, 317, 318, 319, 320,
 ]
 # fmt: on
+VERSION = json.loads((Path(__file__).parent / "package.json").read_text())["version"]
 CODE, WRONG_CODE = "424242", "000000"
 # Pixels of the window: the hosted page fills it, and of a page with the form alone the picture is as long as the form.
 HOSTED_HEIGHT, FORM_HEIGHT = 800, 100
@@ -260,7 +262,7 @@ def main() -> None:
     parser.add_argument("--url", default="http://127.0.0.1:8000")
     parser.add_argument("--key", default="", help="The API key of a test project.")
     parser.add_argument("--hosted", default="", help="The hosted page with its return_to, in place of the tag alone.")
-    parser.add_argument("--version", default="0.1.0")
+    parser.add_argument("--version", default=VERSION)
     parser.add_argument("--look", action="append", choices=[look.name for look in LOOKS], help="Left out: all.")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)

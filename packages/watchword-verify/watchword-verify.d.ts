@@ -15,8 +15,10 @@ export interface VerifiedDetail {
 }
 
 export interface ErrorDetail {
-  /** The code of the problem document, or `network`. */
+  /** The code of the problem document, `network`, or `not_sent` where no provider took the code that was to go out. */
   code: string;
+  /** The channel, with `not_sent`. */
+  channel?: Channel;
   detail?: string;
   /** Seconds, where waiting helps. */
   retry_after?: number;

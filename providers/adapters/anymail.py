@@ -24,6 +24,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMultiAlternatives
 from django.core.validators import validate_email
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.anymail import refusals, reports
@@ -31,50 +33,53 @@ from providers.anymail.services import AMAZON, EXTRA_PACKAGES, SERVICES, Service
 from providers.base import Outcome, Setting, SettingKind
 from providers.door import libraries
 from providers.door.libraries import LibraryCall
-from providers.errors import HookUnreadable, ProviderError, Reason
+from providers.errors import HookUnreadable, ProviderError
 from providers.reading import answers
 
 
 class Adapter(base.Adapter):
     type = "anymail"
-    label = "E-mail service (Anymail)"
+    label = _("E-mail service (Anymail)")
     channels = ("email",)
     packages = ("django-anymail", "requests")
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
             "service",
-            "Service",
+            _("Service"),
             SettingKind.CHOICE,
             required=True,
             choices=tuple((name, service.label) for name, service in SERVICES.items()),
         ),
-        Setting("api_key", "API key or token", SettingKind.SECRET, help="For Amazon SES the access key id."),
+        Setting("api_key", _("API key or token"), SettingKind.SECRET, help=_("For Amazon SES the access key id.")),
         Setting(
-            "secret_key", "Second key", SettingKind.SECRET, help="Mailjet's secret key, or Amazon's secret access key."
+            "secret_key",
+            _("Second key"),
+            SettingKind.SECRET,
+            help=_("Mailjet's secret key, or Amazon's secret access key."),
         ),
-        Setting("from_email", "Sender's address", required=True),
-        Setting("from_name", "Sender's name"),
-        Setting("reply_to", "Reply-to address"),
-        Setting("sender_domain", "Mailgun: sending domain"),
-        Setting("region", "Amazon SES, Scaleway: region", help="Such as eu-central-1, or fr-par."),
-        Setting("project_id", "Scaleway: project"),
-        Setting("configuration_set", "Amazon SES: configuration set", help="The one that publishes reports."),
+        Setting("from_email", _("Sender's address"), required=True),
+        Setting("from_name", _("Sender's name")),
+        Setting("reply_to", _("Reply-to address")),
+        Setting("sender_domain", _("Mailgun: sending domain")),
+        Setting("region", _("Amazon SES, Scaleway: region"), help=_("Such as eu-central-1, or fr-par.")),
+        Setting("project_id", _("Scaleway: project")),
+        Setting("configuration_set", _("Amazon SES: configuration set"), help=_("The one that publishes reports.")),
         Setting(
             "has_webhook",
-            "Reports are set up at the service",
+            _("Reports are set up at the service"),
             SettingKind.BOOLEAN,
             default=False,
-            help="Our webhook address is entered there. Without it acceptance counts as delivery.",
+            help=_("Our webhook address is entered there. Without it acceptance counts as delivery."),
         ),
-        Setting("webhook_key", "Key that reports are signed with", SettingKind.SECRET),
+        Setting("webhook_key", _("Key that reports are signed with"), SettingKind.SECRET),
         Setting(
             "webhook_login",
-            "User name and password of reports",
+            _("User name and password of reports"),
             SettingKind.SECRET,
-            help="As in user:password, where the service logs in to our address.",
+            help=_("As in user:password, where the service logs in to our address."),
         ),
-        Setting("base_url", "Address of the API", SettingKind.URL, help="Empty: the service's usual one."),
+        Setting("base_url", _("Address of the API"), SettingKind.URL, help=_("Empty: the service's usual one.")),
     )
 
     @classmethod
@@ -88,22 +93,22 @@ class Adapter(base.Adapter):
         needed = needed_settings(service, has_webhook=bool(values["has_webhook"]))
         for name in needed:
             if not values[name]:
-                errors[name] = Reason("{service} needs this setting", service=SERVICES[service].label)
+                errors[name] = gettext("{service} needs this setting").format(service=SERVICES[service].label)
         for name in ("from_email", "reply_to"):
             if values[name] and not _is_address(str(values[name])):
-                errors[name] = "a plain e-mail address is expected"
+                errors[name] = gettext("a plain e-mail address is expected")
         for name in ("region", "sender_domain", "project_id", "configuration_set"):
             if not re.fullmatch(r"[0-9A-Za-z._-]*", str(values[name])):
-                errors[name] = "letters, digits, dots and hyphens are expected"
+                errors[name] = gettext("letters, digits, dots and hyphens are expected")
         for name in ("api_key", "secret_key"):
             if not re.fullmatch(r"[\x21-\x7e]*", str(values[name])):
-                errors[name] = "the key holds a space or a character outside ASCII"
+                errors[name] = gettext("the key holds a space or a character outside ASCII")
         if values["webhook_login"] and ":" not in str(values["webhook_login"]):
-            errors["webhook_login"] = "user:password is expected"
+            errors["webhook_login"] = gettext("user:password is expected")
         if re.search(r"[?{}]", str(values["base_url"])):
-            errors["base_url"] = "the address is expected without a query and without braces"
+            errors["base_url"] = gettext("the address is expected without a query and without braces")
         if values["has_webhook"] and not SERVICES[service].view:
-            errors["has_webhook"] = "this service's reports cannot be read"
+            errors["has_webhook"] = gettext("this service's reports cannot be read")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
@@ -148,7 +153,7 @@ class Adapter(base.Adapter):
             return base.HookReply()
         view, django_request = self._open_view(request)
         try:
-            with libraries.through_door(LibraryCall(self.http)):
+            with libraries.through_door(LibraryCall(self.http)):  # Amazon's subscription is confirmed by asking back
                 events = view.parse_events(django_request)
         except Exception:  # whatever a garbled call does to the library
             raise HookUnreadable("the report cannot be read") from None

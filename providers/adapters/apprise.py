@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door import libraries
@@ -100,17 +102,19 @@ _APPRISE_MODULES = frozenset(
 
 class Adapter(base.Adapter):
     type = "apprise"
-    label = "Apprise (many services)"
+    label = _("Apprise (many services)")
     channels = base.CHANNELS
     packages = ("apprise", "requests")
     declared = (
         Setting(
             "url",
-            "Apprise URL",
+            _("Apprise URL"),
             SettingKind.SECRET,
             required=True,
-            help="With {to} or {to_digits} where the recipient stands, as in voipms://password:mail@example.com/…"
-            " It may hold {code}, {message_id}, {channel}, {language} and {project} too.",
+            help=_(
+                "With {to} or {to_digits} where the recipient stands, as in voipms://password:mail@example.com/…"
+                " It may hold {code}, {message_id}, {channel}, {language} and {project} too."
+            ),
         ),
     )
 
@@ -121,7 +125,7 @@ class Adapter(base.Adapter):
         if not problem and not re.search(r"\{to(_digits)?\}", url):
             problem = "{to} or {to_digits} is needed, or every code would go to the same place"
         if not problem:
-            with libraries.through_door(LibraryCall(HttpDoor(), seconds=0)):  # nothing is asked here
+            with libraries.sessions_through_door(LibraryCall(HttpDoor(), seconds=0)):  # nothing is asked here
                 problem = "" if _plugin(_fill(url, _SAMPLE)) is not None else "Apprise cannot read this URL"
         return {"url": problem} if problem else {}
 
@@ -150,7 +154,7 @@ class Adapter(base.Adapter):
         problem = _problem(url)
         if problem:
             raise ProviderError(problem, Outcome.MISCONFIGURED)
-        with libraries.through_door(call):
+        with libraries.sessions_through_door(call):
             plugin = _plugin(_fill(url, message))
             if plugin is None:
                 raise ProviderError("Apprise cannot make a message of this URL", Outcome.MISCONFIGURED)

@@ -20,6 +20,9 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door import libraries
@@ -70,30 +73,32 @@ _NUMBER = re.compile(r"\+?[0-9]{5,15}")
 
 class Adapter(base.Adapter):
     type = "aws_sns"
-    label = "Amazon SNS"
+    label = _("Amazon SNS")
     channels = ("sms",)
     packages = ("boto3",)
     declared = (
-        Setting("region", "Region", required=True, help="Such as eu-central-1; it must offer SMS."),
-        Setting("access_key_id", "Access key id", required=True),
-        Setting("secret_access_key", "Secret access key", SettingKind.SECRET, required=True),
-        Setting("sender", "Sender", help="A name of up to 11 letters, or a number of the account. Empty: Amazon's."),
-        Setting("max_price", "Highest price of a message", help="In US dollars, as in 0.25. Empty: no limit."),
-        Setting("base_url", "Address of the API", SettingKind.URL, help="Empty: Amazon's own for the region."),
+        Setting("region", _("Region"), required=True, help=_("Such as eu-central-1; it must offer SMS.")),
+        Setting("access_key_id", _("Access key id"), required=True),
+        Setting("secret_access_key", _("Secret access key"), SettingKind.SECRET, required=True),
+        Setting(
+            "sender", _("Sender"), help=_("A name of up to 11 letters, or a number of the account. Empty: Amazon's.")
+        ),
+        Setting("max_price", _("Highest price of a message"), help=_("In US dollars, as in 0.25. Empty: no limit.")),
+        Setting("base_url", _("Address of the API"), SettingKind.URL, help=_("Empty: Amazon's own for the region.")),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}", str(values["region"])):
-            errors["region"] = "a region such as eu-central-1 is expected"
+            errors["region"] = gettext("a region such as eu-central-1 is expected")
         if not re.fullmatch(r"[0-9A-Za-z]{5,128}", str(values["access_key_id"])):
-            errors["access_key_id"] = "letters and digits are expected"
+            errors["access_key_id"] = gettext("letters and digits are expected")
         sender = str(values["sender"])
         if sender and not (_SENDER.fullmatch(sender) or _NUMBER.fullmatch(sender)):
-            errors["sender"] = "a name of up to 11 letters, digits and hyphens, or a number is expected"
+            errors["sender"] = gettext("a name of up to 11 letters, digits and hyphens, or a number is expected")
         if values["max_price"] and not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,5})?", str(values["max_price"])):
-            errors["max_price"] = "a price such as 0.25 is expected"
+            errors["max_price"] = gettext("a price such as 0.25 is expected")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

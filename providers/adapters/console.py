@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.reading.printed import line_of
 
 
 class Adapter(base.Adapter):
     type = "console"
-    label = "Console (prints messages, for development)"
+    label = _("Console (prints messages, for development)")
     channels = base.CHANNELS
     is_local = True
     shows_codes = True

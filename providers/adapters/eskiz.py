@@ -22,6 +22,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.deadline import Deadline
@@ -63,29 +65,31 @@ _ID_FIELDS = ("request_id", "message_id", "id")
 
 class Adapter(base.Adapter):
     type = "eskiz"
-    label = "Eskiz"
+    label = _("Eskiz")
     channels = ("sms",)
     tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
-        Setting("email", "E-mail address of the account", required=True),
-        Setting("password", "Password", SettingKind.SECRET, required=True, help="That of the API, from the cabinet."),
-        Setting("sender", "Sender", default="4546", help="4546 until the account has a name of its own."),
+        Setting("email", _("E-mail address of the account"), required=True),
+        Setting(
+            "password", _("Password"), SettingKind.SECRET, required=True, help=_("That of the API, from the cabinet.")
+        ),
+        Setting("sender", _("Sender"), default="4546", help=_("4546 until the account has a name of its own.")),
         Setting(
             "is_international",
-            "Also to other countries than Uzbekistan",
+            _("Also to other countries than Uzbekistan"),
             SettingKind.BOOLEAN,
             default=False,
-            help="By Eskiz' service for other countries, which has prices of its own.",
+            help=_("By Eskiz' service for other countries, which has prices of its own."),
         ),
         Setting(
             "confirms_receipts",
-            "Ask Eskiz whether a receipt is true",
+            _("Ask Eskiz whether a receipt is true"),
             SettingKind.BOOLEAN,
             default=True,
-            help="Receipts are not signed. Off: the secret in the webhook address is all there is.",
+            help=_("Receipts are not signed. Off: the secret in the webhook address is all there is."),
         ),
-        Setting("base_url", "Address of the API", SettingKind.URL, default="https://notify.eskiz.uz/api"),
+        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://notify.eskiz.uz/api"),
     )
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

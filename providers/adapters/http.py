@@ -14,10 +14,13 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, header_error
-from providers.errors import HookForged, ProviderError, Reason
+from providers.errors import HookForged, ProviderError
 from providers.reading import answers, gateway_receipts, hooks
 
 _PLACEHOLDER = re.compile(
@@ -68,7 +71,7 @@ _SAMPLE = base.OutgoingMessage(
 
 class Adapter(base.Adapter):
     type = "http"
-    label = "HTTP gateway (any)"
+    label = _("HTTP gateway (any)")
     channels = base.CHANNELS
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
@@ -77,76 +80,84 @@ class Adapter(base.Adapter):
             "URL",
             SettingKind.URL,
             required=True,
-            help="May hold {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language}, {subject},"
-            " {project}, {hook_url}, where receipts are taken, and {username}, {password} and {secret}, which stand"
-            " below. It is stored in the clear: never write a password or key into it.",
+            help=_(
+                "May hold {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language}, {subject},"
+                " {project}, {hook_url}, where receipts are taken, and {username}, {password} and {secret}, which stand"
+                " below. It is stored in the clear: never write a password or key into it."
+            ),
         ),
         Setting(
             "method",
-            "Method",
+            _("Method"),
             SettingKind.CHOICE,
             default="POST",
             choices=(("POST", "POST"), ("GET", "GET"), ("PUT", "PUT")),
         ),
         Setting(
             "headers",
-            "Headers",
+            _("Headers"),
             SettingKind.SECRET,
             is_multiline=True,
-            help="One a line, as in Authorization: Bearer abc. Stored encrypted.",
+            help=_("One a line, as in Authorization: Bearer abc. Stored encrypted."),
         ),
         Setting(
             "body",
-            "Body",
+            _("Body"),
             SettingKind.MULTILINE,
-            help="With the same placeholders. Empty: message_id, to, channel, code, text and language.",
+            help=_("With the same placeholders. Empty: message_id, to, channel, code, text and language."),
         ),
         Setting(
             "content_type",
-            "Type of the body",
+            _("Type of the body"),
             SettingKind.CHOICE,
             default="json",
-            choices=(("json", "JSON"), ("form", "Form"), ("text", "Plain text")),
+            choices=(("json", "JSON"), ("form", _("Form")), ("text", _("Plain text"))),
         ),
-        Setting("username", "User name", help="For Basic authentication, or {username}."),
+        Setting("username", _("User name"), help=_("For Basic authentication, or {username}.")),
         Setting(
             "password",
-            "Password",
+            _("Password"),
             SettingKind.SECRET,
-            help="For Basic authentication, or where {password} stands in the URL, a header or the body; then Basic"
-            " authentication is off.",
+            help=_(
+                "For Basic authentication, or where {password} stands in the URL, a header or the body; then Basic"
+                " authentication is off."
+            ),
         ),
-        Setting("secret", "Key or token", SettingKind.SECRET, help="What {secret} stands for, such as an API key."),
-        Setting("success_status", "Statuses that mean accepted", default="2xx", help="Such as 2xx or 200, 202."),
-        Setting("success_match", "Text that an accepting answer holds", help="Empty: the status decides."),
+        Setting(
+            "secret", _("Key or token"), SettingKind.SECRET, help=_("What {secret} stands for, such as an API key.")
+        ),
+        Setting("success_status", _("Statuses that mean accepted"), default="2xx", help=_("Such as 2xx or 200, 202.")),
+        Setting("success_match", _("Text that an accepting answer holds"), help=_("Empty: the status decides.")),
         Setting(
             "message_id_path",
-            "Where the JSON answer holds the gateway's id",
-            help="Names and positions joined by dots, as in messages.0.id.",
+            _("Where the JSON answer holds the gateway's id"),
+            help=_("Names and positions joined by dots, as in messages.0.id."),
         ),
         Setting(
             "has_receipts",
-            "The gateway reports what became of a message",
+            _("The gateway reports what became of a message"),
             SettingKind.BOOLEAN,
             default=False,
-            help="To {hook_url}, by GET, as a form or as JSON. Without it acceptance counts as delivery.",
+            help=_("To {hook_url}, by GET, as a form or as JSON. Without it acceptance counts as delivery."),
         ),
         Setting(
             "receipt_id_field",
-            "Where a receipt holds the id",
-            help="A field, or a path as above. It is the gateway's id if its answer holds one, else {message_id}.",
+            _("Where a receipt holds the id"),
+            help=_("A field, or a path as above. It is the gateway's id if its answer holds one, else {message_id}."),
         ),
-        Setting("receipt_status_field", "Where a receipt holds the status", help="A field, or a path as above."),
-        Setting("receipt_success", "Statuses that mean delivered", help="Separated by commas, as in delivered, read."),
-        Setting("receipt_failed", "Statuses that mean not delivered"),
-        Setting("receipt_sent", "Statuses that mean on its way"),
+        Setting("receipt_status_field", _("Where a receipt holds the status"), help=_("A field, or a path as above.")),
+        Setting(
+            "receipt_success", _("Statuses that mean delivered"), help=_("Separated by commas, as in delivered, read.")
+        ),
+        Setting("receipt_failed", _("Statuses that mean not delivered")),
+        Setting("receipt_sent", _("Statuses that mean on its way")),
         Setting(
             "receipt_secret",
-            "Secret of the receipts",
+            _("Secret of the receipts"),
             SettingKind.SECRET,
-            help="Expected in a header. Empty: the secret in the webhook address is all there is.",
+            help=_("Expected in a header. Empty: the secret in the webhook address is all there is."),
         ),
-        Setting("receipt_secret_header", "Header with that secret", default="X-Receipt-Secret"),
+        Setting("receipt_secret_header", _("Header with that secret"), default="X-Receipt-Secret"),
     )
 
     @classmethod
@@ -155,18 +166,20 @@ class Adapter(base.Adapter):
         url, body = str(values["url"]), str(values["body"])
         if values["method"] == "GET":
             if body:
-                errors["body"] = "a GET has no body"
+                errors["body"] = gettext("a GET has no body")
             if not re.search(r"\{to(_digits)?\}", url):
-                errors["url"] = "a GET needs {to} or {to_digits} in the URL"
+                errors["url"] = gettext("a GET needs {to} or {to_digits} in the URL")
         elif body and values["content_type"] == "json" and not _is_json(_render(body, _SAMPLE, _in_json, values)):
-            errors["body"] = "not JSON; placeholders other than {message_id} and {to_digits} stand inside strings"
+            errors["body"] = gettext(
+                "not JSON; placeholders other than {message_id} and {to_digits} stand inside strings"
+            )
         if not _STATUSES.fullmatch(str(values["success_status"])):
-            errors["success_status"] = "statuses such as 2xx or 200, 202 are expected"
+            errors["success_status"] = gettext("statuses such as 2xx or 200, 202 are expected")
         problem = _headers_error(str(values["headers"]))
         if problem:
             errors["headers"] = problem
         if values["password"] and not values["username"] and not _names_password(values):
-            errors["username"] = "a password needs a user name, or {password} where it belongs"
+            errors["username"] = gettext("a password needs a user name, or {password} where it belongs")
         return errors | _credential_errors(values) | gateway_receipts.errors(values)
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
@@ -283,13 +296,15 @@ def _names_password(settings: Mapping[str, base.Value]) -> bool:
 def _credential_errors(values: Mapping[str, base.Value]) -> dict[str, str]:
     templates = {name: str(values[name]) for name in ("url", "headers", "body")}
     errors = {
-        name: "it is stored in the clear; write {password} or {secret} for a credential, and the credential below"
+        name: gettext(
+            "it is stored in the clear; write {password} or {secret} for a credential, and the credential below"
+        )
         for name in ("url", "body")
         if _CREDENTIAL.search(templates[name])
     }
     for name in CREDENTIALS:
         if not values[name] and any(f"{{{name}}}" in template for template in templates.values()):
-            errors[name] = Reason("{placeholder} stands for it and needs it", placeholder=f"{{{name}}}")
+            errors[name] = gettext("{placeholder} stands for it and needs it").format(placeholder=f"{{{name}}}")
     return errors
 
 
@@ -303,7 +318,7 @@ def _headers_error(text: str) -> str:
     lines = _header_lines(text)
     names = [name.lower() for name, _ in lines]
     if len(set(names)) < len(names):
-        return "a header stands there twice"
+        return gettext("a header stands there twice")
     return next((problem for problem in (header_error(*line) for line in lines) if problem), "")
 
 

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Setting, SettingKind
 from providers.errors import ProviderError
@@ -38,17 +40,17 @@ def read(store: base.Store) -> list[InboxMessage]:
 
 class Adapter(base.Adapter):
     type = "inbox"
-    label = "Inbox (keeps messages for an hour, for development)"
+    label = _("Inbox (keeps messages for an hour, for development)")
     channels = base.CHANNELS
     is_local = True
     shows_codes = True
     declared = (
         Setting(
             "prints",
-            "Print each message too",
+            _("Print each message too"),
             SettingKind.BOOLEAN,
             default=False,
-            help="On the worker's output, where manage.py up shows it in its terminal.",
+            help=_("On the worker's output, where manage.py up shows it in its terminal."),
         ),
     )
 

@@ -18,6 +18,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
@@ -89,29 +92,29 @@ _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,59}")
 
 class Adapter(base.Adapter):
     type = "infobip"
-    label = "Infobip"
+    label = _("Infobip")
     channels = ("sms",)
     tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
             "base_url",
-            "Address of the API",
+            _("Address of the API"),
             SettingKind.URL,
             required=True,
-            help="The account's own, as in https://xyz123.api.infobip.com.",
+            help=_("The account's own, as in https://xyz123.api.infobip.com."),
         ),
-        Setting("api_key", "API key", SettingKind.SECRET, required=True),
-        Setting("sender", "Sender", required=True, help="A number such as 14155552345, or a name."),
+        Setting("api_key", _("API key"), SettingKind.SECRET, required=True),
+        Setting("sender", _("Sender"), required=True, help=_("A number such as 14155552345, or a name.")),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
-            errors["api_key"] = "the key holds a space or a character outside ASCII"
+            errors["api_key"] = gettext("the key holds a space or a character outside ASCII")
         if "?" in str(values["base_url"]):
-            errors["base_url"] = "the address is expected without a query"
+            errors["base_url"] = gettext("the address is expected without a query")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

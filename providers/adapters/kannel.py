@@ -31,6 +31,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, header_error
@@ -57,44 +60,49 @@ _REASON = re.compile(r"\b(?:stat:([A-Z]{1,10})|err:([0-9A-Za-z]{1,8})|NACK/([0-9
 
 class Adapter(base.Adapter):
     type = "kannel"
-    label = "Kannel"
+    label = _("Kannel")
     channels = ("sms",)
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting(
             "url",
-            "Address of sendsms",
+            _("Address of sendsms"),
             SettingKind.URL,
             required=True,
-            help="As in http://10.0.0.5:13013/cgi-bin/sendsms; without https in an allowed network only.",
+            help=_("As in http://10.0.0.5:13013/cgi-bin/sendsms; without https in an allowed network only."),
         ),
-        Setting("username", "User name", required=True),
-        Setting("password", "Password", SettingKind.SECRET, required=True),
-        Setting("sender", "Sender", help="Empty: the one that Kannel has for this user."),
-        Setting("smsc", "SMSC", help="Empty: Kannel chooses."),
+        Setting("username", _("User name"), required=True),
+        Setting("password", _("Password"), SettingKind.SECRET, required=True),
+        Setting("sender", _("Sender"), help=_("Empty: the one that Kannel has for this user.")),
+        Setting("smsc", "SMSC", help=_("Empty: Kannel chooses.")),
         Setting(
             "max_messages",
-            "Parts of a text",
+            _("Parts of a text"),
             SettingKind.NUMBER,
             default=1,
-            help="The user's max-messages in Kannel, which cuts off what is longer.",
+            help=_("The user's max-messages in Kannel, which cuts off what is longer."),
         ),
         Setting(
-            "status_url", "Address of the status page", SettingKind.URL, help="As in http://10.0.0.5:13000/status.txt."
+            "status_url",
+            _("Address of the status page"),
+            SettingKind.URL,
+            help=_("As in http://10.0.0.5:13000/status.txt."),
         ),
-        Setting("status_password", "Password of the status page", SettingKind.SECRET),
+        Setting("status_password", _("Password of the status page"), SettingKind.SECRET),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         names = ("username", "password", "sender", "smsc")
-        errors = {name: "only ASCII can be sent" for name in names if header_error("X-Kannel", str(values[name]))}
+        errors = {
+            name: gettext("only ASCII can be sent") for name in names if header_error("X-Kannel", str(values[name]))
+        }
         if not 1 <= int(values["max_messages"]) <= 255:
-            errors["max_messages"] = "a number from 1 to 255 is expected"
+            errors["max_messages"] = gettext("a number from 1 to 255 is expected")
         if bool(values["status_url"]) != bool(values["status_password"]):
-            errors["status_password"] = "the status page's address and password go together"
+            errors["status_password"] = gettext("the status page's address and password go together")
         if "?" in str(values["status_url"]):
-            errors["status_url"] = "the address is expected without a query"
+            errors["status_url"] = gettext("the address is expected without a query")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

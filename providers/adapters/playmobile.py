@@ -17,6 +17,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status
@@ -43,31 +46,31 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
 
 class Adapter(base.Adapter):
     type = "playmobile"
-    label = "Play Mobile"
+    label = _("Play Mobile")
     channels = ("sms",)
     declared = (
         Setting(
             "base_url",
-            "Address of the API",
+            _("Address of the API"),
             SettingKind.URL,
             required=True,
-            help="As in the contract, up to the host: https://send.smsxabar.uz is often seen.",
+            help=_("As in the contract, up to the host: https://send.smsxabar.uz is often seen."),
         ),
-        Setting("username", "User name", required=True),
-        Setting("password", "Password", SettingKind.SECRET, required=True),
-        Setting("sender", "Sender", required=True, help="The originator, such as 3700."),
-        Setting("id_prefix", "Start of our message ids", help="Where two services share an account."),
+        Setting("username", _("User name"), required=True),
+        Setting("password", _("Password"), SettingKind.SECRET, required=True),
+        Setting("sender", _("Sender"), required=True, help=_("The originator, such as 3700.")),
+        Setting("id_prefix", _("Start of our message ids"), help=_("Where two services share an account.")),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if ":" in str(values["username"]):
-            errors["username"] = "a user name has no colon"
+            errors["username"] = gettext("a user name has no colon")
         if not re.fullmatch(r"[0-9A-Za-z]{0,20}", str(values["id_prefix"])):
-            errors["id_prefix"] = "at most 20 letters and digits are expected"
+            errors["id_prefix"] = gettext("at most 20 letters and digits are expected")
         if "?" in str(values["base_url"]):
-            errors["base_url"] = "the address is expected without a query"
+            errors["base_url"] = gettext("the address is expected without a query")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -21,6 +21,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
@@ -73,32 +76,32 @@ OPTED_OUT = 200
 
 class Adapter(base.Adapter):
     type = "plivo"
-    label = "Plivo"
+    label = _("Plivo")
     channels = ("sms",)
     tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
-        Setting("auth_id", "Auth ID", required=True, help="MA or SA and 18 characters."),
-        Setting("auth_token", "Auth token", SettingKind.SECRET, required=True, help="Verifies receipts as well."),
-        Setting("sender", "Sender", help="A number such as 14155551234, or a name that is registered."),
-        Setting("powerpack_uuid", "Powerpack UUID", help="Sends in the place of a sender."),
+        Setting("auth_id", _("Auth ID"), required=True, help=_("MA or SA and 18 characters.")),
+        Setting("auth_token", _("Auth token"), SettingKind.SECRET, required=True, help=_("Verifies receipts as well.")),
+        Setting("sender", _("Sender"), help=_("A number such as 14155551234, or a name that is registered.")),
+        Setting("powerpack_uuid", _("Powerpack UUID"), help=_("Sends in the place of a sender.")),
         Setting(
             "hides_text",
-            "Keep no text",
+            _("Keep no text"),
             SettingKind.BOOLEAN,
             default=True,
-            help="Asks Plivo to leave the text out of its logs.",
+            help=_("Asks Plivo to leave the text out of its logs."),
         ),
-        Setting("base_url", "Address of the API", SettingKind.URL, default="https://api.plivo.com"),
+        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.plivo.com"),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[0-9A-Za-z]{1,40}", str(values["auth_id"])):
-            errors["auth_id"] = "letters and digits are expected"
+            errors["auth_id"] = gettext("letters and digits are expected")
         if not values["sender"] and not values["powerpack_uuid"]:
-            errors["sender"] = "a sender or a powerpack is needed"
+            errors["sender"] = gettext("a sender or a powerpack is needed")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

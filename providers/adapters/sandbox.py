@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.errors import ProviderError
 from providers.outcomes import Outcome
@@ -15,7 +17,7 @@ GIVE_UP_SECONDS = 3600.0  # before the next try of a provider that stays down: l
 
 class Adapter(base.Adapter):
     type = "sandbox"
-    label = "Sandbox (sends nothing; for test projects)"
+    label = _("Sandbox (sends nothing; for test projects)")
     channels: ClassVar[tuple[str, ...]] = base.CHANNELS
     is_local = True
     is_simulation = True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.adapters import sandbox
 from providers.sandbox import DOMAIN
@@ -12,7 +14,7 @@ from providers.sandbox import DOMAIN
 
 class Adapter(sandbox.Adapter):
     type = "sandbox_bot"
-    label = "Sandbox bot (sends nothing; for test projects)"
+    label = _("Sandbox bot (sends nothing; for test projects)")
     channels: ClassVar[tuple[str, ...]] = ("messenger_a",)
     needs_start = True
 

@@ -23,6 +23,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
@@ -68,25 +71,29 @@ _WORD = re.compile(r"[a-z_]{1,60}")
 
 class Adapter(base.Adapter):
     type = "sinch"
-    label = "Sinch"
+    label = _("Sinch")
     channels = ("sms",)
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
-        Setting("service_plan_id", "Service plan ID", required=True),
-        Setting("api_token", "API token", SettingKind.SECRET, required=True),
-        Setting("sender", "Sender", help="A number such as 14155551234, or a name. Empty: the service plan's own."),
+        Setting("service_plan_id", _("Service plan ID"), required=True),
+        Setting("api_token", _("API token"), SettingKind.SECRET, required=True),
+        Setting(
+            "sender", _("Sender"), help=_("A number such as 14155551234, or a name. Empty: the service plan's own.")
+        ),
         Setting(
             "hook_secret",
-            "Secret of the webhooks",
+            _("Secret of the webhooks"),
             SettingKind.SECRET,
-            help="Where Sinch signs for this service plan. Empty: the secret in the webhook address is all there is.",
+            help=_(
+                "Where Sinch signs for this service plan. Empty: the secret in the webhook address is all there is."
+            ),
         ),
         Setting(
             "base_url",
-            "Address of the API",
+            _("Address of the API"),
             SettingKind.URL,
             default="https://us.sms.api.sinch.com",
-            help="With the service plan's region: us, eu, au, br or ca.",
+            help=_("With the service plan's region: us, eu, au, br or ca."),
         ),
     )
 
@@ -94,9 +101,9 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[0-9A-Za-z_-]{1,64}", str(values["service_plan_id"])):
-            errors["service_plan_id"] = "letters and digits are expected"
+            errors["service_plan_id"] = gettext("letters and digits are expected")
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_token"])):
-            errors["api_token"] = "the token holds a space or a character outside ASCII"
+            errors["api_token"] = gettext("the token holds a space or a character outside ASCII")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -16,9 +16,12 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.errors import NotConnected, ProviderError, Reason
+from providers.errors import NotConnected, ProviderError
 from providers.reading import gsm
 from providers.smpp import answers, pdu
 from providers.smpp.answers import HAS_HEADER, UCS2
@@ -35,7 +38,7 @@ MAX_WINDOW = 1_000  # unanswered messages on one bind.
 STATE = "binds"  # the name under which the worker stores the state of its binds.
 STATE_SECONDS = int(3 * STATE_INTERVAL_SECONDS)  # the life of that state: two reports may be missed.
 
-_AUTO = (("auto", "By the sender"),)
+_AUTO = (("auto", _("By the sender")),)
 _LONGEST = {"system_id": 15, "password": 64, "system_type": 12, "service_type": 5, "sender": 20}
 
 
@@ -49,94 +52,100 @@ class Adapter(base.Adapter):
     declared = (
         Setting(
             "host",
-            "Message centre",
+            _("Message centre"),
             SettingKind.HOST,
             required=True,
-            help="Connected to by a worker that was started with --connections.",
+            help=_("Connected to by a worker that was started with --connections."),
         ),
-        Setting("port", "Port", SettingKind.NUMBER, default=2775),
-        Setting("tls", "TLS", SettingKind.BOOLEAN, default=True, help="Without it only in an allowed network."),
-        Setting("system_id", "System id", required=True),
-        Setting("password", "Password", SettingKind.SECRET, required=True),
-        Setting("system_type", "System type", help="Mostly empty."),
-        Setting("sender", "Sender", help="A name or a number. Empty: the centre chooses."),
+        Setting("port", _("Port"), SettingKind.NUMBER, default=2775),
+        Setting("tls", "TLS", SettingKind.BOOLEAN, default=True, help=_("Without it only in an allowed network.")),
+        Setting("system_id", _("System id"), required=True),
+        Setting("password", _("Password"), SettingKind.SECRET, required=True),
+        Setting("system_type", _("System type"), help=_("Mostly empty.")),
+        Setting("sender", _("Sender"), help=_("A name or a number. Empty: the centre chooses.")),
         Setting(
             "bind_mode",
-            "Bind as",
+            _("Bind as"),
             SettingKind.CHOICE,
             default="transceiver",
-            choices=(("transceiver", "Transceiver"), ("separate", "Transmitter, and one receiver")),
+            choices=(("transceiver", _("Transceiver")), ("separate", _("Transmitter, and one receiver"))),
         ),
         Setting(
             "binds",
-            "Binds to send over",
+            _("Binds to send over"),
             SettingKind.NUMBER,
             default=1,
-            help="Of each connections worker. No more than the account allows.",
+            help=_("Of each connections worker. No more than the account allows."),
         ),
-        Setting("window", "Window", SettingKind.NUMBER, default=10, help="Unanswered messages on one bind."),
+        Setting("window", _("Window"), SettingKind.NUMBER, default=10, help=_("Unanswered messages on one bind.")),
         Setting(
-            "rate", "Messages a second", SettingKind.NUMBER, default=0, help="Over all binds of a worker; 0: no limit."
+            "rate",
+            _("Messages a second"),
+            SettingKind.NUMBER,
+            default=0,
+            help=_("Over all binds of a worker; 0: no limit."),
         ),
-        Setting("enquire_seconds", "Test a silent line after", SettingKind.NUMBER, default=30, help="Seconds."),
-        Setting("receipts", "Ask for delivery receipts", SettingKind.BOOLEAN, default=True),
+        Setting("enquire_seconds", _("Test a silent line after"), SettingKind.NUMBER, default=30, help=_("Seconds.")),
+        Setting("receipts", _("Ask for delivery receipts"), SettingKind.BOOLEAN, default=True),
         Setting(
             "ids",
-            "Message ids in receipts",
+            _("Message ids in receipts"),
             SettingKind.CHOICE,
             default="same",
             choices=(
-                ("same", "As given when it was accepted"),
-                ("loose", "The same but for case and leading zeros"),
-                ("hex_then_decimal", "Decimal, of the hexadecimal one given"),
-                ("decimal_then_hex", "Hexadecimal, of the decimal one given"),
+                ("same", _("As given when it was accepted")),
+                ("loose", _("The same but for case and leading zeros")),
+                ("hex_then_decimal", _("Decimal, of the hexadecimal one given")),
+                ("decimal_then_hex", _("Hexadecimal, of the decimal one given")),
             ),
         ),
         Setting(
             "alphabet",
-            "Plain texts travel as",
+            _("Plain texts travel as"),
             SettingKind.CHOICE,
             default="gsm7",
             choices=(
-                ("gsm7", "GSM 7-bit, one character in an octet"),
-                ("latin1", "Latin-1"),
+                ("gsm7", _("GSM 7-bit, one character in an octet")),
+                ("latin1", _("Latin-1")),
                 ("ascii", "ASCII"),
-                ("ucs2", "UCS-2, as all others do"),
+                ("ucs2", _("UCS-2, as all others do")),
             ),
-            help="What the centre takes the default alphabet for.",
+            help=_("What the centre takes the default alphabet for."),
         ),
-        Setting("data_coding", "Data coding of plain texts", SettingKind.NUMBER, default=0, help="Latin-1 may be 3."),
+        Setting(
+            "data_coding", _("Data coding of plain texts"), SettingKind.NUMBER, default=0, help=_("Latin-1 may be 3.")
+        ),
         Setting(
             "long_texts",
-            "Long texts travel as",
+            _("Long texts travel as"),
             SettingKind.CHOICE,
             default="udh",
             choices=(
-                ("udh", "Parts with a user data header"),
-                ("sar", "Parts with SAR fields"),
-                ("payload", "One message_payload"),
+                ("udh", _("Parts with a user data header")),
+                ("sar", _("Parts with SAR fields")),
+                ("payload", _("One message_payload")),
             ),
         ),
-        Setting("validity", "Tell until when a code is of use", SettingKind.BOOLEAN, default=True),
-        Setting("service_type", "Service type", help="Mostly empty."),
+        Setting("validity", _("Tell until when a code is of use"), SettingKind.BOOLEAN, default=True),
+        Setting("service_type", _("Service type"), help=_("Mostly empty.")),
         Setting(
             "source_ton",
-            "Sender's type of number",
+            _("Sender's type of number"),
             SettingKind.CHOICE,
             default="auto",
             choices=_AUTO + TYPES_OF_NUMBER,
-            help="By the sender: 5 for a name, 3 for a short number, else 1.",
+            help=_("By the sender: 5 for a name, 3 for a short number, else 1."),
         ),
         Setting(
             "source_npi",
-            "Sender's numbering plan",
+            _("Sender's numbering plan"),
             SettingKind.CHOICE,
             default="auto",
             choices=_AUTO + NUMBERING_PLANS,
-            help="By the sender: 1 for an international number, else 0.",
+            help=_("By the sender: 1 for an international number, else 0."),
         ),
-        Setting("dest_ton", "Recipient's type of number", SettingKind.CHOICE, default="1", choices=TYPES_OF_NUMBER),
-        Setting("dest_npi", "Recipient's numbering plan", SettingKind.CHOICE, default="1", choices=NUMBERING_PLANS),
+        Setting("dest_ton", _("Recipient's type of number"), SettingKind.CHOICE, default="1", choices=TYPES_OF_NUMBER),
+        Setting("dest_npi", _("Recipient's numbering plan"), SettingKind.CHOICE, default="1", choices=NUMBERING_PLANS),
     )
 
     @classmethod
@@ -144,7 +153,7 @@ class Adapter(base.Adapter):
         errors: dict[str, str] = {}
         for name, longest in _LONGEST.items():
             if not str(values[name]).isascii() or len(str(values[name])) > longest:
-                errors[name] = Reason("at most {most} characters of ASCII are expected", most=longest)
+                errors[name] = gettext("at most {most} characters of ASCII are expected").format(most=longest)
         for name, least, most in (
             ("port", 1, 65535),
             ("binds", 1, MAX_BINDS),
@@ -154,7 +163,7 @@ class Adapter(base.Adapter):
             ("data_coding", 0, 255),
         ):
             if not least <= int(values[name]) <= most:
-                errors[name] = Reason("a number from {least} to {most} is expected", least=least, most=most)
+                errors[name] = gettext("a number from {least} to {most} is expected").format(least=least, most=most)
         return errors
 
     @classmethod

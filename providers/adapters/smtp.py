@@ -22,6 +22,8 @@ from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 from django.utils.encoding import punycode
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
@@ -40,21 +42,21 @@ class Adapter(base.Adapter):
     label = "SMTP"
     channels = ("email",)
     declared = (
-        Setting("host", "Server", SettingKind.HOST, required=True),
-        Setting("port", "Port", SettingKind.NUMBER, default=587),
+        Setting("host", _("Server"), SettingKind.HOST, required=True),
+        Setting("port", _("Port"), SettingKind.NUMBER, default=587),
         Setting(
             "security",
-            "Security",
+            _("Security"),
             SettingKind.CHOICE,
             default="starttls",
-            choices=(("starttls", "STARTTLS"), ("tls", "TLS from the start"), ("none", "None")),
-            help="Port 587 goes with STARTTLS, 465 with TLS; none is for allowed networks only.",
+            choices=(("starttls", "STARTTLS"), ("tls", _("TLS from the start")), ("none", _("None"))),
+            help=_("Port 587 goes with STARTTLS, 465 with TLS; none is for allowed networks only."),
         ),
-        Setting("username", "User name"),
-        Setting("password", "Password", SettingKind.SECRET),
-        Setting("from_email", "Sender's address", required=True),
-        Setting("from_name", "Sender's name"),
-        Setting("reply_to", "Reply-to address"),
+        Setting("username", _("User name")),
+        Setting("password", _("Password"), SettingKind.SECRET),
+        Setting("from_email", _("Sender's address"), required=True),
+        Setting("from_name", _("Sender's name")),
+        Setting("reply_to", _("Reply-to address")),
     )
     total_seconds = longest_seconds = TOTAL_SECONDS
 
@@ -62,12 +64,12 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not 0 < int(values["port"]) < 65536:
-            errors["port"] = "the port must be between 1 and 65535"
+            errors["port"] = gettext("the port must be between 1 and 65535")
         for name in ("from_email", "reply_to"):
             if values[name] and not _is_address(str(values[name])):
-                errors[name] = "a plain e-mail address is expected"
+                errors[name] = gettext("a plain e-mail address is expected")
         if bool(values["username"]) != bool(values["password"]):
-            errors["password"] = "user name and password go together"
+            errors["password"] = gettext("user name and password go together")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -17,6 +17,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.door.http import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
@@ -52,25 +55,29 @@ _ABOUT_THE_RECIPIENT = (
 
 class Adapter(base.Adapter):
     type = "telegram_bot"
-    label = "Telegram bot"
+    label = _("Telegram bot")
     channels = ("messenger_a",)
     needs_start = True
     declared = (
-        Setting("token", "Bot token", SettingKind.SECRET, required=True, help="From @BotFather, as in 123456:ABC-DEF."),
-        Setting("username", "User name of the bot", required=True, help="Without @. The start link is made of it."),
+        Setting(
+            "token", _("Bot token"), SettingKind.SECRET, required=True, help=_("From @BotFather, as in 123456:ABC-DEF.")
+        ),
+        Setting(
+            "username", _("User name of the bot"), required=True, help=_("Without @. The start link is made of it.")
+        ),
         Setting(
             "base_url",
-            "Base URL",
+            _("Base URL"),
             SettingKind.URL,
             default="https://api.telegram.org",
-            help="Another one for a Bot API server of your own.",
+            help=_("Another one for a Bot API server of your own."),
         ),
         Setting(
             "protect_content",
-            "Protect the message",
+            _("Protect the message"),
             SettingKind.BOOLEAN,
             default=True,
-            help="Telegram's apps then let nobody forward or save it.",
+            help=_("Telegram's apps then let nobody forward or save it."),
         ),
     )
 
@@ -78,11 +85,11 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not _TOKEN.fullmatch(str(values["token"])):
-            errors["token"] = "a token such as 123456:ABC-DEF is expected"
+            errors["token"] = gettext("a token such as 123456:ABC-DEF is expected")
         if not _USERNAME.fullmatch(str(values["username"])):
-            errors["username"] = "a user name without @ is expected: letters, digits and _"
+            errors["username"] = gettext("a user name without @ is expected: letters, digits and _")
         if "?" in str(values["base_url"]):
-            errors["base_url"] = "the base URL has no query"
+            errors["base_url"] = gettext("the base URL has no query")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
@@ -125,7 +132,7 @@ class Adapter(base.Adapter):
         if not payload:
             return start
         if not PAYLOAD.fullmatch(payload):
-            raise ValueError("a payload has 1 to 64 letters, digits, _ and -")
+            raise ValueError(gettext("a payload has 1 to 64 letters, digits, _ and -"))
         return f"{start}?start={payload}"
 
     def check(self) -> base.Health:

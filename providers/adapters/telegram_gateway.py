@@ -16,6 +16,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
@@ -58,16 +61,16 @@ _STATUSES = {
 
 class Adapter(base.Adapter):
     type = "telegram_gateway"
-    label = "Telegram Gateway"
+    label = _("Telegram Gateway")
     channels = ("messenger_a",)
     declared = (
-        Setting("token", "Access token", SettingKind.SECRET, required=True),
+        Setting("token", _("Access token"), SettingKind.SECRET, required=True),
         Setting(
             "sender_username",
-            "Sender's channel",
-            help="The user name of a verified channel of the token's account, without @. Empty: Telegram's own.",
+            _("Sender's channel"),
+            help=_("The user name of a verified channel of the token's account, without @. Empty: Telegram's own."),
         ),
-        Setting("base_url", "Base URL", SettingKind.URL, default="https://gatewayapi.telegram.org/"),
+        Setting("base_url", _("Base URL"), SettingKind.URL, default="https://gatewayapi.telegram.org/"),
     )
     # Telegram gives up when the ttl is over, and reports that. Codes live at most ten minutes. Five more are for the
     # report, which Telegram repeats with growing pauses until we take it.
@@ -77,11 +80,11 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not _TOKEN.fullmatch(str(values["token"])):
-            errors["token"] = "the token holds a space or a character outside ASCII"
+            errors["token"] = gettext("the token holds a space or a character outside ASCII")
         if values["sender_username"] and not _USERNAME.fullmatch(str(values["sender_username"])):
-            errors["sender_username"] = "a user name without @ is expected: letters, digits and _"
+            errors["sender_username"] = gettext("a user name without @ is expected: letters, digits and _")
         if "?" in str(values["base_url"]):
-            errors["base_url"] = "the base URL has no query"
+            errors["base_url"] = gettext("the base URL has no query")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

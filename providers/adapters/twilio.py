@@ -21,10 +21,13 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 from xml.sax.saxutils import escape, quoteattr
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
-from providers.errors import HookForged, HookUnreadable, ProviderError, Reason
+from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.reading import answers, hooks, languages, prices
 
 # Twilio's bounds of a text, of a call's TwiML (both in characters), and of ValidityPeriod.
@@ -131,43 +134,43 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 class Adapter(base.Adapter):
     type = "twilio"
-    label = "Twilio"
+    label = _("Twilio")
     channels = ("sms", "voice")
     tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
-        Setting("account_sid", "Account SID", required=True, help="AC and 32 characters."),
-        Setting("api_key_sid", "API key SID", help="SK and 32 characters. Empty: the auth token logs in."),
-        Setting("api_key_secret", "API key secret", SettingKind.SECRET),
+        Setting("account_sid", _("Account SID"), required=True, help=_("AC and 32 characters.")),
+        Setting("api_key_sid", _("API key SID"), help=_("SK and 32 characters. Empty: the auth token logs in.")),
+        Setting("api_key_secret", _("API key secret"), SettingKind.SECRET),
         Setting(
             "auth_token",
-            "Auth token",
+            _("Auth token"),
             SettingKind.SECRET,
-            help="Verifies receipts, also where an API key sends. Without it there are none.",
+            help=_("Verifies receipts, also where an API key sends. Without it there are none."),
         ),
         Setting(
             "signing_key_secret",
-            "Secret of the webhook signing key",
+            _("Secret of the webhook signing key"),
             SettingKind.SECRET,
-            help="Only where receipts are signed by HMAC_SHA256 with a key of their own.",
+            help=_("Only where receipts are signed by HMAC_SHA256 with a key of their own."),
         ),
-        Setting("from_number", "Sender", help="A number such as +14155552345; for SMS also a registered name."),
-        Setting("messaging_service_sid", "Messaging service SID", help="Sends SMS in the place of a sender."),
+        Setting("from_number", _("Sender"), help=_("A number such as +14155552345; for SMS also a registered name.")),
+        Setting("messaging_service_sid", _("Messaging service SID"), help=_("Sends SMS in the place of a sender.")),
         Setting(
             "privacy",
-            "Keep no text and no number",
+            _("Keep no text and no number"),
             SettingKind.BOOLEAN,
             default=False,
-            help="Asks Twilio to discard the text and to obscure the recipient (SMS).",
+            help=_("Asks Twilio to discard the text and to obscure the recipient (SMS)."),
         ),
-        Setting("say_voice", "Voice", help="As in Polly.Joanna. Empty: the language's own."),
+        Setting("say_voice", _("Voice"), help=_("As in Polly.Joanna. Empty: the language's own.")),
         Setting(
             "say_languages",
-            "Languages of the voice",
+            _("Languages of the voice"),
             SettingKind.MULTILINE,
-            help="Where they differ from ours, one a line, as in uz=ru-RU.",
+            help=_("Where they differ from ours, one a line, as in uz=ru-RU."),
         ),
-        Setting("base_url", "Address of the API", SettingKind.URL, default="https://api.twilio.com"),
+        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.twilio.com"),
     )
 
     @classmethod
@@ -175,15 +178,15 @@ class Adapter(base.Adapter):
         errors: dict[str, str] = {}
         for name, prefix in (("account_sid", "AC"), ("api_key_sid", "SK"), ("messaging_service_sid", "MG")):
             if values[name] and not re.fullmatch(f"{prefix}[0-9A-Za-z]{{32}}", str(values[name])):
-                errors[name] = Reason("{prefix} and 32 characters are expected", prefix=prefix)
+                errors[name] = gettext("{prefix} and 32 characters are expected").format(prefix=prefix)
         if bool(values["api_key_sid"]) != bool(values["api_key_secret"]):
-            errors["api_key_secret"] = "the API key's SID and secret go together"
+            errors["api_key_secret"] = gettext("the API key's SID and secret go together")
         elif not values["api_key_sid"] and not values["auth_token"]:
-            errors["auth_token"] = "an auth token or an API key is needed"
+            errors["auth_token"] = gettext("an auth token or an API key is needed")
         if not values["from_number"] and not values["messaging_service_sid"]:
-            errors["from_number"] = "a sender or a messaging service is needed"
+            errors["from_number"] = gettext("a sender or a messaging service is needed")
         if not languages.is_mapping(str(values["say_languages"])):
-            errors["say_languages"] = languages.WANTED
+            errors["say_languages"] = str(languages.WANTED)
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -24,6 +24,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
@@ -94,23 +96,23 @@ _SUPPRESSED = frozenset({3, 4, 9, 14})  # Vonage asks to take these numbers off 
 
 class Adapter(base.Adapter):
     type = "vonage"
-    label = "Vonage"
+    label = _("Vonage")
     channels = ("sms",)
     tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
-        Setting("api_key", "API key", required=True),
-        Setting("api_secret", "API secret", SettingKind.SECRET, required=True),
-        Setting("sender", "Sender", required=True, help="A number such as 14155552345, or a name."),
+        Setting("api_key", _("API key"), required=True),
+        Setting("api_secret", _("API secret"), SettingKind.SECRET, required=True),
+        Setting("sender", _("Sender"), required=True, help=_("A number such as 14155552345, or a name.")),
         Setting(
             "signature_secret",
-            "Signature secret",
+            _("Signature secret"),
             SettingKind.SECRET,
-            help="Verifies receipts, where signing is on. Empty: the secret in the webhook address is all there is.",
+            help=_("Verifies receipts, where signing is on. Empty: the secret in the webhook address is all there is."),
         ),
         Setting(
             "signature_method",
-            "Signature method",
+            _("Signature method"),
             SettingKind.CHOICE,
             default="sha256",
             choices=(
@@ -119,16 +121,16 @@ class Adapter(base.Adapter):
                 ("sha256", "SHA-256 HMAC"),
                 ("sha512", "SHA-512 HMAC"),
             ),
-            help="As in the account's settings.",
+            help=_("As in the account's settings."),
         ),
         Setting(
             "has_account_webhook",
-            "Receipts are set up in the account",
+            _("Receipts are set up in the account"),
             SettingKind.BOOLEAN,
             default=False,
-            help="Our webhook address is entered there. Without that, one of more than 100 characters gets none.",
+            help=_("Our webhook address is entered there. Without that, one of more than 100 characters gets none."),
         ),
-        Setting("base_url", "Address of the API", SettingKind.URL, default="https://rest.nexmo.com"),
+        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://rest.nexmo.com"),
     )
 
     @classmethod

@@ -22,6 +22,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
@@ -106,62 +109,62 @@ _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 class Adapter(base.Adapter):
     type = "whatsapp_cloud"
-    label = "WhatsApp (Cloud API)"
+    label = _("WhatsApp (Cloud API)")
     channels = ("messenger_b",)
     receipt_window_seconds = 240  # the template's 180 and a minute for the call
     declared = (
         Setting(
             "access_token",
-            "Access token",
+            _("Access token"),
             SettingKind.SECRET,
             required=True,
-            help="Of a system user: a person's own token expires.",
+            help=_("Of a system user: a person's own token expires."),
         ),
-        Setting("phone_number_id", "Phone number id", required=True, help="Digits; not the number itself."),
+        Setting("phone_number_id", _("Phone number id"), required=True, help=_("Digits; not the number itself.")),
         Setting(
             "template_name",
-            "Template",
+            _("Template"),
             required=True,
-            help="Approved, of the category authentication; its message_send_ttl_seconds at most 180.",
+            help=_("Approved, of the category authentication; its message_send_ttl_seconds at most 180."),
         ),
         Setting(
             "template_languages",
-            "Languages of the template",
+            _("Languages of the template"),
             SettingKind.MULTILINE,
-            help="Where they differ from ours, one a line, as in en=en_US.",
+            help=_("Where they differ from ours, one a line, as in en=en_US."),
         ),
         Setting(
             "template_language",
-            "Language for all others",
-            help="As in en_US. Empty: the message's own language.",
+            _("Language for all others"),
+            help=_("As in en_US. Empty: the message's own language."),
         ),
         Setting(
             "app_secret",
-            "App secret",
+            _("App secret"),
             SettingKind.SECRET,
-            help="Signs the status calls. Without it there are none, and acceptance counts as delivery.",
+            help=_("Signs the status calls. Without it there are none, and acceptance counts as delivery."),
         ),
         Setting(
             "verify_token",
-            "Verify token",
+            _("Verify token"),
             SettingKind.SECRET,
-            help="Any word of yours; enter the same one at Meta beside the webhook address.",
+            help=_("Any word of yours; enter the same one at Meta beside the webhook address."),
         ),
-        Setting("api_version", "API version", default="v23.0"),
-        Setting("base_url", "Address of the API", SettingKind.URL, default="https://graph.facebook.com"),
+        Setting("api_version", _("API version"), default="v23.0"),
+        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://graph.facebook.com"),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[0-9]{1,32}", str(values["phone_number_id"])):
-            errors["phone_number_id"] = "digits are expected"
+            errors["phone_number_id"] = gettext("digits are expected")
         if not re.fullmatch(r"v[0-9]{1,3}\.[0-9]{1,2}", str(values["api_version"])):
-            errors["api_version"] = "a version such as v23.0 is expected"
+            errors["api_version"] = gettext("a version such as v23.0 is expected")
         if not languages.is_mapping(str(values["template_languages"])):
-            errors["template_languages"] = languages.WANTED
+            errors["template_languages"] = str(languages.WANTED)
         if bool(values["app_secret"]) != bool(values["verify_token"]):
-            errors["verify_token"] = "app secret and verify token go together"
+            errors["verify_token"] = gettext("app secret and verify token go together")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

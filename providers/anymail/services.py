@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 AMAZON = "amazon_ses"
 MANDRILL = "mandrill"
@@ -27,7 +33,7 @@ class Service:
     that ``asks_by_get`` tries our address by GET when the owner enters it; the others try by HEAD.
     """
 
-    label: str
+    label: StrOrPromise
     options: Mapping[str, str]
     view: str = ""
     view_options: Mapping[str, str] = field(default_factory=dict)
@@ -46,13 +52,13 @@ _SIGNING_SECRET = {"signing_secret": "webhook_key"}
 
 SERVICES = {
     AMAZON: Service(
-        label="Amazon SES",
+        label=_("Amazon SES"),
         options={"configuration_set_name": "configuration_set"},
         view="amazon_ses.AmazonSESTracking",
         needs_login=True,
     ),
     "brevo": Service(
-        label="Brevo",
+        label=_("Brevo"),
         options=_KEY,
         view="brevo.BrevoTracking",
         url="https://api.brevo.com/v3/",
@@ -60,7 +66,7 @@ SERVICES = {
         check_header="api-key: {}",
     ),
     "mailersend": Service(
-        label="MailerSend",
+        label=_("MailerSend"),
         options=_TOKEN,
         view="mailersend.MailerSendTracking",
         view_options=_SIGNING_SECRET,
@@ -69,7 +75,7 @@ SERVICES = {
         check_path="api-quota",
     ),
     "mailgun": Service(
-        label="Mailgun",
+        label=_("Mailgun"),
         options={**_KEY, "sender_domain": "sender_domain"},
         view="mailgun.MailgunTracking",
         view_options={"webhook_signing_key": "webhook_key"},
@@ -79,25 +85,25 @@ SERVICES = {
         check_header="basic api",
     ),
     "mailjet": Service(
-        label="Mailjet",
+        label=_("Mailjet"),
         options={**_KEY, "secret_key": "secret_key"},
         view="mailjet.MailjetTracking",
     ),
     "mailtrap": Service(
-        label="Mailtrap",
+        label=_("Mailtrap"),
         options=_TOKEN,
         view="mailtrap.MailtrapTracking",
         view_options=_SIGNING_SECRET,
     ),
     MANDRILL: Service(
-        label="Mandrill",
+        label=_("Mandrill"),
         options=_KEY,
         view="mandrill.MandrillCombined",
         view_options={"webhook_key": "webhook_key", "webhook_url": "webhook_url"},
         is_always_signed=True,
     ),
     "postal": Service(
-        label="Postal",
+        label=_("Postal"),
         options=_KEY,
         view="postal.PostalTracking",
         view_options={"webhook_key": "webhook_key"},
@@ -105,7 +111,7 @@ SERVICES = {
         needs_url=True,
     ),
     POSTMARK: Service(
-        label="Postmark",
+        label=_("Postmark"),
         options={"server_token": "api_key"},
         view="postmark.PostmarkTracking",
         url="https://api.postmarkapp.com/",
@@ -113,7 +119,7 @@ SERVICES = {
         check_header="X-Postmark-Server-Token: {}",
     ),
     RESEND: Service(
-        label="Resend",
+        label=_("Resend"),
         options=_KEY,
         view="resend.ResendTracking",
         view_options=_SIGNING_SECRET,
@@ -121,11 +127,11 @@ SERVICES = {
         check_path="domains",
     ),
     "scaleway": Service(
-        label="Scaleway",
+        label=_("Scaleway"),
         options={"secret_key": "api_key", "project_id": "project_id", "region": "region"},
     ),
     "sendgrid": Service(
-        label="SendGrid",
+        label=_("SendGrid"),
         options=_KEY,
         view="sendgrid.SendGridTracking",
         view_options={"tracking_webhook_verification_key": "webhook_key"},
@@ -133,7 +139,7 @@ SERVICES = {
         check_path="scopes",
     ),
     SPARKPOST: Service(
-        label="SparkPost",
+        label=_("SparkPost"),
         options=_KEY,
         view="sparkpost.SparkPostTracking",
         url="https://api.sparkpost.com/api/v1/",
@@ -141,7 +147,7 @@ SERVICES = {
         check_header="Authorization: {}",
     ),
     "unisender_go": Service(
-        label="Unisender Go",
+        label=_("Unisender Go"),
         options=_KEY,
         view="unisender_go.UnisenderGoTracking",
         view_options=_KEY,

@@ -1,219 +1,160 @@
-"""HTTP/1.1 on connections that a thread keeps: writing a request, reading its answer, keeping the idle connection.
+"""The connections of urllib3, with three changes: the guard opens them, a deadline bounds them, an answer ends them.
 
-The parser is llhttp of Node.js, by way of httptools. It knows the protocol and no sockets. We ask it to be as patient
-with old gateways as browsers are: lines that end in LF alone, folded headers, a length beside chunks. That is safe for
-a client with one request under way. If anything follows an answer's end, we do not use the connection again.
+urllib3's own time-outs begin anew with every byte. Our sockets look at the caller's :func:`within` before each wait, so
+that a call ends in time whatever trickles. They stop reading after ``MAX_ANSWER_BYTES``. A connection on which anything
+follows the end of an answer is not used again: no later request may take that for its answer.
 """
 
 from __future__ import annotations
 
+import io
+import logging
 import math
-import os
-import re
-import select
 import socket
+import ssl
 import time
-from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Protocol
 
-import httptools
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from providers.door.deadline import Deadline
-from providers.errors import NoAnswer, ProviderError
-from providers.outcomes import Outcome
+from providers.door import tls
+from providers.door.deadline import seconds_left, within
+from providers.door.outbound import needs_allowed_network
+from providers.errors import NoAnswer, NotConnected
 
-MAX_HEAD_BYTES = 16 * 1024  # the longest head of an answer
-MAX_BODY_BYTES = 64 * 1024  # the longest body: vendors' answers have a few KiB
-MAX_ANSWER_BYTES = MAX_HEAD_BYTES + 8 * MAX_BODY_BYTES  # on the line, where a chunk of one byte takes six
+MAX_ANSWER_BYTES = 512 * 1024  # of an answer on the line: 64 KiB of body, in chunks of one byte, take six times as much
 KEEP_SECONDS = 4.0  # the longest idleness: most servers wait longer before they close an idle connection
-MAX_KEPT = 16  # idle connections of one thread
-READ_BYTES = 16 * 1024  # the most that one read takes from the socket
+MAX_ORIGINS = 16  # servers to which a process keeps connections; the longest unused goes first
+MAX_KEPT = 128  # idle connections to one server: more than a worker has threads
 
-Origin = tuple[str, str, int]  # scheme, host and port: the guard's verdict depends on nothing else
-
-_REQUEST_LINE = re.compile(r"[A-Z]+ [\x21-\x7e]+ HTTP/1\.1")
+logging.getLogger("urllib3").setLevel(logging.CRITICAL + 1)  # its lines hold URLs, with keys in them
 
 
-def compose(method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
-    """Write a request as it goes over the line.
+class Guard(Protocol):
+    """Connects to a host and port within so many seconds, or raises :class:`providers.errors.ProviderError`."""
 
-    Raises :class:`ProviderError` for a method or target that would end its line early. The caller judges the headers.
-    """
-    line = f"{method} {target} HTTP/1.1"
-    if not _REQUEST_LINE.fullmatch(line):
-        raise ProviderError("the request cannot be sent like this", Outcome.MISCONFIGURED)
-    head = [line, *(f"{name}: {value}" for name, value in headers), "", ""]
-    return "\r\n".join(head).encode("ascii") + body
+    def __call__(self, host: str, port: int, timeout: float, *, only_allowed: bool) -> socket.socket: ...
 
 
-class IdleConnections:
-    """The idle connections of one thread: one for each origin, the longest unused first."""
+class DeadlineSocket(socket.socket):
+    """A socket on which every wait ends with the caller's :func:`within`."""
 
-    def __init__(self) -> None:
-        self.pid = os.getpid()
-        self._idle: dict[Origin, Connection] = {}
+    received = 0  # bytes of this answer
+    is_spoilt = False  # something followed the last answer
+    quiet_since = -math.inf
 
-    def take(self, origin: Origin) -> Connection | None:
-        """Return a connection that can still be used; None if there is none."""
-        found = self._idle.pop(origin, None)
-        self._close_stale()
-        if found is None or found.is_usable():
-            return found
-        found.close()
-        return None
+    def recv_into(self, *arguments: Any) -> int:
+        self.settimeout(seconds_left())
+        count = super().recv_into(*arguments)
+        self.received += count
+        if self.received > MAX_ANSWER_BYTES:
+            raise NoAnswer("the answer is too long")
+        return count
 
-    def put_back(self, origin: Origin, connection: Connection) -> None:
-        """Keep the connection if another request may follow on it; otherwise close it."""
-        if connection.rest():
-            self._idle[origin] = connection
-        else:
-            connection.close()
+    def send(self, *arguments: Any) -> int:
+        self.settimeout(seconds_left())
+        return super().send(*arguments)
+
+    def sendall(self, *arguments: Any) -> None:
+        self.settimeout(seconds_left())  # for all of it; TLS sends by ``send``
+        super().sendall(*arguments)
+
+    def makefile(self, *_: object, **__: object) -> Any:
+        """Return a reader of one answer."""
+        self.received = 0
+        return _Reader(self, super().makefile("rb", buffering=0))
+
+
+class TlsDeadlineSocket(DeadlineSocket, ssl.SSLSocket):
+    """The same with TLS."""
+
+
+class _Reader(io.BufferedReader):
+    """A reader of one answer. At its end it looks whether more came than the answer."""
+
+    def __init__(self, connected: DeadlineSocket, raw: socket.SocketIO) -> None:
+        super().__init__(raw)
+        self._connected = connected
 
     def close(self) -> None:
-        for connection in self._idle.values():
-            connection.close()
-        self._idle.clear()
-
-    def _close_stale(self) -> None:
-        """Close connections that have been idle for too long, and the oldest if there are too many."""
-        for origin, connection in list(self._idle.items()):
-            if len(self._idle) < MAX_KEPT and not connection.is_stale():
-                break
-            self._idle.pop(origin).close()
+        if not self.closed:
+            self._connected.quiet_since = time.monotonic()
+            with suppress(OSError), within(0):  # no time to wait for more: only what is here already
+                self._connected.is_spoilt = bool(self.peek(1))
+        super().close()
 
 
-class Connection:
-    """One connection. Every wait on its socket ends with the deadline of the call."""
+class GuardedConnection(HTTPConnection):
+    """A connection that the guard opens."""
 
-    def __init__(self, connected: socket.socket) -> None:
-        self._socket = connected
-        self._answer = _Answer()
-        self._idle_since = -math.inf
+    scheme = "http"
+    sock: DeadlineSocket | None
 
-    def ask(self, request: bytes, deadline: Deadline, *, wants_body: bool) -> tuple[int, dict[str, str], bytes]:
-        """Send a request, and return the answer's status, headers and body.
+    def __init__(self, *arguments: Any, guard: Guard, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._guard = guard
 
-        Header names are in lower case; repeated headers are joined by a comma. An error status stands without its body
-        if the body cannot be read. Raises ``OSError``, ``httptools.HttpParserError`` and :class:`NoAnswer`.
-        """
-        answer = self._answer
-        answer.begin()
-        try:
-            self._write(request, deadline)
-        except TimeoutError:
-            raise
-        except OSError:
-            pass  # a server that hangs up before it has read everything may have answered all the same
-        while not answer.has_head:
-            self._read(deadline)
-        if not wants_body:
-            return answer.status, answer.headers, b""
-        try:
-            self._read_body(deadline)
-        except (NoAnswer, OSError, httptools.HttpParserError):
-            if answer.status < 400:
-                raise
-            return answer.status, answer.headers, b""
-        return answer.status, answer.headers, bytes(answer.body)
-
-    def rest(self) -> bool:
-        """Start the time of idleness, and return whether another request may follow."""
-        self._idle_since = time.monotonic()
-        return self._answer.may_be_followed
-
-    def is_stale(self) -> bool:
-        return time.monotonic() - self._idle_since > KEEP_SECONDS
-
-    def is_usable(self) -> bool:
-        """Return whether the idle connection still stands: if it is readable, the server has closed it."""
-        if self.is_stale() or self._socket.fileno() < 0:
+    @property
+    def is_connected(self) -> bool:
+        """Return whether another request may follow: if the idle socket is readable, the server has closed it."""
+        found = self.sock
+        if found is None or found.is_spoilt or time.monotonic() - found.quiet_since > KEEP_SECONDS:
             return False
-        poller = select.poll()
-        poller.register(self._socket, select.POLLIN)
-        return not poller.poll(0)
+        return super().is_connected
 
-    def close(self) -> None:
-        self._socket.close()
+    def connect(self) -> None:
+        """Connect, for https with TLS, within ``timeout`` seconds. Raises :class:`NotConnected`: nothing was sent."""
+        with within(float(self.timeout or 0)):
+            try:
+                super().connect()
+            except OSError as error:
+                raise NotConnected(f"{self.host}: {_tls_reason(error)}") from None
 
-    def _read_body(self, deadline: Deadline) -> None:
-        answer = self._answer
-        if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            raise NoAnswer("the answer is packed, though it was asked for unpacked")
-        while not answer.is_over and len(answer.body) <= MAX_BODY_BYTES:
-            self._read(deadline)
-        if len(answer.body) > MAX_BODY_BYTES:
-            raise NoAnswer(f"the answer is larger than {MAX_BODY_BYTES // 1024} KiB")
-
-    def _read(self, deadline: Deadline) -> None:
-        self._socket.settimeout(deadline.left())
-        self._answer.feed(self._socket.recv(READ_BYTES))
-
-    def _write(self, data: bytes, deadline: Deadline) -> None:
-        while data:
-            self._socket.settimeout(deadline.left())
-            data = data[self._socket.send(data) :]
-
-
-class _Answer:
-    """The answer read since :meth:`begin`. The parser, which reads all answers of a connection, calls ``on_...``."""
-
-    def __init__(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
-        self._parser.set_dangerous_leniencies(
-            lenient_headers=True,
-            lenient_chunked_length=True,
-            lenient_optional_cr_before_lf=True,
-            lenient_spaces_after_chunk_size=True,
-        )
-        self.begin()
-
-    def begin(self) -> None:
-        self.status = 0
-        self.headers: dict[str, str] = {}
-        self.body = bytearray()
-        self.has_head = self.is_over = self.may_be_followed = False
-        self._bytes = 0
-
-    def feed(self, data: bytes) -> None:
-        """Read on with what came over the line. Empty data is the end of the connection."""
-        if not data:
-            self._end()
-            return
-        self._bytes += len(data)
+    def _new_conn(self) -> DeadlineSocket:
         try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            if not self.is_over:
-                raise httptools.HttpParserError("this is no answer") from None
-            self.may_be_followed = False
-        if not self.is_over and self._bytes > (MAX_ANSWER_BYTES if self.has_head else MAX_HEAD_BYTES):
-            raise NoAnswer("the answer is too long outside its body")
+            seconds = seconds_left()
+        except TimeoutError:
+            raise NotConnected(f"{self.host}: there was no time left to connect") from None
+        only_allowed = needs_allowed_network(self.scheme, self.port)
+        connected = self._guard(self.host, self.port, seconds, only_allowed=only_allowed)
+        made = DeadlineSocket(connected.family, connected.type, connected.proto, fileno=connected.detach())
+        made.settimeout(seconds_left())  # for the whole TLS handshake
+        return made
 
-    def _end(self) -> None:
-        is_framed = "content-length" in self.headers or "transfer-encoding" in self.headers
-        if is_framed or not self.has_head:
-            raise NoAnswer("the answer broke off")
-        self.is_over = True
 
-    def on_message_begin(self) -> None:
-        self.may_be_followed = False
-        if not self.is_over:
-            self.headers = {}
+class GuardedTlsConnection(GuardedConnection, HTTPSConnection):
+    scheme = "https"
 
-    def on_header(self, raw_name: bytes, raw_value: bytes) -> None:
-        if not self.has_head:
-            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
 
-    def on_headers_complete(self) -> None:
-        if not self.has_head:
-            self.status = self._parser.get_status_code()
-            self.has_head = self.status >= 200  # a lower status is provisional, as 100 Continue
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = GuardedConnection
 
-    def on_body(self, data: bytes) -> None:
-        if not self.is_over and len(self.body) <= MAX_BODY_BYTES:
-            self.body += data
 
-    def on_message_complete(self) -> None:
-        if self.has_head and not self.is_over:
-            self.is_over = True
-            self.may_be_followed = self._parser.should_keep_alive()
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = GuardedTlsConnection
+
+
+class Pools(PoolManager):
+    """The pools of a process. They try nothing twice, and threads can share them."""
+
+    def __init__(self, guard: Guard) -> None:
+        context = tls.context("http/1.1", TlsDeadlineSocket)
+        super().__init__(MAX_ORIGINS, maxsize=MAX_KEPT, retries=False, ssl_context=context)
+        self.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+        self._guard = guard
+
+    def _new_pool(
+        self, scheme: str, host: str, port: int, request_context: dict[str, Any] | None = None
+    ) -> HTTPConnectionPool:
+        context = {**(request_context or self.connection_pool_kw), "guard": self._guard}
+        return super()._new_pool(scheme, host, port, context)
+
+
+def _tls_reason(error: OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "no TLS handshake in time"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message})"
+    return "the TLS handshake failed"

@@ -24,6 +24,11 @@ def within(seconds: float) -> Iterator[None]:
         _all_end_at.reset(token)
 
 
+def seconds_left() -> float:
+    """Return the seconds that :func:`within` leaves, always more than 0. Raises ``TimeoutError`` if none are left."""
+    return _until(_all_end_at.get())
+
+
 class Deadline:
     """A moment that every wait of an exchange respects. A socket's own time-out starts anew with every byte."""
 
@@ -32,7 +37,11 @@ class Deadline:
 
     def left(self) -> float:
         """Return the seconds left, always more than 0. Raises ``TimeoutError`` if none are."""
-        seconds = self._ends_at - time.monotonic()
-        if seconds <= 0:
-            raise TimeoutError("out of time")
-        return seconds
+        return _until(self._ends_at)
+
+
+def _until(moment: float) -> float:
+    seconds = moment - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError("out of time")
+    return seconds

@@ -4,45 +4,44 @@ The door promises:
 
 - The guard (:mod:`providers.door.outbound`) judges the URL, and at each new connection every address behind its name.
 - A call ends at its deadline, even if the other side sends a byte a second, in the headers or in the body.
-- We stop reading an answer at 64 KiB. We ask for answers unpacked, and do not unpack packed ones.
+- A body of more than 64 KiB is no answer, packed or unpacked, and we stop reading there.
 - No redirects, no proxies from the environment, no cookies, nothing sent twice.
 - Errors name the host at most: never a path, a query, a header or a body.
 
-``httpx.Client`` would share its cookie jar among all tenants that use the same provider, and it logs whole URLs. The
-bookkeeping of httpcore's pool costs four times what the request does. A thread makes one request at a time. So it keeps
-one connection for each origin (:mod:`providers.door.connections`) and shares none. After a fork the child begins anew.
+The client is urllib3, with the connections of :mod:`providers.door.connections`.
 
 Nothing is sent twice, not even a GET, because many gateways send by GET. One case is left: the server closes a kept
 connection in the very moment at which we write to it. Then there is no answer, and the outcome is unknown. Two things
-keep that rare: we look if an idle connection was closed before we take it again, and we keep none for long.
+keep that rare: we look if an idle connection was closed before we take it again, and we take none that was idle long.
 """
 
 from __future__ import annotations
 
-import base64
 import json as jsonlib
 import math
 import os
 import re
-import socket
-import ssl
-import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-import httptools
-import httpx
+from django.utils.translation import gettext as _
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout, make_headers
+from urllib3.exceptions import HTTPError
+from urllib3.util import Url
 
-from providers.door import outbound, tls
-from providers.door.connections import Connection, IdleConnections, compose
-from providers.door.deadline import Deadline
-from providers.errors import NoAnswer, NotConnected, ProviderError, Reason
+from providers.door import outbound
+from providers.door.connections import Pools
+from providers.door.deadline import seconds_left, within
+from providers.errors import NoAnswer, ProviderError
 from providers.outcomes import Outcome
 
+MAX_BODY_BYTES = 64 * 1024  # the longest body: vendors' answers have a few KiB
 # The statuses of a server in front of the vendor's own, which may have handed the request on and lost the answer: a bad
 # gateway, a gateway's timeout, and Cloudflare's for an empty answer, a silent connection and a timeout.
 GATEWAY_STATUSES = (502, 504, 520, 522, 524)
@@ -67,6 +66,7 @@ RESERVED_HEADERS = frozenset(
         "upgrade",
     }
 )
+_METHOD = re.compile(r"[A-Z]+")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
 
@@ -107,8 +107,9 @@ class HttpDoor:
 
     def __init__(self, allowed_networks: Sequence[str] = (), *, resolver: outbound.Resolver | None = None) -> None:
         self.allowed_networks = tuple(allowed_networks)
-        self._resolver = resolver
-        self._local = threading.local()
+        self._guard = partial(outbound.connect, allowed_networks=self.allowed_networks, resolver=resolver)
+        self._pools: Pools | None = None
+        self._pid = 0  # of the process whose connections these are
 
     def request(
         self,
@@ -133,69 +134,52 @@ class HttpDoor:
         :class:`ProviderError` for a header that cannot be sent.
         """
         target = outbound.read_url(url, self.allowed_networks)
+        if not _METHOD.fullmatch(method):
+            raise ProviderError("the request cannot be sent like this", Outcome.MISCONFIGURED)
         body, content_type = _encode(content, json, form)
-        sent = _headers(target, headers or {}, content_type, auth)
-        if body is not None:
-            sent.append(("Content-Length", str(len(body))))
-        request = compose(method, target.raw_path.decode("ascii"), sent, body or b"")
-        deadline = Deadline(timeout.total)
-        kept = self._connections()
-        origin = (target.scheme, target.host, _port(target))
-        connection = kept.take(origin) or Connection(self._connect(target, timeout))
-        try:
-            return HttpAnswer(*connection.ask(request, deadline, wants_body=wants_body and method != "HEAD"))
-        except TimeoutError:
-            raise NoAnswer(f"{target.host}: no complete answer in time") from None
-        except (OSError, httptools.HttpParserError):
-            raise NoAnswer(f"{target.host}: the connection broke or the answer is not HTTP") from None
-        finally:
-            kept.put_back(origin, connection)
+        sent = _headers(headers or {}, content_type, auth)
+        with within(timeout.total):
+            try:
+                response = self._pool(target).urlopen(
+                    method,
+                    target.request_uri,
+                    body=body,
+                    headers=sent,
+                    redirect=False,
+                    timeout=Timeout(connect=timeout.connect, read=None),
+                    preload_content=False,
+                )
+                if response.status < 200:
+                    response.close()
+                    raise NoAnswer(f"{target.host}: the answer is only a provisional one")
+                answered = _read_body(response, wants_body=wants_body)
+            except HTTPError:
+                raise NoAnswer(f"{target.host}: {_why_no_answer()}") from None
+        told = {name.lower(): value for name, value in response.headers.itermerged()}
+        return HttpAnswer(response.status, told, answered)
 
     def touch(self, url: str, *, timeout: Timeouts = DEFAULT) -> None:
         """Connect, for https with the TLS handshake, and hang up without asking anything.
 
         Raises the same errors as :meth:`request`.
         """
-        self._connect(outbound.read_url(url, self.allowed_networks), timeout).close()
+        pool = self._pool(outbound.read_url(url, self.allowed_networks))
+        connection = pool.ConnectionCls(host=pool.host, port=pool.port, timeout=timeout.connect, **pool.conn_kw)
+        try:
+            connection.connect()
+        finally:
+            connection.close()
 
     def close(self) -> None:
-        """Close the connections that the calling thread keeps. The door stays usable."""
-        kept: IdleConnections | None = self._local.__dict__.pop("kept", None)
-        if kept is not None:
-            kept.close()
+        """Close the idle connections. The door stays usable."""
+        self._pools = None
 
-    def _connections(self) -> IdleConnections:
-        kept: IdleConnections | None = getattr(self._local, "kept", None)
-        if kept is None or kept.pid != os.getpid():
+    def _pool(self, target: Url) -> HTTPConnectionPool:
+        pools = self._pools
+        if pools is None or self._pid != os.getpid():
             # After a fork this closes only the child's copies of the sockets; nothing is said on the wire.
-            self.close()
-            kept = self._local.kept = IdleConnections()
-        return kept
-
-    def _connect(self, target: httpx.URL, timeout: Timeouts) -> socket.socket:
-        """Connect to a judged address. TLS still checks the name in the URL."""
-        deadline = Deadline(min(timeout.connect, timeout.total))
-        host = target.raw_host.decode("ascii")
-        try:
-            seconds = deadline.left()
-        except TimeoutError:
-            raise NotConnected(f"{host}: there was no time left to connect") from None
-        connected = outbound.connect(
-            host,
-            _port(target),
-            seconds,
-            self.allowed_networks,
-            only_allowed=outbound.needs_allowed_network(target),
-            resolver=self._resolver,
-        )
-        if target.scheme == "http":
-            return connected
-        try:
-            connected.settimeout(deadline.left())
-            return tls.context("http/1.1").wrap_socket(connected, server_hostname=host)
-        except OSError as error:
-            connected.close()
-            raise NotConnected(f"{host}: {_tls_reason(error)}") from None
+            self._pid, self._pools = os.getpid(), (pools := Pools(self._guard))
+        return pools.connection_from_host(target.host, target.port, target.scheme)
 
 
 def classify_status(answer: HttpAnswer) -> ProviderError:
@@ -243,20 +227,36 @@ def retry_after_seconds(answer: HttpAnswer, *, most: float = MAX_RETRY_AFTER_SEC
 def header_error(name: str, value: str) -> str:
     """Return why a tenant's header line cannot be sent; empty if it can."""
     if not _HEADER_NAME.fullmatch(name):
-        return "a header name is not valid"
+        return _("a header name is not valid")
     if name.lower() in RESERVED_HEADERS:
-        return Reason("the header {name} is set by this service", name=name)
+        return _("the header {name} is set by this service").format(name=name)
     if not _HEADER_VALUE.fullmatch(value):
-        return Reason("the value of the header {name} holds a line break or a character outside ASCII", name=name)
+        return _("the value of the header {name} holds a line break or a character outside ASCII").format(name=name)
     return ""
 
 
-def _tls_reason(error: OSError) -> str:
-    if isinstance(error, TimeoutError):
-        return "no TLS handshake in time"
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted ({error.verify_message})"
-    return "the TLS handshake failed"
+def _read_body(response: BaseHTTPResponse, *, wants_body: bool) -> bytes:
+    """Return the body; empty if it is not wanted, or cannot be read and the status says that the request failed."""
+    try:
+        with nullcontext() if wants_body else within(0):  # what has come already: then the connection can be kept
+            body = response.read(MAX_BODY_BYTES + 1)
+        if len(body) > MAX_BODY_BYTES:
+            raise NoAnswer(f"the answer is larger than {MAX_BODY_BYTES // 1024} KiB")
+    except (HTTPError, NoAnswer):
+        if wants_body and response.status < 400:
+            raise
+        return b""
+    finally:
+        response.close()  # and the connection, unless the answer was read to its end
+    return body if wants_body else b""
+
+
+def _why_no_answer() -> str:
+    try:
+        seconds_left()
+    except TimeoutError:
+        return "no complete answer in time"
+    return "the connection broke or the answer is not HTTP"
 
 
 def _encode(content: bytes | None, json: object, form: Form | None) -> tuple[bytes | None, str]:
@@ -268,10 +268,8 @@ def _encode(content: bytes | None, json: object, form: Form | None) -> tuple[byt
     return content, ""
 
 
-def _headers(
-    url: httpx.URL, given: Mapping[str, str], content_type: str, auth: tuple[str, str] | None
-) -> list[tuple[str, str]]:
-    """Return the host as written in the URL, then the caller's headers, then ours that the caller did not give."""
+def _headers(given: Mapping[str, str], content_type: str, auth: tuple[str, str] | None) -> dict[str, str]:
+    """Return the caller's headers, then ours that the caller did not give."""
     for name, value in given.items():
         problem = header_error(name, value)
         if problem:
@@ -280,14 +278,9 @@ def _headers(
     if content_type:
         ours["Content-Type"] = content_type
     if auth is not None:
-        ours["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
+        ours |= make_headers(basic_auth=":".join(auth), basic_auth_encoding="utf-8")
     taken = {name.lower() for name in given}
-    rest = [(name, value) for name, value in ours.items() if name.lower() not in taken]
-    return [("Host", url.netloc.decode("ascii")), *given.items(), *rest]
-
-
-def _port(url: httpx.URL) -> int:
-    return url.port or (443 if url.scheme == "https" else 80)
+    return {**given, **{name: value for name, value in ours.items() if name.lower() not in taken}}
 
 
 def _refuse_constant(name: str) -> object:

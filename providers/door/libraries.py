@@ -5,9 +5,11 @@ We do not patch the place at which they open sockets. We take a request that a l
 door promises: the guard, the deadline, the bound on an answer, no redirects, no proxies of the environment, no cookies,
 nothing sent twice. And we know what happened, whatever the library makes of it.
 
-Both seams are made for that: ``requests`` lets a session mount a transport, and botocore's event ``before-send`` lets
-a handler answer. Apprise makes its sessions where nobody can reach them. So it runs inside :func:`through_door`: there
-every session that this thread makes gets our transport, and reads nothing from the environment.
+The seams are made for that: a session of ``requests`` mounts a transport, anymail's backends take such a session, and
+botocore's event ``before-send`` lets a handler answer. Apprise alone has none. Its plugins call ``requests.post`` and
+the like, each of which makes a session where nobody can reach it. So for Apprise (:func:`sessions_through_door`) we
+replace ``requests.Session.__init__``: every session that is made inside a call gets our transport, and reads nothing
+from the environment. A process that sends nothing by Apprise keeps the class as it is.
 
 This module imports a library only when an adapter asks for it: each costs a process time and memory.
 """
@@ -87,13 +89,20 @@ _current: ContextVar[LibraryCall | None] = ContextVar("library_call", default=No
 
 @contextlib.contextmanager
 def through_door(call: LibraryCall) -> Iterator[None]:
-    """Make every request of this thread inside a part of ``call``: by ``requests``, or by :func:`amazon_client`."""
-    _watch_sessions()
+    """Make every request of an :func:`amazon_client` by this thread inside a part of ``call``."""
     token = _current.set(call)
     try:
         yield
     finally:
         _current.reset(token)
+
+
+@contextlib.contextmanager
+def sessions_through_door(call: LibraryCall) -> Iterator[None]:
+    """Make every request of ``requests`` by this thread inside a part of ``call``. This is for Apprise."""
+    _watch_sessions()
+    with through_door(call):
+        yield
 
 
 def silence(library: str) -> None:

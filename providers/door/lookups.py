@@ -1,149 +1,132 @@
-"""Look-ups of names. A name whose server is silent does not hold up the others.
+"""Look-ups of names, which end in time whatever a name server does.
 
-The system's resolver has no time-out and cannot be stopped. While a name server is silent, a look-up hangs for many
-seconds after its caller gave up. So one thread looks up each name, and all that ask for it meanwhile share its answer.
+dnspython asks the machine's name servers (``/etc/resolv.conf``) for a public name, and gives up at a deadline. Neither
+``/etc/hosts`` nor another source of ``nsswitch.conf`` is read for it.
 
-A name counts as known for an hour after it was answered. Unknown names of one domain get few threads at a time. A name
-without an answer is not asked again for a while. Some threads are kept for known names: those go on, however many
-unknown ones hang.
+A name may be local where the operator allows networks (``OUTBOUND_ALLOWED_NETWORKS``): one without a dot, one under a
+domain that is kept for private use, and one in ``/etc/hosts``. The operating system looks those up, by all its sources.
+So localhost, the services of compose and Kubernetes, extra hosts of a container and names by mDNS are found. The
+system's look-up cannot be stopped; it runs in a thread of its own, for which nobody waits beyond the deadline. Such
+names are the operator's, so that no tenant's name server can hold those threads. Other names are then asked for under
+the search domains of ``resolv.conf`` too, as the system would (``gateway.sms.svc``).
 """
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
-import time
-from collections import Counter, OrderedDict
-from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswerYet
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from providers.door.deadline import Deadline
 from providers.errors import NotConnected
 
-# Look-ups that run at once in a process. Each is a thread.
-MAX_LOOK_UPS = 64
-# The most of them for unknown names. The others stay free for known names.
-MAX_OF_UNKNOWN = 48
-# The most of them for unknown names under one domain, so that one tenant's dead name server holds few threads.
-MAX_OF_DOMAIN = 4
-# The age at which a look-up counts as not answered. A caller that had less time left proves nothing.
-PATIENCE_SECONDS = 0.9
-# The time for which we do not look up a name again that had no answer.
-SILENT_SECONDS = 15.0
-# The time for which an answered name counts as known.
-KNOWN_SECONDS = 3600.0
-# Names that we remember as known, and as silent. The oldest are forgotten first.
-MAX_REMEMBERED = 4096
+if TYPE_CHECKING:
+    from dns.name import Name
+    from dns.resolver import Resolver
 
-# Second levels under which a country's registry sells names, as in example.co.uk.
-_REGISTRIES = frozenset({"ac", "co", "com", "edu", "gov", "net", "ne", "or", "org"})
+TRY_SECONDS = 0.5  # for one try: a packet may be lost, or the first of two servers down, and 2 seconds are all we have
+PORT = 53
+MAX_LOCAL = 8  # look-ups of local names at once: a thread each. The operator's own server answers within milliseconds
+RESOLV_CONF, HOSTS = Path("/etc/resolv.conf"), Path("/etc/hosts")
+# Domains that no public name server knows: RFC 6761, 6762 and 8375, and ICANN's of 2024.
+LOCAL_DOMAINS = (".localhost", ".local", ".home.arpa", ".internal")
 
-Answer = Sequence[str] | None  # None for a name that does not exist
+_places = threading.BoundedSemaphore(MAX_LOCAL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
-    started_at: float
-    answer: Future[Answer]
+def resolve(host: str, port: int, seconds: float, *, may_be_local: bool = False) -> list[str]:
+    """Return the addresses of ``host``, those of IPv4 first, within ``seconds``. Raises :class:`NotConnected`."""
+    deadline = Deadline(seconds)
+    if may_be_local and is_local(host):
+        found = _ask_system(host, port, deadline)
+    else:
+        found = _ask_name_servers(host, deadline, search=may_be_local)
+    if not found:
+        raise NotConnected(f"{host}: no such host")
+    return list(dict.fromkeys(found))
 
 
-class LookUps:
-    """The look-ups of one process."""
+def is_local(host: str) -> bool:
+    """Return whether a name is one that only this machine or its network knows."""
+    name = host.lower()
+    return "." not in name or name.endswith(LOCAL_DOMAINS) or name in _hosts(_changed_at(HOSTS))
 
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._running: dict[tuple[str, int], _Running] = {}
-        self._unknown: Counter[str] = Counter()  # running look-ups of unknown names, by domain
-        self._silent_until: OrderedDict[str, float] = OrderedDict()
-        self._known_until: OrderedDict[str, float] = OrderedDict()
 
-    def resolve(self, host: str, port: int, timeout: float) -> list[str]:
-        """Return the addresses of ``host``, within ``timeout`` seconds. Raises :class:`NotConnected`."""
-        give_up_at = time.monotonic() + timeout
-        host = host.lower()
-        running = self._find_or_start(host, port, give_up_at)
+def _ask_name_servers(host: str, deadline: Deadline, *, search: bool) -> list[str]:
+    from dns.exception import DNSException  # here, as most commands connect to nobody
+    from dns.resolver import NXDOMAIN
+
+    found: list[str] = []
+    is_silent = False
+    name: Name | str = host
+    for kind in ("A", "AAAA"):
         try:
-            found = running.answer.result(timeout=max(0.0, give_up_at - time.monotonic()))
-        except NoAnswerYet:
-            self._note_silence(host, running)
-            raise _silent(host) from None
-        if not found:
-            raise NotConnected(f"{host}: no such host")
-        return list(found)
-
-    def _note_silence(self, host: str, running: _Running) -> None:
-        with self._changed:
-            if not running.answer.done() and time.monotonic() - running.started_at >= PATIENCE_SECONDS:
-                _remember(self._silent_until, host, SILENT_SECONDS)
-                self._known_until.pop(host, None)
-
-    def _find_or_start(self, host: str, port: int, give_up_at: float) -> _Running:
-        with self._changed:
-            while True:
-                if time.monotonic() < self._silent_until.get(host, 0.0):
-                    raise _silent(host)
-                running = self._running.get((host, port))
-                if running is not None:
-                    return running
-                domain = "" if time.monotonic() < self._known_until.get(host, 0.0) else domain_of(host)
-                if self._has_room(domain):
-                    return self._start(host, port, domain)
-                if not self._changed.wait(max(0.0, give_up_at - time.monotonic())):
-                    raise _silent(host)
-
-    def _has_room(self, domain: str) -> bool:
-        """Return whether another look-up may start. ``domain`` is empty for a known name."""
-        if len(self._running) >= MAX_LOOK_UPS:
-            return False
-        return not domain or (self._unknown[domain] < MAX_OF_DOMAIN and self._unknown.total() < MAX_OF_UNKNOWN)
-
-    def _start(self, host: str, port: int, domain: str) -> _Running:
-        running = self._running[host, port] = _Running(time.monotonic(), Future())
-        if domain:
-            self._unknown[domain] += 1
-        threading.Thread(target=self._look_up, args=(host, port, domain), name="resolve", daemon=True).start()
-        return running
-
-    def _look_up(self, host: str, port: int, domain: str) -> None:
-        found: Answer = None
-        try:
-            entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            found = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
-        except (OSError, UnicodeError):
-            pass
-        finally:
-            self._end(host, port, domain, found)
-
-    def _end(self, host: str, port: int, domain: str, found: Answer) -> None:
-        with self._changed:
-            if domain:
-                self._unknown[domain] -= 1
-                if not self._unknown[domain]:
-                    del self._unknown[domain]
-            if found:
-                _remember(self._known_until, host, KNOWN_SECONDS)
-                self._silent_until.pop(host, None)
-            self._running.pop((host, port)).answer.set_result(found)
-            self._changed.notify_all()
+            # Half of the time that is left, so that connecting has some, too.
+            lifetime = deadline.left() / 2
+            resolver = _resolver(_changed_at(RESOLV_CONF))
+            answer = resolver.resolve(name, kind, lifetime=lifetime, search=search, raise_on_no_answer=False)
+        except NXDOMAIN:
+            break
+        except (DNSException, TimeoutError):
+            is_silent = True
+        else:
+            name = answer.qname  # the same name, whatever the search domains are
+            found += [record.address for record in answer]
+    if is_silent and not found:
+        raise _silent(host)
+    return found
 
 
-def domain_of(host: str) -> str:
-    """Return the domain that somebody registered to have this name, as far as its writing tells."""
-    labels = host.split(".")
-    is_under_registry = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _REGISTRIES
-    return ".".join(labels[-3 if is_under_registry else -2 :])
+def _ask_system(host: str, port: int, deadline: Deadline) -> list[str]:
+    answer: Future[list[str]] = Future()
+
+    def look_up() -> None:
+        found: list[str] = []
+        with suppress(OSError, UnicodeError):
+            found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        _places.release()
+        answer.set_result(found)
+
+    try:
+        if not _places.acquire(timeout=deadline.left()):
+            raise _silent(host)
+        threading.Thread(target=look_up, name="resolve", daemon=True).start()
+        return answer.result(timeout=deadline.left())
+    except (NoAnswerYet, TimeoutError):
+        raise _silent(host) from None
 
 
-def _remember(names: OrderedDict[str, float], host: str, seconds: float) -> None:
-    names[host] = time.monotonic() + seconds
-    names.move_to_end(host)
-    while len(names) > MAX_REMEMBERED:
-        names.popitem(last=False)
+@lru_cache(maxsize=1)
+def _resolver(changed_at: int) -> Resolver:
+    from dns.resolver import Resolver
+
+    made = Resolver(str(RESOLV_CONF))
+    made.timeout, made.port = TRY_SECONDS, PORT
+    return made
+
+
+@lru_cache(maxsize=1)
+def _hosts(changed_at: int) -> frozenset[str]:
+    try:
+        lines = HOSTS.read_text(errors="replace").lower().splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(name for line in lines for name in line.partition("#")[0].split()[1:])
+
+
+def _changed_at(file: Path) -> int:
+    """Return when a file was changed, in nanoseconds: it is read again only then."""
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _silent(host: str) -> NotConnected:
     return NotConnected(f"{host}: the name server does not answer")
-
-
-resolve = LookUps().resolve

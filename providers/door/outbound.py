@@ -12,14 +12,17 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-import httpx
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from urllib3.exceptions import LocationParseError
+from urllib3.util import Url, parse_url
 
 from providers.door.deadline import Deadline
 from providers.door.lookups import resolve
-from providers.errors import AddressBlocked, NotConnected, Reason
+from providers.errors import AddressBlocked, NotConnected
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -27,7 +30,7 @@ Network = IPv4Network | IPv6Network
 Resolver = Callable[[str, int, float], Sequence[str]]
 
 MAX_URL_LENGTH = 2048  # characters of a stored URL: more than any vendor's has
-NOT_PUBLIC = "the address is not a public one"
+NOT_PUBLIC = gettext_lazy("the address is not a public one")
 MAX_NAME_LENGTH, MAX_LABEL_LENGTH = 253, 63  # characters of a host name and of its parts (RFC 1035)
 PUBLIC_PORTS = frozenset({443, 8443})
 
@@ -75,45 +78,49 @@ _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 # A last label that an operating system reads as a number, as in 127.1, 0x7f000001, 017700000001, 2130706433.
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _USER_INFO = re.compile(r"[^/]*//[^/?#]*@")
+_ESCAPED_HOST = re.compile(r"[^/]*//[^/?#]*%")  # urllib3 would unescape it
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")  # urllib3 would take every other escape for one, too
 
 
 def judge_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
     """Judge a URL before it is stored. Raises :class:`AddressBlocked` with a sentence for its owner."""
     if len(url) > MAX_URL_LENGTH:
-        raise AddressBlocked(Reason("the URL is longer than {most} characters", most=MAX_URL_LENGTH))
+        raise AddressBlocked(_("the URL is longer than {most} characters").format(most=MAX_URL_LENGTH))
     read_url(url, allowed_networks)
 
 
-def read_url(url: str, allowed_networks: Sequence[str] = ()) -> httpx.URL:
+def read_url(url: str, allowed_networks: Sequence[str] = ()) -> Url:
     """Judge a URL of any length and return what was judged, so that no second reading can differ."""
     return _read_url(url, tuple(allowed_networks))
 
 
 @lru_cache(maxsize=64)  # a provider's URL hardly ever changes; few URLs with codes stay in memory
-def _read_url(url: str, allowed_networks: tuple[str, ...]) -> httpx.URL:
+def _read_url(url: str, allowed_networks: tuple[str, ...]) -> Url:
     if _UNPRINTABLE.search(url):
-        raise AddressBlocked("the URL holds a space, a backslash or a control character")
+        raise AddressBlocked(_("the URL holds a space, a backslash or a control character"))
+    if _ESCAPED_HOST.match(url):
+        raise AddressBlocked(_("the URL cannot be read"))
     try:
-        parsed = httpx.URL(url)
-    except (httpx.InvalidURL, ValueError):
-        raise AddressBlocked("the URL cannot be read") from None
+        parsed = parse_url(_STRAY_PERCENT.sub("%25", url))
+    except LocationParseError:
+        raise AddressBlocked(_("the URL cannot be read")) from None
     if parsed.scheme not in ("https", "http"):
-        raise AddressBlocked("the URL must start with https://")
+        raise AddressBlocked(_("the URL must start with https://"))
     if _USER_INFO.match(url):
-        raise AddressBlocked("the URL must not hold a user name or password")
+        raise AddressBlocked(_("the URL must not hold a user name or password"))
     if "#" in url:
-        raise AddressBlocked("the URL must not hold a fragment (#)")
-    host = parsed.raw_host.decode("ascii")
+        raise AddressBlocked(_("the URL must not hold a fragment (#)"))
+    host = (parsed.host or "").strip("[]")
     judge_host(host, allowed_networks)
-    if needs_allowed_network(parsed) and not _may_be_allowed(host, networks(allowed_networks)):
-        raise AddressBlocked("only https on port 443 or 8443 is allowed outside the operator's allowed networks")
+    if needs_allowed_network(parsed.scheme, parsed.port) and not _may_be_allowed(host, networks(allowed_networks)):
+        raise AddressBlocked(_("only https on port 443 or 8443 is allowed outside the operator's allowed networks"))
     return parsed
 
 
-def needs_allowed_network(url: httpx.URL) -> bool:
+def needs_allowed_network(scheme: str, port: int | None) -> bool:
     """Return whether scheme or port allow a connection only into an allowed network."""
-    return url.scheme != "https" or (url.port is not None and url.port not in PUBLIC_PORTS)
+    return scheme != "https" or (port is not None and port not in PUBLIC_PORTS)
 
 
 def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
@@ -122,23 +129,21 @@ def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
     allowed = networks(allowed_networks)
     if address is not None:
         if not (_is_inside(address, allowed) or is_public(address)):
-            raise AddressBlocked(NOT_PUBLIC)
+            raise AddressBlocked(str(NOT_PUBLIC))
         return
     if not host:
-        raise AddressBlocked("the host name is missing")
+        raise AddressBlocked(_("the host name is missing"))
     if len(host) > MAX_NAME_LENGTH or any(len(label) > MAX_LABEL_LENGTH for label in host.split(".")):
         raise AddressBlocked(
-            Reason(
+            _(
                 "the host name is too long: at most {most} characters are possible, and {of_label} from one dot"
-                " to the next",
-                most=MAX_NAME_LENGTH,
-                of_label=MAX_LABEL_LENGTH,
-            )
+                " to the next"
+            ).format(most=MAX_NAME_LENGTH, of_label=MAX_LABEL_LENGTH)
         )
     if not _NAME.fullmatch(host):
-        raise AddressBlocked("the host name cannot be read (a dot at the end is not accepted)")
+        raise AddressBlocked(_("the host name cannot be read (a dot at the end is not accepted)"))
     if "." not in host and not allowed:
-        raise AddressBlocked("the host name must have a domain")
+        raise AddressBlocked(_("the host name must have a domain"))
 
 
 def is_public(address: Address) -> bool:
@@ -164,7 +169,7 @@ def connect(
     """
     deadline = Deadline(timeout)
     judge_host(host, allowed_networks)
-    addresses = _addresses(host, port, timeout, resolver or resolve)
+    addresses = _addresses(host, port, timeout, resolver or partial(resolve, may_be_local=bool(allowed_networks)))
     allowed = networks(allowed_networks)
     for address in addresses:
         if not _is_inside(address, allowed) and (only_allowed or not is_public(address)):
@@ -205,7 +210,7 @@ def _literal(host: str) -> Address | None:
             return IPv4Address(host)
     except ValueError:
         pass
-    raise AddressBlocked("an address must be written plainly, as in 192.0.2.1 or 2001:db8::1")
+    raise AddressBlocked(_("an address must be written plainly, as in 192.0.2.1 or 2001:db8::1"))
 
 
 def _addresses(host: str, port: int, timeout: float, resolver: Resolver) -> list[Address]:

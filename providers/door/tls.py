@@ -9,8 +9,8 @@ import certifi
 
 
 @cache
-def context(protocol: str = "") -> ssl.SSLContext:
-    """Return the verifying client context; each ALPN ``protocol`` has its own, because its name is part of the context.
+def context(protocol: str = "", kind: type[ssl.SSLSocket] = ssl.SSLSocket) -> ssl.SSLContext:
+    """Return the verifying client context. Each ALPN ``protocol`` and each ``kind`` of socket has its own.
 
     It trusts the machine's own store (``SSL_CERT_FILE`` adds a private root). If the machine has none, as in a slim
     container, it trusts certifi's.
@@ -18,6 +18,7 @@ def context(protocol: str = "") -> ssl.SSLContext:
     paths = ssl.get_default_verify_paths()
     bundle = None if paths.cafile or paths.capath else certifi.where()
     made = ssl.create_default_context(cafile=bundle)
+    made.sslsocket_class = kind
     if protocol:
         made.set_alpn_protocols([protocol])
     return made

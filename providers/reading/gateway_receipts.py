@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from django.utils.translation import gettext as _
+
 from providers.base import HookRequest, Receipt, ReceiptStatus, Value
 from providers.door.http import header_error
 from providers.errors import HookUnreadable
@@ -40,12 +42,12 @@ def errors(values: Mapping[str, Value]) -> dict[str, str]:
         return found
     for name in ("receipt_id_field", "receipt_status_field", "receipt_success"):
         if not values[name]:
-            found[name] = "receipts need this setting"
+            found[name] = _("receipts need this setting")
     taken: set[str] = set()
     for name in _WORD_SETTINGS:
         words = set(_words(values[name]))
         if words & taken:
-            found[name] = "a status stands in two lists"
+            found[name] = _("a status stands in two lists")
         taken |= words
     return found
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-WANTED = "one language a line is expected, as in en=en_US"
+from django.utils.translation import gettext_lazy as _
+
+WANTED = _("one language a line is expected, as in en=en_US")
 
 
 def is_mapping(text: str) -> bool:

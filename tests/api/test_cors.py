@@ -25,6 +25,10 @@ def preflight(api, path, *, origin=ORIGIN, method="POST"):
     return api.call("OPTIONS", path, headers=headers)
 
 
+def varies_on(response):
+    return response["Vary"].lower().split(", ")
+
+
 def cors_headers(response):
     return [name for name in response.headers if name.lower().startswith("access-control-")]
 
@@ -143,8 +147,8 @@ def test_the_origin_of_an_app_can_be_listed(api, project):
 def test_every_answer_varies_on_the_origin(api, method, path, kind, headers):
     with_key = api.call(method, path, {}, key=api.api_key, headers=headers)
     without = api.call(method, path, {}, headers=headers)
-    assert "Origin" in with_key["Vary"] and "Origin" in without["Vary"]
-    assert "Origin" in preflight(api, path)["Vary"]
+    for response in (with_key, without, preflight(api, path)):
+        assert "origin" in varies_on(response)
 
 
 @every_server_endpoint

@@ -1,11 +1,13 @@
 """Nothing is accepted while the database is away, and afterwards everything is as before."""
 
 import pytest
+from django.db import OperationalError, connection
 
 from tests.api.calls import problem
 from tests.fakes.outage import database_away
 from verification import memory
 from verification.models import Session
+from verification.services.upkeep import health
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,3 +28,27 @@ def test_once_the_database_is_back_the_next_request_is_answered(api):
     with database_away():
         api.create()
     assert api.create().status_code == 200
+
+
+def test_a_connection_that_only_reads_from_now_on_is_left_and_the_next_one_serves(api, client):
+    assert api.create().status_code == 200
+    for path in ("/session/create", "/readyz"):
+        with connection.cursor() as cursor:
+            cursor.execute("SET default_transaction_read_only = on")  # as by a server that is demoted
+        memory.forget_all()
+        response = api.create() if path == "/session/create" else client.get(path)
+        assert (response.status_code, response["Retry-After"]) == (503, "1")
+        assert b"service_unavailable" in response.content
+        memory.forget_all()
+        assert api.create("ann@example.com").status_code == 200
+
+
+def test_a_server_that_only_reads_is_refused_as_soon_as_it_is_reached(api, monkeypatch):
+    options = connection.settings_dict["OPTIONS"]
+    monkeypatch.setitem(options, "options", f"{options.get('options', '')} -c default_transaction_read_only=on")
+    connection.close()
+    with pytest.raises(OperationalError, match="only reads"), connection.cursor():
+        pass
+    assert problem(api.create()) == (503, "service_unavailable")
+    memory.forget_all()
+    assert health.failing() == health.ONLY_READS

@@ -17,6 +17,12 @@ def test_the_root_leads_to_the_documentation(client):
     assert client.get("/").headers["Location"] == "/docs/"
 
 
+def test_the_reference_speaks_of_nothing_that_its_reader_cannot_know(client):
+    text = client.get("/docs/openapi.json").content.decode()
+    assert "interface specification" not in text
+    assert "other five" not in text
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_loads_nothing_from_elsewhere(client, page):
     text = client.get(page).content.decode()

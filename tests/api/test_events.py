@@ -1,5 +1,7 @@
 """Reading a project's events with its secret key."""
 
+import re
+
 import pytest
 
 from tests.api.calls import problem, wrong_fields
@@ -61,6 +63,16 @@ def test_another_projects_events_are_not_listed(api, told, project):
 
 def test_no_recipient_is_listed_in_whole(api, told):
     assert TO not in api.events("0").content.decode()
+
+
+@pytest.mark.parametrize(
+    "after", ["0", "0-1", "9999999999999999-999999999999999999", "17955357380010480-1", "10000000000000000-1"]
+)
+def test_the_description_says_which_places_are_taken(client, api, after):
+    description = client.get("/docs/openapi.json").json()
+    (parameter,) = [each for each in description["paths"]["/events"]["get"]["parameters"] if each["name"] == "after"]
+    is_described = re.search(parameter["schema"]["pattern"], after) is not None
+    assert (api.events(after).status_code == 200) is is_described
 
 
 @pytest.mark.parametrize("after", ["", "x", "1", "-1", "1-", "99999999999999999-1", "1-1&after=2", "1" * 41, "%00"])

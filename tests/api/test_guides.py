@@ -1,6 +1,8 @@
 """The guides and settings under /docs/."""
 
+import os
 import re
+from collections import Counter
 from html import unescape
 from pathlib import Path
 
@@ -36,6 +38,45 @@ def test_every_link_of_a_page_leads_somewhere(client, page):
         assert not anchor or f'id="{anchor}"' in target, href
     for picture in re.findall(r'<img src="(/docs/[^"]+)"', text):
         assert client.get(picture)["Content-Type"].startswith("image/")
+
+
+def links(path):
+    """The links of a guide as it is written, with the files that they name."""
+    prose = re.sub(r"^ *```.*?^ *```$|`[^`\n]*`", "code", (ROOT / path).read_text(), flags=re.DOTALL | re.MULTILINE)
+    for text, target in re.findall(r"(?<!!)\[([^\]]+)\]\(([^)\s#]+)[^)]*\)", prose):
+        if not re.match(r"[a-z]+:", target):
+            yield (
+                text,
+                target,
+                target if target.startswith("/") else os.path.relpath((ROOT / path).parent / target, ROOT),
+            )
+
+
+@pytest.mark.parametrize("slug", guides.paths())
+def test_no_link_of_a_guide_falls_back_to_the_index(slug):
+    """One to a file that is not served is plain text."""
+    path = guides.paths()[slug]
+    if not path.endswith(".md"):
+        return
+    served = {file: guides.address_of(file) for file in guides.paths().values()} | {guides.INDEX: guides.ADDRESS}
+    leads = Counter(href.partition("#")[0] for href in re.findall(r'<a href="([^"]+)"', guides.read(slug).html))
+    wanted = Counter(target if target.startswith("/") else served.get(file) for _, target, file in links(path))
+    assert leads[guides.ADDRESS] == wanted[guides.ADDRESS]
+    assert {address for address in wanted if address} <= set(leads)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["python", "typescript", "examples/php/verify.php", "examples/go/main.go", "examples/react/login.jsx"],
+)
+def test_the_clients_and_the_examples_are_pages(client, address):
+    assert "<pre" in body(client, f"{guides.ADDRESS}{address}/")
+
+
+def test_a_link_to_a_file_that_is_not_served_is_plain_text():
+    page = guides.read("translating").html + guides.read("runbook").html
+    assert 'href="/docs/guides/deploy/prometheus/rules.yml/"' in page
+    assert not re.search(r'href="\.\./|href=""', "".join(guides.read(slug).html for slug in guides.paths()))
 
 
 def test_code_that_is_wider_than_the_page_is_scrolled_by_keys_too(client):

@@ -1,6 +1,7 @@
 """/metrics: for the operator's token alone, and with no person in it."""
 
 import re
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -146,7 +147,9 @@ def test_while_the_database_is_away_the_counts_and_the_disk_are_there(counted, s
     memory.forget_all()
     with database_away():
         assert value("up", part="database") == 0
-        assert value("disk_bytes", state="free") < value("disk_bytes", state="all")  # a full one may be the reason
+        assert value("disk_bytes", folder="WATCHWORD_HOME", state="free") < value(
+            "disk_bytes", folder="WATCHWORD_HOME", state="all"
+        )  # a full one may be the reason
         assert value("build_info", version=settings.VERSION) == 1
         assert value("request_seconds_count", endpoint="session/settings", status="401") == 1
 
@@ -183,3 +186,10 @@ def test_a_folder_that_cannot_be_written_fails_no_request(counted, settings, tmp
     memory.forget_all()
     api.create("ann@example.com")
     assert scrape().status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_disk_of_the_metrics_own_is_told(counted, settings):
+    assert value("disk_bytes", folder="METRICS_DIR", state="free") is None  # the same disk as WATCHWORD_HOME's
+    settings.METRICS_DIR = Path("/proc/metrics")  # another file system, in any machine
+    assert value("disk_bytes", folder="METRICS_DIR", state="free") is not None

@@ -1,5 +1,6 @@
 """The API's description: valid, complete, and in step with what the service answers."""
 
+import ast
 import gzip
 import json
 import tomllib
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 from django.core.management import call_command
+from django.http import QueryDict
 from openapi_spec_validator import validate
 
+from verification.api.parsers import StrictJSONParser
 from verification.api.reference.schema import CALLBACK_HEADERS
 from verification.api.reference.views import description
 from verification.api.urls import urlpatterns
@@ -18,6 +21,7 @@ from verification.models import SESSION_EVENTS, ChannelType, KeyKind, MessageSta
 from verification.models.messages import FINAL
 from verification.whole_numbers import MAX_ID
 
+ROOT = Path(__file__).parents[2]
 OPERATIONS = {
     ("post", "/session/create", "ApiKey"),
     ("post", "/session/send", "ApiKey"),
@@ -62,7 +66,8 @@ def test_each_operation_names_the_kind_of_key_that_its_view_takes():
         view = pattern.callback.cls
         if view.schema is None:
             continue
-        kind = {KeyKind.API: [{"ApiKey": []}], KeyKind.SECRET: [{"SecretKey": []}]}.get(getattr(view, "kind", None), [])
+        kinds = {KeyKind.API: {"ApiKey": []}, KeyKind.SECRET: {"SecretKey": []}}
+        kind = [kinds[permission.kind] for permission in view.permission_classes]
         path = "/" + str(pattern.pattern).replace("<str:id>", "{id}")
         assert [item["security"] for item in description()["paths"][path].values()] == [kind], path
 
@@ -274,3 +279,97 @@ def test_each_event_of_sessions_is_a_webhook_with_its_signature_and_an_example_o
         assert example["value"]["type"] == name and set(example["value"]) == set(shape["properties"])
         data = document["components"]["schemas"]["SessionEventData"]
         assert set(example["value"]["data"]) == set(data["properties"]) == set(data["required"])
+
+
+# --- in step with what is read and written ---------------------------------------------------------------------------
+
+
+class Recording(dict):
+    """The fields of a request, which remembers those that were asked for."""
+
+    def __init__(self, fields, read):
+        super().__init__(fields)
+        self.read = read
+
+    def get(self, name, default=None):
+        self.read.add(name)
+        return super().get(name, default)
+
+    def __getitem__(self, name):
+        self.read.add(name)
+        return super().__getitem__(name)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The names of the fields that the service looked at, of bodies and queries."""
+    names = set()
+    parse, plain = StrictJSONParser.parse, QueryDict.dict
+    monkeypatch.setattr(StrictJSONParser, "parse", lambda *arguments: Recording(parse(*arguments), names))
+    monkeypatch.setattr(QueryDict, "dict", lambda query: Recording(plain(query), names))
+    return names
+
+
+@pytest.mark.django_db
+def test_every_field_that_is_read_is_described_and_every_described_one_is_read(api, read):
+    for method, path, item in operations():
+        query = {parameter["name"] for parameter in item["parameters"] if parameter["in"] == "query"}
+        reference = item.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        body = schemas()[reference["$ref"].rpartition("/")[2]]["properties"].keys() if reference else set()
+        key = api.key("secret" if item["security"] == [{"SecretKey": []}] else "api") if item["security"] else ""
+        read.clear()
+        api.call(method.upper(), path.replace("{id}", "1"), {} if body else None, key=key)
+        assert read == query | body, path
+
+
+@pytest.mark.django_db
+def test_every_answer_has_the_members_that_are_described(api, outbox, project):
+    project.set(challenge_mode="always")
+    told = {
+        "/session/settings": api.settings(),
+        "/session/challenge": api.puzzle(project.row.public_id),
+        "/session/channels": api.channels(),
+    }
+    project.set(challenge_mode="off", events=[each.value for each in SESSION_EVENTS])
+    told["/session/create"] = session = api.create(send=False)
+    told["/session/send"] = api.send(session.data["session_id"])
+    told["/session/check"] = checked = api.check(session.data["session_id"], outbox.code)
+    told["/session/verify"] = api.verify(checked.data["verify_token"])
+    told["/manual/send"] = sent = api.manual_send()
+    told["/manual/message/{id}"] = api.manual_message(sent.data["message_id"])
+    told["/manual/channels"] = api.manual_channels()
+    told["/events"] = api.events("0")
+    for _, path, item in operations():
+        assert told[path].status_code == 200
+        schema = item["responses"]["200"]["content"]["application/json"]["schema"]
+        assert_described(told[path].data, schema, path)
+    assert told["/events"].data["events"]
+
+
+def assert_described(value, schema, path):
+    """Every member is described, and none that is described as always there is missing."""
+    if "$ref" in schema:
+        schema = schemas()[schema["$ref"].rpartition("/")[2]]
+    schema = schema["allOf"][0] if "allOf" in schema else schema
+    if "$ref" in schema:
+        schema = schemas()[schema["$ref"].rpartition("/")[2]]
+    if schema.get("type") == "array":
+        assert value, path
+        for item in value:
+            assert_described(item, schema["items"], path)
+    elif "properties" in schema:
+        described = schema["properties"]
+        assert set(schema.get("required", ())) <= set(value) <= set(described), path
+        for name, member in value.items():
+            assert_described(member, described[name], f"{path} {name}")
+
+
+def test_a_refusal_says_nothing_that_is_not_described():
+    """A member that a service tells with a refusal, and that ``Problem`` does not know, would be lost."""
+    given = set()
+    for path in (ROOT / "verification").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refusal":
+                given |= {keyword.arg for keyword in node.keywords} - {"decision", "detail"}
+    assert given >= {"retry_after", "attempts_left", "provider", "api_key", "link"}
+    assert given <= set(schemas()["Problem"]["properties"])

@@ -1,6 +1,7 @@
 """Challenges: who is asked for one, what an answer is worth, and that it works once."""
 
 import logging
+import secrets
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +93,16 @@ def test_with_an_answer_the_code_goes_out_and_the_session_knows(api, always, out
     session = api.create(challenge_token=answer_of(api, always)).data
     assert api.check(session["session_id"], outbox.code).status_code == 200
     assert Session.objects.get().is_challenged
+
+
+def test_a_puzzle_of_before_a_new_secret_key_is_answered_by_its_fallbacks(api, always, settings):
+    answers = [answer_of(api, always) for _ in range(2)]
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secrets.token_urlsafe(48), [settings.SECRET_KEY]
+    memory.forget_all()
+    assert api.create(challenge_token=answers[0]).status_code == 200
+    settings.SECRET_KEY_FALLBACKS = []
+    memory.forget_all()
+    assert problem(api.create(challenge_token=answers[1])) == (403, "challenge_failed")
 
 
 def test_each_send_needs_an_answer_of_its_own(api, always):
@@ -481,7 +492,7 @@ def test_a_puzzle_is_read_by_the_projects_origins_alone(api, always):
     theirs = api.puzzle(public_id, headers={"origin": "https://other.example"})
     assert ours["Access-Control-Allow-Origin"] == "https://shop.example"
     assert "Access-Control-Allow-Origin" not in theirs
-    assert "Origin" in ours["Vary"] and "Origin" in theirs["Vary"]
+    assert "origin" in ours["Vary"] and "origin" in theirs["Vary"]
 
 
 def test_a_flood_of_puzzles_reads_their_project_once(api, always, monkeypatch):

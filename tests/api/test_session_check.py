@@ -1,5 +1,6 @@
 """Checking the code that a user entered."""
 
+import secrets
 import uuid
 
 import psycopg
@@ -8,6 +9,7 @@ from django.db import connection
 
 from tests import clock
 from tests.api.calls import WRONG, problem, wrong_fields
+from verification import memory
 from verification.crypto import stored_digest
 from verification.models import Session, VerifyToken, WrongCode
 
@@ -24,6 +26,34 @@ def session_id(api):
 
 def attempts():
     return Session.objects.values_list("attempts", flat=True).get()
+
+
+# --- after a change of SECRET_KEY -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def new_secret_key(settings):
+    """Another SECRET_KEY, with or without the one before among its fallbacks."""
+
+    def use(*, fallbacks):
+        settings.SECRET_KEY_FALLBACKS = [*fallbacks, settings.SECRET_KEY] if fallbacks is not None else []
+        settings.SECRET_KEY = secrets.token_urlsafe(48)
+        memory.forget_all()
+
+    yield use
+    memory.forget_all()
+
+
+@pytest.mark.parametrize("fallbacks", [[], [secrets.token_urlsafe(48)]])
+def test_a_code_of_before_a_new_secret_key_matches_by_its_fallbacks(api, outbox, session_id, new_secret_key, fallbacks):
+    new_secret_key(fallbacks=fallbacks)
+    assert api.check(session_id, WRONG).data["attempts_left"] == 4
+    assert api.check(session_id, outbox.code).status_code == 200
+
+
+def test_without_the_fallback_it_does_not(api, outbox, session_id, new_secret_key):
+    new_secret_key(fallbacks=None)
+    assert api.check(session_id, outbox.code).data["code"] == "invalid_code"
 
 
 # --- a right code ----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from tests import factories
 from tests.conftest import ROOT
 
 # The test server's static files carry no CORS headers, so the page serves the module from its own origin.
-FOLDER = ROOT / "static" / "watchword-verify" / configured.VERSION
+FOLDER = ROOT / "static" / "watchword-verify" / configured.FORM_VERSION
 INTEGRITY = (FOLDER / "integrity.txt").read_text().strip()
 NUMBER, CODE = "+4915112345678", "493817"
 TEST_LOGINS = {NUMBER: CODE, "+4915187654321": "2468", "ada@example.com": "975310"}

@@ -8,7 +8,10 @@ from django.test import Client
 from tests import factories
 from tests.browser.form_page import CODE
 from tests.live import wait_until
-from verification.models import Session
+from verification.models import Message, MessageStatus, Session
+from verification.services.delivery.sweep import sweep_once
+from verification.services.gateways.sandbox import add_sandbox
+from verification.services.projects import projects
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -105,6 +108,64 @@ def test_the_channel_of_the_last_verification_is_chosen_at_first(form):
     form.is_verified()
     form.open()
     assert form.page.get_by_role("radio", name="Voice call").is_checked()
+
+
+# --- sends that fail --------------------------------------------------------------------------------------------------
+
+
+REFUSED, DOWN, DELIVERED = "+12125550103", "+12125550106", "+12125550100"  # of the sandbox, providers/sandbox.py
+
+
+@pytest.fixture
+def sandbox(form):
+    """The form of a test project, whose recipients have known outcomes."""
+    new = projects.create_project(name="Tests", is_sandbox=True)
+    add_sandbox(new.project)
+    form.project = factories.MadeProject(new.project, new.api_key, new.secret_key).set(origins=[form.origin])
+    return form
+
+
+def deliver(form):
+    sweep_once(limit=10)
+    form.look_again()
+
+
+@pytest.mark.parametrize("number", [REFUSED, DOWN])
+def test_a_send_that_failed_is_told_with_the_ways_that_are_left(sandbox, number):
+    sandbox.reach_code(number)
+    deliver(sandbox)
+    sandbox.says("This could not be sent by SMS. Choose another way, or try again.")
+    assert sandbox.page.get_by_text("We sent a code to").count() == 0  # it is taken back
+    assert sandbox.code.count() == 0
+    assert sandbox.button("SMS").get_attribute("aria-disabled") == "false"
+    assert ["error", {"code": "not_sent", "channel": "sms"}] in sandbox.events
+
+
+def test_a_send_that_failed_is_told_without_the_user_doing_anything(sandbox):
+    sandbox.reach_code(REFUSED)
+    sweep_once(limit=10)
+    sandbox.says("This could not be sent by SMS.")
+
+
+def test_after_a_send_that_failed_another_way_leads_on(sandbox):
+    sandbox.reach_code(REFUSED)
+    deliver(sandbox)
+    sandbox.says("Choose another way")
+    sandbox.button("Voice call").click()
+    sandbox.code.wait_for()
+    assert sandbox.alert.count() == 0
+
+
+def test_a_code_that_went_out_before_can_still_be_entered_after_a_send_that_failed(sandbox):
+    sandbox.reach_code(DELIVERED)
+    deliver(sandbox)
+    sandbox.button("Voice call").click()
+    wait_until(lambda: len(sandbox.events) == 2, "the second code is sent")
+    Message.objects.filter(channel="voice").update(status=MessageStatus.FAILED, is_counted=False)
+    sandbox.look_again()
+    sandbox.says("This could not be sent by Voice call.")
+    sandbox.type("424242")
+    sandbox.is_verified()
 
 
 # --- wrong codes and ends ---------------------------------------------------------------------------------------------

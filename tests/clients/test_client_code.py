@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import watchword
 
 from tests.clients.programs import MODULES, need, run
+from tests.fakes.http_server import FakeHttpServer, answer
 from tests.live import ROOT
 from verification.errors import CATALOGUE
 
@@ -149,12 +151,12 @@ def test_a_page_cannot_be_given_the_secret_key(javascript):
     assert "belongs on your server" in done.stderr and done.returncode != 0
 
 
-def blocks(package, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", (PACKAGES / package / "README.md").read_text(), re.DOTALL | re.M)
+def blocks(guide, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / "docs" / guide).read_text(), re.DOTALL | re.M)
 
 
 def test_the_python_package_and_its_readme_are_typed(tmp_path):
-    for number, block in enumerate(blocks("watchword-python", "python")):
+    for number, block in enumerate(blocks("python.md", "python")):
         (tmp_path / f"readme_{number}.py").write_text(block)
     source = PACKAGES / "watchword-python" / "src"
     options = ["--strict", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", "--python-version=3.11"]
@@ -165,7 +167,7 @@ def test_the_python_package_and_its_readme_are_typed(tmp_path):
 def test_the_readme_in_typescript_compiles(javascript, tmp_path):
     shutil.copytree(javascript / "node_modules", tmp_path / "node_modules")
     (tmp_path / "package.json").write_text('{"type": "module"}')
-    for number, block in enumerate(blocks("watchword-js", "ts")):
+    for number, block in enumerate(blocks("typescript.md", "ts")):
         (tmp_path / f"readme_{number}.ts").write_text(block)
     compiler = {"strict": True, "noEmit": True, "module": "nodenext", "lib": ["es2022", "dom"], "types": []}
     (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": compiler, "include": ["*.ts"]}))
@@ -178,3 +180,32 @@ def test_a_refusal_without_a_session_is_read_as_an_event():
     body = {"type": "session.refused", "timestamp": "2026-05-04T09:31:12.418Z", "data": data}
     event = watchword.SessionEvent.from_json(body)
     assert (event.data.reason, event.data.session_id, event.data.created_at) == ("country", None, None)
+
+
+LISTEN = [
+    sys.executable,
+    "-c",
+    "import sys; from watchword.command import main; sys.exit(main())",
+    "listen",
+    "--oldest",
+]
+EVENT = {"id": "evt_1", "type": "session.opened", "timestamp": "2026-11-24T10:00:00.000Z", "body": {}}
+
+
+@pytest.fixture
+def listening():
+    """A service that has another event for whoever asks, and the environment of the command that asks it."""
+    page = json.dumps({"events": [EVENT] * 100, "after": "1-1"}).encode()
+    with FakeHttpServer(default=answer(200, page, {"content-type": "application/json"})) as server:
+        source = str(PACKAGES / "watchword-python" / "src")
+        yield {**os.environ, "PYTHONPATH": source, "WATCHWORD_URL": server.url, "WATCHWORD_SECRET_KEY": "ww_secret_x"}
+
+
+def test_listen_ends_without_a_word_when_its_reader_has_gone(listening):
+    process = subprocess.Popen(LISTEN, env=listening, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = process.stdout.readline()
+    process.stdout.close()  # as `| head -1` does
+    said = process.stderr.read()
+    assert process.wait(timeout=60) == 0
+    assert "Traceback" not in said and "BrokenPipe" not in said
+    assert first == "2026-11-24T10:00:00.000Z  session.opened  evt_1\n"  # as the service's own command writes a time

@@ -1,7 +1,9 @@
 """Our packages and examples run the flow against a live service, as a customer installs and runs them."""
 
 import json
+import re
 import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -61,6 +63,50 @@ def test_the_wheel_holds_the_types_and_asks_for_httpx_alone(wheel):
     (metadata,) = wheel.glob("*.dist-info/METADATA")
     asked = [line for line in metadata.read_text().splitlines() if line.startswith("Requires-Dist")]
     assert asked == ["Requires-Dist: httpx<1,>=0.27", "Requires-Dist: cryptography>=42; extra == 'decrypt'"]
+
+
+def test_pip_installs_the_wheel_from_the_service_by_the_guides_own_line(environment, tmp_path):
+    """Without what it needs, which this environment has. pip compares the hash."""
+    (named,) = re.findall(r"^pip install '(.+)'$", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE)
+    named = named.replace("https://codes.example.com", environment["BASE_URL"])
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-cache-dir",
+        "--target",
+        tmp_path / "installed",
+    ]
+    run(*pip, named, cwd=tmp_path)
+    program = [sys.executable, HERE / "flow_watchword.py", "sync"]
+    assert flow(run(*program, cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"), **environment)) == SEEN
+    wrong = subprocess.run([*pip, f"{named[:-1]}{'1' if named[-1] == '0' else '0'}"], capture_output=True, text=True)
+    assert wrong.returncode and "DO NOT MATCH THE HASHES" in wrong.stderr
+
+
+def test_npm_installs_the_package_from_the_service_by_the_guides_own_line(environment, tmp_path):
+    need("npm", "node")
+    (named,) = re.findall(r"^npm install (\S+)$", (ROOT / "docs" / "typescript.md").read_text(), re.MULTILINE)
+    named = named.replace("https://codes.example.com", environment["BASE_URL"])
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    run(
+        "npm",
+        "install",
+        "--silent",
+        "--no-audit",
+        "--no-fund",
+        named,
+        cwd=tmp_path,
+        npm_config_cache=str(tmp_path / "c"),
+    )
+    program = 'import { Watchword } from "watchword-client"; console.log(typeof Watchword);'
+    (tmp_path / "program.js").write_text(program)
+    assert run("node", "program.js", cwd=tmp_path).strip() == "function"
+    lock = json.loads((tmp_path / "package-lock.json").read_text())["packages"]["node_modules/watchword-client"]
+    assert lock["resolved"] == named and lock["integrity"].startswith("sha512-")
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])

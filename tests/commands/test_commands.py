@@ -146,3 +146,11 @@ def test_a_question_without_a_terminal_is_one_line(monkeypatch):
     monkeypatch.setattr("django.core.management.execute_from_command_line", Mock(side_effect=EOFError))
     with pytest.raises(SystemExit, match=r"^watchword: Nobody can be asked here\. "):
         manage.main()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needs"),
+    [(["makemessages", "--all"], False), (["compilemessages"], False), (["stats", "--help"], False), (["stats"], True)],
+)
+def test_translating_and_asking_for_help_start_no_database(arguments, needs):
+    assert manage.needs_servers(arguments) is needs

@@ -2,13 +2,15 @@
 
 import io
 import sys
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from tests.commands.running import run, run_json
 from verification.management.commands import sendtest
-from verification.models import Channel, Message, Provider
+from verification.models import Channel, CircuitBreaker, Message, Provider
 from verification.services.gateways.accounts import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
@@ -139,6 +141,18 @@ def test_sendtest_delivers_from_here_where_no_worker_runs(project, outbox, no_pa
     assert done["attempts"][0]["outcome"] == "accepted"
 
 
+def test_sendtest_names_the_providers_that_are_set_aside(project, no_patience):
+    now = timezone.now()
+    row = Provider.objects.get(project=project.row, channel="sms")
+    until = now + timedelta(minutes=5)
+    CircuitBreaker.objects.create(provider=row, opened_at=now, open_until=until, openings=1, reason="HTTP 500")
+    out = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("sendtest", str(project.id), "+4915112345678", "--channel", "sms", stdout=out)
+    assert f"Set aside, as they keep failing: {row.name} until " in out.getvalue()
+    assert "HTTP 500" in out.getvalue() and "--connections" not in out.getvalue()
+
+
 def test_sendtest_to_a_test_login_sends_nothing(project, no_patience):
     project.test_login("ann@example.com", "1234")
     done = run_json("sendtest", str(project.id), "ann@example.com", "--channel", "email")
@@ -208,3 +222,35 @@ def test_newhook_gives_a_provider_another_webhook_address(client):
     box = run_json("addprovider", "--system", "--channel", "sms", "--type", "inbox", "--name", "Box")
     with pytest.raises(CommandError, match="has no webhook address"):
         run("provider", "newhook", str(box["provider"]))
+
+
+# --- provider set: what is taken away --------------------------------------------------------------------------------
+
+
+def test_a_login_is_taken_away():
+    run("createproject", "Shop")
+    mail = ("--channel", "email", "--type", "smtp", "--name", "Mail", "--set", "host=mail.example")
+    login = ("--set", "from_email=codes@shop.example", "--set", "username=shop", "--set", "password=of the shop")
+    made = str(run_json("addprovider", "Shop", *mail, *login)["provider"])
+    with pytest.raises(CommandError, match="go together"):
+        run("provider", "set", made, "--unset", "username")
+    assert "is changed" in run("provider", "set", made, "--unset", "username", "--unset", "password")
+    row = Provider.objects.get(pk=made)
+    assert (row.settings["username"], stored_secrets(row).get("password") or "") == ("", "")
+    assert "nothing is changed" in run("provider", "set", made, "--unset", "username", "--unset", "password")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--unset", "host"), "required"),
+        (("--unset", "colour"), "colour"),
+        (("--unset", "host", "--set", "host=x.example"), "at once"),
+    ],
+)
+def test_what_cannot_be_taken_away_is_refused(options, says):
+    run("createproject", "Shop")
+    mail = ("--channel", "email", "--type", "smtp", "--name", "Mail", "--set", "host=mail.example")
+    made = str(run_json("addprovider", "Shop", *mail, "--set", "from_email=codes@shop.example")["provider"])
+    with pytest.raises(CommandError, match=says):
+        run("provider", "set", made, *options)

@@ -171,27 +171,39 @@ def test_it_starts_everything_and_a_code_can_be_read_sent_and_verified(start):
     assert processes_of(up.home) == []
 
 
+def is_at_work(pid):
+    """Return whether there is such a process. One that ended stays until its adoptive parent has time for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.timeout(400)  # it starts twice, and each start may take a busy machine the minute that `ready` waits
 def test_it_survives_its_own_murder_and_shows_the_same_keys_again(start):
     killed = start().ready()
     children = pids_of_children(killed)
     killed.stop(signal.SIGKILL)
     again = start(port=killed.port).ready()
-    assert not set(children) & {int(folder.name) for folder in Path("/proc").glob("[0-9]*")}
+    assert [pid for pid in children if is_at_work(pid)] == []
     assert again.demo() == killed.demo()
     assert again.demo()["admin_password"] in again.text()
     assert again.post("/session/create", {"to": "ann@example.com"}, again.demo()["api_key"])[0] == 200
-
-    # A child that dies comes back.
-    worker = next(pid for pid in pids_of_children(again) if b"manage.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
-    os.kill(worker, signal.SIGKILL)
-    wait_until(lambda: "The worker ended (killed by SIGKILL)" in again.text(), "the death is told")
-    wait_until(lambda: len(pids_of_children(again)) == 2, "the worker runs again")
 
     # Ctrl-C reaches the whole group of the terminal; only `up` is in it.
     os.killpg(again.process.pid, signal.SIGINT)
     assert again.process.wait(60) == 0
     assert processes_of(again.home) == []
-    assert is_free(again.home / "up.lock") and is_free(again.home / "up.children")
+    assert is_free(again.home / "up.lock")
+
+
+def test_they_end_together(start):
+    up = start().ready()
+    worker = next(pid for pid in pids_of_children(up) if b"manage.py" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    os.kill(worker, signal.SIGKILL)
+    assert up.process.wait(60) == 1
+    assert up.text().endswith("watchword: The worker ended (killed by SIGKILL), so everything was stopped.\n")
+    assert processes_of(up.home) == []
 
 
 @pytest.fixture
@@ -210,7 +222,7 @@ def test_in_production_it_migrates_and_makes_no_demo(start, production, empty_da
     assert "manage.py createproject" in up.text()
     assert up.post("/session/create", {"to": "ann@example.com"}, "ww_api_unknown")[0] == 401
     assert up.stop() == 0
-    assert {path.name for path in up.home.iterdir()} == {"up.lock", "up.children"}
+    assert {path.name for path in up.home.iterdir()} == {"up.lock"}
 
 
 def test_it_refuses_a_busy_port_before_anything_starts(start, production):

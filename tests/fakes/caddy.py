@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from tests.live import ROOT, free_port
 
@@ -30,11 +31,18 @@ class Caddy:
             "CADDY_ADMIN": "off",
         }
         command = [str(PROGRAM), "run", "--config", str(CONFIGURATION), "--adapter", "caddyfile"]
-        quiet = subprocess.DEVNULL
-        self.process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
+        with (Path(self.folder) / "log").open("w") as log:
+            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+        shutil.rmtree(self.folder)
+
+    def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=30)
-        shutil.rmtree(self.folder)
+
+    def errors(self) -> str:
+        """All that Caddy writes: it has no other log."""
+        return (Path(self.folder) / "log").read_text()

@@ -3,6 +3,8 @@
 import json
 from collections import defaultdict
 
+from django.utils.translation import gettext_lazy as _
+
 from providers import base, registry
 from providers.errors import HookForged, HookUnreadable
 
@@ -14,9 +16,9 @@ ANSWERS = defaultdict(list)  # by the provider's setting "name": results to give
 
 class Adapter(base.Adapter):
     type = "collector"
-    label = "Collector"
+    label = _("Collector")
     channels = base.CHANNELS
-    declared = (base.Setting("name", "Name"), base.Setting("token", "Token", base.SettingKind.SECRET))
+    declared = (base.Setting("name", _("Name")), base.Setting("token", _("Token"), base.SettingKind.SECRET))
 
     def send(self, message):
         answers = ANSWERS[self.settings["name"]]
@@ -53,7 +55,7 @@ class PrepaidAdapter(Adapter):
     """Tells the balance of its account: the next of those that a test gives its name, or an exception."""
 
     type = "collector_prepaid"
-    label = "Prepaid collector"
+    label = _("Prepaid collector")
     tells_balance = True
 
     def check(self):
@@ -67,7 +69,7 @@ class BotAdapter(Adapter):
     """Reaches only users who have started it."""
 
     type = "collector_bot"
-    label = "Collector bot"
+    label = _("Collector bot")
     channels = ("messenger_a",)
     needs_start = True
 
@@ -100,7 +102,7 @@ class ConnectedAdapter(Adapter):
     """Sends over a connection only."""
 
     type = "collector_connected"
-    label = "Connected collector"
+    label = _("Connected collector")
     channels = ("sms",)
     is_connected = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -25,12 +26,23 @@ http {{
 """
 
 
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
 def configured(port: int, nodes: Sequence[int], folder: Path) -> str:
     """Return the operators' configuration with other ports and another folder, and without TLS."""
-    text = CONFIGURATION.read_text()
+    text, other = CONFIGURATION.read_text(), free_port()
     for old, new in (
-        ("listen 443 ssl;", f"listen 127.0.0.1:{port};"),
-        ("listen 80;", f"listen 127.0.0.1:{free_port()};"),
+        ("    listen 443 ssl;", f"    listen 127.0.0.1:{port};"),
+        ("    listen [::]:443 ssl;", f"    listen [::1]:{port};" if has_ipv6() else ""),
+        ("    listen 80;", f"    listen 127.0.0.1:{other};"),
+        ("    listen [::]:80;", f"    listen [::1]:{other};" if has_ipv6() else ""),
         (
             "server 127.0.0.1:8000 fail_timeout=1s;",
             " ".join(f"server 127.0.0.1:{node} fail_timeout=1s;" for node in nodes),
@@ -74,3 +86,8 @@ class Nginx:
 
     def log(self) -> str:
         return (self.folder / "watchword.log").read_text()
+
+    def errors(self) -> str:
+        """All that stands in any of its logs but that of the requests."""
+        logs = [path for path in self.folder.glob("*.log") if path.name != "watchword.log"]
+        return "".join(path.read_text() for path in logs)

@@ -22,6 +22,7 @@ DASHBOARDS = sorted((ROOT / "deploy" / "grafana").glob("*.json"))
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 FASTER = 60  # an hour's window is a minute's here
 LEAST_SECONDS = 10  # the shortest window: a rate needs several scrapes, and a busy machine leaves some out
+SCRAPE_SECONDS = 1  # between two scrapes, and the time that one may take
 PENDING = "2s"  # in place of each rule's `for`, whose own length promtool's tests hold
 # Ages that no test can bring about by moving rows: PostgreSQL itself tells since when a transaction is open.
 YOUNGER = {"watchword_database_oldest_transaction_seconds) > 900": "watchword_database_oldest_transaction_seconds) > 3"}
@@ -75,7 +76,7 @@ class Prometheus:
             for name, port in jobs.items()
         ]
         config = {
-            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "global": {"scrape_interval": f"{SCRAPE_SECONDS}s", "evaluation_interval": "1s"},
             "rule_files": [str(folder / "rules.yml")],
             "scrape_configs": scrapes,
         }

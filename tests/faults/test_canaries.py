@@ -388,7 +388,7 @@ def test_no_log_holds_a_secret_a_code_an_address_or_a_session(service, seen):
 def test_what_was_to_be_logged_was_logged(service, seen):
     """Otherwise the search above would find nothing in nothing."""
     assert "IntegrityError" in service.output("web")
-    assert "delivery failed with IntegrityError" in service.output("worker-canary")
+    assert "delivery failed" in service.output("worker-canary")
     assert "canary" in logs(service)["postgres.log"]  # the constraint's name, and nothing of the row
 
 

@@ -13,6 +13,7 @@ from tests.fakes.pgbouncer import PgBouncer
 from tests.fakes.postgres import PostgresServer
 from tests.faults.shop import recipient, statuses
 from tests.live import LiveService, at_once, wait_until
+from tests.snippets import block
 
 pytestmark = [
     pytest.mark.live,
@@ -27,24 +28,13 @@ AT_ONCE = 24
 KNOWS_PREPARED = (1, 22)
 ENCRYPTION_KEY = base64.b64encode(secrets.token_bytes(32)).decode()  # both services share a database
 LIMITS = {"lock_timeout": "3s", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s"}
-SHOW_LIMITS = """
-from django.db import connection, transaction
-
-def show():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
-        print(*cursor.fetchone())
-
-show()
-with transaction.atomic():
-    show()
-show()
-"""
 
 
 @pytest.fixture(scope="module")
 def server():
+    """With the limits that docs/operate.md gives to the role."""
     with PostgresServer() as running:
+        running.execute(*filter(None, block("docs/operate.md", "sql").split("\n")))
         yield running
 
 
@@ -109,17 +99,14 @@ def test_every_session_of_the_pooler_has_its_limits(service, name, value):
     assert seen == [[(value,)]] * SESSIONS * 2
 
 
-def test_in_a_transaction_a_process_has_its_own_time_for_a_statement(service):
-    assert service.python(SHOW_LIMITS).splitlines() == ["10s 3s", "0 3s", "10s 3s"]
+def test_the_check_and_the_doctor_find_nothing_wrong_with_such_a_pooler(service):
+    assert "watchword.W010" not in service.run("check", "--database", "default").stderr
+    assert pooler_findings(service) == {}
 
 
-def test_a_page_gives_a_statement_up(service):
-    environment = service.environment
-    service.environment = {**environment, "DATABASE_STATEMENT_TIMEOUT": "10000"}  # as config/wsgi.py has it
-    try:
-        assert service.python(SHOW_LIMITS).splitlines() == ["10s 3s"] * 3
-    finally:
-        service.environment = environment
+def test_the_check_tells_what_to_run_where_the_role_lacks_a_limit(service):
+    done = service.run("check", "--database", "default", DATABASE_STATEMENT_TIMEOUT="20000")
+    assert "ALTER ROLE CURRENT_USER SET statement_timeout = 20000;" in done.stderr
 
 
 @pytest.mark.parametrize("command", [("sweep",), ("purge",), ("stats",), ("health",), ("reencrypt",), ("migrate",)])
@@ -132,22 +119,24 @@ def test_the_panels_pages_are_served_behind_the_pooler(service):
     assert service.call("GET", "/readyz")[0] == 200
 
 
-@pytest.mark.parametrize("more", ["", "ignore_startup_parameters = options"])
-def test_a_pooler_of_which_the_settings_say_nothing_is_told_in_one_line(service, server, more):
-    with PgBouncer(server, more=more) as unknown:
+def test_a_pooler_that_is_not_announced_and_refuses_the_limits_is_told_in_one_line(service, server):
+    with PgBouncer(server) as unknown:
         done = service.run("stats", DATABASE_URL=unknown.url, DATABASE_POOLER="none")
     assert done.returncode == 1
     assert "DATABASE_POOLER=transaction" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
+def test_a_pooler_that_is_not_announced_and_drops_the_limits_stops_migrate(service, server):
+    with PgBouncer(server, more="ignore_startup_parameters = options") as unknown:
+        done = service.run("migrate", DATABASE_URL=unknown.url, DATABASE_POOLER="none")
+    assert done.returncode == 1
+    assert "watchword.E005" in done.stderr
+
+
 def pooler_findings(service, **environment):
     done = service.run("doctor", "--only", "database", "--only", "pooler", "--json", **environment)
     return {each["name"]: each["what"] for each in json.loads(done.stdout)["findings"] if each["subject"] == "pooler"}
-
-
-def test_the_doctor_finds_nothing_wrong_with_such_a_pooler(service):
-    assert pooler_findings(service) == {}
 
 
 @pytest.mark.parametrize(("mode", "finding"), [("session", "pooler-by-session"), ("statement", "pooler-by-statement")])

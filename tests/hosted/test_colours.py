@@ -2,7 +2,16 @@
 
 import pytest
 
-from verification.hosted.colours import DARK_CARD, LIGHT_CARD, READABLE, contrast, on_dark, on_light
+from verification.hosted.colours import (
+    DARK_CARD,
+    LIGHT_CARD,
+    READABLE,
+    contrast,
+    filled,
+    on_dark,
+    on_filled,
+    on_light,
+)
 
 
 @pytest.mark.parametrize("colour", ["#ffff00", "#ffffff", "#000000", "#0f766e", "#808080", "#4f46e5"])
@@ -11,11 +20,18 @@ def test_a_colour_is_readable_on_both_cards_as_is_what_stands_on_it(colour):
     assert contrast(on_dark(colour), DARK_CARD) >= READABLE
     assert contrast(on_light(colour), "#ffffff") >= READABLE
     assert contrast(on_dark(colour), "#18181b") >= READABLE
+    assert contrast(filled(colour), on_filled(colour)) >= READABLE
 
 
 def test_a_colour_that_can_be_read_stays():
     assert on_light("#0f766e") == "#0f766e"
     assert on_dark("#a5b4fc") == "#a5b4fc"
+
+
+def test_a_bright_colour_stays_on_a_button_with_dark_text():
+    assert (filled("#ffd400"), on_filled("#ffd400")) == ("#ffd400", "#000000")
+    assert (filled("#0f766e"), on_filled("#0f766e")) == ("#0f766e", "#ffffff")
+    assert filled("#fffffe") != "#fffffe"
 
 
 def test_contrast_is_that_of_the_standard():

@@ -4,10 +4,11 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from tests.panel.rows import a_message, a_session
 from verification.models import Alert, DailyFigures, HourlyFigures, Provider, Recipient
+from verification.panel.frame.figures_shown import Step, Tile, largest_loss
 from verification.services.oversight import counting
 
 pytestmark = pytest.mark.django_db
@@ -182,3 +183,21 @@ def test_an_address_with_anything_in_it_is_no_fault_of_ours(panel, name, value):
     lists = [reverse(f"admin:verification_{each}_changelist") for each in ("session", "message", "decision")]
     for page in (PAGE, scorecard, *lists):
         assert client.get(page, {name: value}).status_code < 500
+
+
+def test_a_unit_stays_with_its_number():
+    tile = Tile("Time to verify", "18 s", "▲ 4 % against 83 %", "median; 95 % within 36 s")
+    assert tile.lines == ["▲ 4\u00a0% against 83\u00a0%", "median; 95\u00a0% within 36\u00a0s"]
+
+
+def test_one_lost_session_is_told_in_the_singular_with_its_share_as_all_shares_are():
+    steps = [Step("Started", 6, 100, 0, 0, 0), Step("Sent", 5, 83.3, 1, 16.7, 0), Step("Proved", 5, 83.3, 0, 0, 0)]
+    told = "Most were lost between started and sent: 1 session, 16.7 % of those that had come so far."
+    assert largest_loss(steps) == told
+    with translation.override("ru"):
+        assert "16,7 %" in largest_loss(steps) and "1 сессия" in largest_loss(steps)
+
+
+def test_the_steps_of_a_verification_are_in_the_readers_language(counted):
+    steps = counted.as_("owner").get(PAGE, headers={"accept-language": "ru"}).context["funnel"]
+    assert [step.word for step in steps[:4]] == ["Начато", "Отправлено", "Доставлено", "Код введён"]

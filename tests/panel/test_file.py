@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from tests.panel.rows import PROVIDER_SECRET
 from tests.services.setup.files import file_with, text_of
-from verification.models import AuditEntry, Provider
+from verification.models import AuditEntry, Membership, Provider, Role
 from verification.panel.door.session import CONFIRMED
 from verification.panel.pages.projects.file import MAX_BYTES
 from verification.services.gateways.accounts import stored_secrets
@@ -108,6 +108,24 @@ def test_a_set_up_that_was_changed_meanwhile_is_shown_again(panel):
     assert "changed in the meantime" in page and "Apply 1 change" in page
     panel.project.refresh_from_db()
     assert panel.project.sends_per_day == 20
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_no_file_shows_whole_recipients_to_who_does_not_see_them(panel, sees):
+    Membership.objects.filter(project=panel.project).update(sees_addresses=sees, role=Role.DEVELOPER)
+    _, shown = look(panel, {"Ours": {"settings": {"event_recipients": True}}})
+    page = shown.content.decode()
+    assert ("Apply 1 change" in page) is sees
+    assert ("Only who sees whole addresses may switch this on." in page) is not sees
+
+
+def test_a_file_that_was_shown_is_judged_again_by_who_applies_it(panel):
+    Membership.objects.filter(project=panel.project).update(sees_addresses=True)
+    client, shown = look(panel, {"Ours": {"settings": {"event_recipients": True}}})
+    Membership.objects.filter(project=panel.project).update(sees_addresses=False)
+    assert "Only who sees whole addresses" in agree(client, panel, shown).content.decode()
+    panel.project.refresh_from_db()
+    assert not panel.project.event_recipients
 
 
 def test_what_one_session_was_shown_another_cannot_apply(panel):

@@ -1,11 +1,25 @@
 """The search box and the story's page, through the client."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.panel.rows import ADDRESS, a_message, a_session
-from verification.models import DeliveryAttempt, Membership, Message, Provider, Recipient, Session, WebhookEvent
+from verification import pseudonyms
+from verification.models import (
+    AuditEntry,
+    DeliveryAttempt,
+    Membership,
+    Message,
+    Provider,
+    Recipient,
+    Session,
+    WebhookEvent,
+)
+from verification.services.protection import limits
 
 pytestmark = pytest.mark.django_db
 FIND = "admin:verification_find"
@@ -34,6 +48,76 @@ def test_several_hits_are_listed_with_their_sentences_and_masked(panel):
     assert all(page_of(row) in page for row in (panel.rows[Session], second, manual))
     assert "No message went out over SMS" in page and "+4915******78" in page
     assert page.count(ADDRESS) == 1  # in the box, where the user wrote it
+
+
+SEARCHES = ("find", "recipient_changelist", "message_changelist", "session_changelist", "listentry_changelist")
+
+
+def look_up(client, page, term):
+    return client.get(reverse(f"admin:verification_{page}"), {"q": term})
+
+
+def guesses(number):
+    """What somebody tries who sees +4915******78 and wants the digits between."""
+    return [f"+4915112{345 + guess}678" for guess in range(number)]
+
+
+@pytest.mark.parametrize("page", SEARCHES)
+def test_who_sees_masks_looks_up_few_numbers_and_each_is_on_record(panel, monkeypatch, page):
+    monkeypatch.setattr(limits, "LOOK_UPS", 3)
+    client = panel.as_("owner")
+    answers = [look_up(client, page, term) for term in guesses(3)]
+    assert answers[0].status_code == (302 if page == "find" else 200)
+    refused = look_up(client, page, ADDRESS)
+    assert "may look up 3 in 10 minutes. You can look up the next one at" in refused.content.decode()
+    assert refused.status_code == (429 if page == "find" else 200)
+    assert "+4915******78" not in refused.content.decode() and ADDRESS not in refused.get("Location", "")
+    lines = AuditEntry.objects.filter(action="Looked up a recipient")
+    assert {(line.who, line.project_id) for line in lines} == {("owner", panel.project.pk)}
+    tried = [pseudonyms.hashed(panel.project.pk, term) for term in guesses(3)]
+    assert sorted(line.object_label for line in lines) == sorted(tried)
+
+
+def test_all_searches_by_number_share_one_count(panel, monkeypatch):
+    monkeypatch.setattr(limits, "LOOK_UPS", len(SEARCHES))
+    client = panel.as_("owner")
+    for page, term in zip(SEARCHES, guesses(len(SEARCHES)), strict=True):
+        look_up(client, page, term)
+    assert find(client, ADDRESS).status_code == 429
+
+
+@pytest.mark.parametrize("who", ["owner", "root"])
+def test_who_sees_addresses_looks_up_as_many_as_they_like(panel, monkeypatch, who):
+    monkeypatch.setattr(limits, "LOOK_UPS", 2)
+    Membership.objects.filter(project=panel.project).update(sees_addresses=True)
+    assert [find(panel.as_(who), ADDRESS).status_code for _ in range(4)] == [302] * 4
+    assert not AuditEntry.objects.filter(action="Looked up a recipient").exists()
+
+
+def test_who_sees_addresses_of_one_project_is_counted_for_the_other(panel, monkeypatch):
+    monkeypatch.setattr(limits, "LOOK_UPS", 1)
+    owner = User.objects.get(username="owner")
+    Membership.objects.filter(user=owner).update(sees_addresses=True)
+    Membership.objects.create(project=panel.other, user=owner)
+    assert [find(panel.as_("owner"), ADDRESS).status_code for _ in range(2)] == [302, 429]
+    assert AuditEntry.objects.get(action="Looked up a recipient").project_id == panel.other.pk
+
+
+def test_ids_are_no_look_up_of_a_number(panel, monkeypatch):
+    monkeypatch.setattr(limits, "LOOK_UPS", 1)
+    client = panel.as_("owner")
+    for term in (panel.rows[Session].pk, panel.rows[Message].pk, "+4915******78", "no-such-id"):
+        assert find(client, term).status_code in (200, 302)
+    assert not AuditEntry.objects.filter(action="Looked up a recipient").exists()
+    assert find(client, ADDRESS).status_code == 302
+
+
+def test_a_hit_of_an_earlier_day_tells_its_time_once(panel):
+    a_session(panel.project, panel.rows[Recipient], is_open=False)
+    began = timezone.now() - timedelta(days=2)
+    Session.objects.filter(project=panel.project).update(created_at=began)
+    page = find(panel.as_("owner"), ADDRESS).content.decode()
+    assert page.count(f"{began:%-d %b %Y, %H:%M:%S} UTC") == 2 and f"({began.day} " not in page
 
 
 @pytest.mark.parametrize("who", ["stranger", "anonymous"])

@@ -4,6 +4,7 @@ The walk opens the real pages in a made-up language, in which every message stan
 was not marked for translation.
 """
 
+import ast
 import gettext
 import re
 from html.parser import HTMLParser
@@ -11,14 +12,17 @@ from pathlib import Path
 
 import polib
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import trans_real
 
-from verification.panel.frame.names import adapter_words, derived
-from verification.panel.frame.written_adapter_words import ADAPTER_WORDS
-from verification.panel.frame.written_names import NAMES
+from providers import adapters, registry
+from tests.conftest import ROOT
+from verification.models.audit import WATCHED
 
+MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 MADE_UP = "eo"  # a language that Django knows, so that it may be chosen; its own words are not used
 WORD = re.compile(r"[A-Za-z]{3,}")
 SHOWN_ATTRIBUTES = ("aria-label", "title", "placeholder", "alt", "data-done")
@@ -27,7 +31,7 @@ INLINE = {"a", "b", "em", "strong", "span", "small", "br", "u", "i", "sup"}
 VOID = {"br", "img", "input", "link", "meta", "hr", "wbr", "source"}
 # Data of the rows, names of products and formats, and what is written alike in every language.
 SAME = re.compile(
-    r"UTC|HTTPS?|SMS|CSV|JSON|YAML|PNG|API|URL|DLT|VoIP|ISO|Watchword|WhatsApp|Telegram|Slack|Mattermost|Discord|Apprise"
+    r"UTC|HTTPS?|SMS|SMPP|SMTP|CSV|JSON|YAML|PNG|API|URL|DLT|VoIP|ISO|Watchword|WhatsApp|Telegram|Slack|Mattermost|Discord|Apprise"
     r"|ALTCHA|Cloudflare|Turnstile|hCaptcha|Google|reCAPTCHA|Ctrl"
 )
 
@@ -169,9 +173,41 @@ def test_before_a_choice_the_browser_decides_and_the_api_speaks_english(panel, s
     assert trans_real.get_language() == "en"  # the thread is back at it
 
 
-def test_the_names_of_columns_and_the_words_of_adapters_are_those_of_the_code():
-    assert sorted(NAMES) == derived(), "run verification/locale/update"
-    assert sorted(ADAPTER_WORDS) == adapter_words(), "run verification/locale/update"
+def test_all_that_the_form_of_a_provider_shows_is_marked_for_translation():
+    ours = [each for each in registry.all_adapters() if each.__module__.startswith(f"{adapters.__name__}.")]
+    settings = [setting for adapter in ours for setting in adapter.declared]
+    words = [adapter.label for adapter in ours] + [words for each in settings for words in (each.label, each.help)]
+    words += [label for each in settings for _, label in each.choices]
+    assert len(words) > 200
+    assert [text for text in words if not isinstance(text, Promise) and re.search("[a-z]{2}", text)] == []
+
+
+def test_every_column_that_the_audit_log_shows_has_a_name_that_is_translated():
+    unnamed = [
+        f"{name}.{field.name}"
+        for name, watch in WATCHED.items()
+        for field in apps.get_model(name)._meta.concrete_fields
+        if field.name not in (*watch.quiet, "id") and (not watch.only or field.name in watch.only)
+        if not isinstance(field._verbose_name, Promise)
+    ]
+    assert unnamed == []
+
+
+def marked():
+    """Return the texts that the code marks for translation."""
+    found = set()
+    for folder in ("verification", "providers", "config"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) in MARKS and node.args:
+                    found |= {each.value for each in node.args[:1] if isinstance(each, ast.Constant)}
+    return found
+
+
+@pytest.mark.parametrize("catalogue", CATALOGUES, ids=lambda path: path.parents[1].name)
+def test_a_catalogue_has_every_text_that_the_code_marks(catalogue):
+    known = {entry.msgid for entry in polib.pofile(str(catalogue))}
+    assert marked() - known == set(), "run manage.py makemessages --all"
 
 
 @pytest.mark.parametrize("catalogue", CATALOGUES, ids=lambda path: path.parents[1].name)
@@ -184,7 +220,7 @@ def test_the_compiled_catalogue_is_the_written_one(catalogue):
             forms = [compiled._catalog[key, number] for number in sorted(entry.msgstr_plural)]
             assert forms == [entry.msgstr_plural[number] for number in sorted(entry.msgstr_plural)]
         else:
-            assert compiled._catalog[key] == entry.msgstr, "run verification/locale/update"
+            assert compiled._catalog[key] == entry.msgstr, "run manage.py compilemessages"
 
 
 @pytest.mark.parametrize("catalogue", CATALOGUES, ids=lambda path: path.parents[1].name)

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tests.api.calls import Api
 from tests.panel.rows import values_on
-from verification.models import ApiKey, Channel, Membership, Message, Project, Session
+from verification.models import ApiKey, Channel, Membership, Message, Project, Role, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.panel.frame.tabs import in_tabs
 from verification.panel.pages.projects.project import ProjectAdmin
@@ -25,6 +25,23 @@ def change(panel, **values):
     response = client.post(page, values_on(client, page) | values, follow=True)
     panel.project.refresh_from_db()
     return response
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_only_who_sees_addresses_lets_events_tell_them(panel, sees):
+    Membership.objects.filter(project=panel.project).update(sees_addresses=sees, role=Role.DEVELOPER)
+    page = change(panel, event_recipients="on").content.decode()
+    assert panel.project.event_recipients is sees
+    assert ("Only who sees whole addresses may switch this on." in page) is not sees
+
+
+def test_who_does_not_see_addresses_changes_what_else_there_is_and_switches_them_off(panel):
+    Project.objects.filter(pk=panel.project.pk).update(event_recipients=True)
+    Membership.objects.filter(project=panel.project).update(role=Role.DEVELOPER)
+    change(panel, code_length=4)
+    assert (panel.project.code_length, panel.project.event_recipients) == (4, True)
+    change(panel, event_recipients="")
+    assert not panel.project.event_recipients
 
 
 def test_everything_that_a_command_sets_is_on_the_page():

@@ -9,10 +9,10 @@ from django.core import mail
 from django.urls import reverse
 from django.utils import translation
 
-from providers.errors import Reason
+from providers import registry
+from providers.errors import SettingsInvalid
 from tests.panel.rows import ADDRESS, values_on
 from tests.panel.test_list_file import address_of, read
-from verification.adapter_words import sentence
 from verification.models import Channel, Message, Recipient
 from verification.panel.frame.counted import NOUNS, counted, none_of
 from verification.services.users import invitations
@@ -53,10 +53,10 @@ def test_a_russian_month_is_no_name_with_a_capital():
 
 
 def test_a_refusal_that_holds_a_value_is_translated():
-    reason = Reason("a number from {least} to {most} is expected", least=1, most=255)
-    assert reason == "a number from 1 to 255 is expected"
-    with translation.override("ru"):
-        assert sentence(reason) == "Ожидается число от 1 до 255."
+    values = {"host": "smsc.example", "system_id": "shop", "password": "secret", "port": "70000"}
+    with translation.override("ru"), pytest.raises(SettingsInvalid) as refused:
+        registry.clean_settings("smpp", values)
+    assert refused.value.errors == {"port": "ожидается число от 1 до 65535"}
 
 
 @pytest.mark.django_db

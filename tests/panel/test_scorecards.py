@@ -16,8 +16,9 @@ from verification.models import (
     Provider,
     VendorBalance,
 )
-from verification.models.oversight import OUTAGE
+from verification.models.oversight import COLLAPSE, OUTAGE
 from verification.services.oversight import losses
+from verification.services.oversight.breaks import Break, key_of
 
 pytestmark = pytest.mark.django_db
 
@@ -182,3 +183,56 @@ def test_an_alerts_page_tells_what_it_cost_that_its_provider_was_set_aside(panel
     assert "About 100 users fewer were verified" in panel.as_("owner").get(page).content.decode()
     opening.delete()
     assert "What it cost" not in panel.as_("owner").get(page).content.decode()
+
+
+@pytest.fixture
+def broken(two):
+    """The good provider delivers nothing more to India since three hours ago; its owner was told two hours later."""
+    panel, good, poor = two
+    start = this_hour() - 3 * HOUR
+    HourlyFigures.objects.filter(project=panel.project).delete()
+    full = {"attempts": 40, "messages_accepted": 40, "sessions": 40}
+    for ago in range(1, 30):
+        delivered = {"messages_delivered": 39, "messages_failed": 1, "sessions_verified": 30}
+        counted(panel.project, good.pk, hour=start - ago * HOUR, **full, **delivered)
+    for ago in range(3):
+        counted(panel.project, good.pk, hour=start + ago * HOUR, **full, messages_failed=40)
+    Alert.objects.create(
+        project=panel.project, kind=COLLAPSE, key=key_of(Break(good.pk, "IN", start)), title="Our gateway fails in IN",
+        created_at=start + 2 * HOUR,
+    )  # fmt: skip
+    counted(panel.project, poor.pk, country="DE", attempts=1, sessions=1)
+    Alert.objects.create(
+        project=panel.project, kind="provider", key=f"{poor.pk} out_of_funds 2026-11-24", title="Poor gateway is broke"
+    )
+    return panel, good, poor, start
+
+
+def test_a_scorecard_tells_what_a_break_in_a_country_cost(broken):
+    panel, good, _, _ = broken
+    text = panel.as_("owner").get(page_of(good)).content.decode()
+    assert "About 90 users fewer were verified than usual: 0 in these hours, 90 usually." in text
+
+
+def test_a_scorecard_marks_the_break_and_shows_no_alert_of_another_provider(broken):
+    panel, good, poor, start = broken
+    page = panel.as_("owner").get(page_of(good))
+    assert [(shown.event.title, shown.event.at) for shown in page.context["events"]] == [
+        ("Our gateway fails in IN", start)
+    ]
+    assert "Poor gateway is broke" not in page.content.decode()
+    elsewhere = panel.as_("owner").get(page_of(good), {"country": "BR"})
+    assert elsewhere.context["events"] == []
+    assert "Poor gateway is broke" in panel.as_("owner").get(page_of(poor)).content.decode()
+
+
+def test_the_overview_begins_with_a_provider_that_fails_in_a_country(broken):
+    panel, good, _, start = broken
+    page = panel.as_("owner").get(reverse("admin:index"))
+    [line] = [line for line in page.context["state"].lines if "fails in" in line.text]
+    assert page.context["state"].level == "bad"
+    assert "fails in IN: 0 of 100 messages arrive, 98 did before" in line.text
+    assert line.detail == "About 90 users fewer were verified than usual: 0 in these hours, 90 usually."
+    assert line.link == f"{page_of(good)}?country=IN"
+    stranger = panel.as_("stranger").get(reverse("admin:index")).context["state"]
+    assert stranger is None or "fails in" not in str(stranger.lines)

@@ -253,14 +253,14 @@ def test_neither_proxies_nor_passwords_of_the_environment_are_used(server, monke
 
 
 def test_outside_of_a_conversation_sessions_stay_as_they_are():
-    with libraries.through_door(LibraryCall(HttpDoor())):
+    with libraries.sessions_through_door(LibraryCall(HttpDoor())):
         inside = requests.Session()
     assert not inside.trust_env and requests.Session().trust_env
     assert isinstance(requests.Session().get_adapter("https://x"), requests.adapters.HTTPAdapter)
 
 
 def test_inside_every_session_is_guarded(server):
-    with libraries.through_door(LibraryCall(HttpDoor())):
+    with libraries.sessions_through_door(LibraryCall(HttpDoor())):
         with pytest.raises(requests.ConnectionError, match="not a public one"):
             requests.get(server.url, timeout=1)
         with pytest.raises(requests.ConnectionError):
@@ -285,3 +285,18 @@ def test_no_process_pays_for_a_library_that_it_does_not_use():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_class_of_sessions_is_replaced_for_apprise_alone():
+    import subprocess
+    import sys
+
+    code = (
+        "import requests; from providers.door import libraries; from providers.door.http import HttpDoor;"
+        "made, call = requests.Session.__init__, libraries.LibraryCall(HttpDoor());"
+        "libraries.requests_session(call); libraries.through_door(call).__enter__();"
+        "print(made is requests.Session.__init__);"
+        "libraries.sessions_through_door(call).__enter__(); print(made is requests.Session.__init__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import socket
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest
 
@@ -68,6 +68,7 @@ def test_it_accepts_https_to_public_hosts(url):
         "https://example.com/\r\nHost: other",
         "https://example.com/\x00",
         "https://%31%32%37.0.0.1/",
+        "https://ex%61mple.com/",
         "https://{to}.example.com/",
         "https://-example.com/",
         "https://example..com/",
@@ -83,6 +84,20 @@ def test_it_accepts_https_to_public_hosts(url):
 def test_it_refuses_a_url_that_is_not_plain_https(url):
     with pytest.raises(AddressBlocked):
         outbound.judge_url(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("https://example.com", "/"),
+        ("https://example.com?a=1", "/?a=1"),
+        ("https://example.com/a/../b", "/b"),
+        ("https://example.com/ü?t={code}|", "/%C3%BC?t=%7Bcode%7D%7C"),
+        ("https://example.com/?to=%2B49&share=50%", "/?to=%2B49&share=50%25"),
+    ],
+)
+def test_what_is_asked_for_has_nothing_but_its_unsafe_characters_escaped(url, target):
+    assert outbound.read_url(url).request_uri == target
 
 
 @pytest.mark.parametrize(
@@ -282,3 +297,63 @@ def test_the_machine_itself_is_recognised_under_any_address():
 def test_a_broken_network_in_the_settings_is_an_error():
     with pytest.raises(ValueError):
         outbound.networks(["10.0.0.0/99"])
+
+
+# What the registries of special-purpose addresses (RFC 6890 and later entries) keep from the public, and what carries
+# an IPv4 address. Nothing here asks Python, whose lists differ between releases.
+SPECIAL = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "::/96",
+    "::1/128",
+    "::ffff:0:0/96",
+    "::ffff:0:0:0/96",
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "100::/64",
+    "100:0:0:1::/64",
+    "2001::/23",
+    "2001:db8::/32",
+    "2002::/16",
+    "3fff::/20",
+    "5f00::/16",
+    "fc00::/7",
+    "fe80::/10",
+    "fec0::/10",
+    "ff00::/8",
+]
+
+
+@pytest.mark.parametrize("network", SPECIAL)
+def test_no_special_network_is_public(network):
+    network = ip_network(network)
+    assert not outbound.is_public(network[0])
+    assert not outbound.is_public(network[-1])
+
+
+@pytest.mark.parametrize("written", ["::ffff:93.184.216.34", "2002:5db8:d822::1", "64:ff9b::5db8:d822"])
+def test_no_writing_of_an_ipv4_address_as_ipv6_is_public(written):
+    assert not outbound.is_public(ip_address(written))
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_whatever_this_python_calls_private_is_not_public(version):
+    """Our list must be no laxer than the Python it runs on."""
+    address_of = IPv4Address if version == 4 else IPv6Address
+    for number in range(0, 2**32 if version == 4 else 2**128, 2**18 if version == 4 else 2**114):
+        address = address_of(number)
+        if address.is_private or address.is_link_local or address.is_reserved or address.is_multicast:
+            assert not outbound.is_public(address)

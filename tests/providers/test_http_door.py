@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import logging
 import os
 import socket
 import threading
@@ -10,11 +12,13 @@ from email.utils import format_datetime
 import pytest
 
 from providers.base import Outcome
+from providers.door import connections, outbound
 from providers.door.http import HttpAnswer, HttpDoor, Timeouts, classify_status
 from providers.errors import AddressBlocked, NoAnswer, NotConnected, ProviderError
 from tests.fakes import http_server as fake
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer
+from tests.live import at_once
 
 LOOPBACK = ("127.0.0.0/8",)
 SHORT = Timeouts(connect=0.5, total=0.5)
@@ -25,6 +29,14 @@ def door():
     opened = HttpDoor(LOOPBACK)
     yield opened
     opened.close()
+
+
+def idle_socket(door, server):
+    """Return the socket of the connection that is kept to the server."""
+    pool = door._pool(outbound.read_url(server.url, LOOPBACK))
+    kept = pool.pool.get_nowait()
+    pool.pool.put(kept)
+    return kept.sock
 
 
 def status_answer(status, **headers):
@@ -122,10 +134,19 @@ def test_it_stops_reading_a_huge_body(door, server, is_announced):
     assert server.bytes_sent < 50_000_000
 
 
-def test_it_does_not_unpack_a_bomb(door, server):
+def test_it_stops_unpacking_a_bomb(door, server):
     server.script(fake.gzip_bomb())
-    with pytest.raises(NoAnswer, match="packed"):
+    tracemalloc.start()
+    with pytest.raises(NoAnswer, match="larger"):
         door.request("POST", server.url, json={})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+def test_it_unpacks_what_was_packed_unasked(door, server):
+    server.script(fake.answer(200, gzip.compress(b'{"id": "a"}'), {"Content-Encoding": "gzip"}))
+    assert door.request("POST", server.url, json={}).json() == {"id": "a"}
 
 
 @pytest.mark.parametrize(
@@ -174,19 +195,31 @@ def test_it_reads_what_old_gateways_write(door, server, answer):
 
 
 @pytest.mark.parametrize(
-    "start", [b"", b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"Transfer-Encoding: chunked\r\n\r\n1;"]
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nx-a: " + b"b" * 20_000_000,
+        b"HTTP/1.1 200 OK\r\n" + (b"x-a: " + b"b" * 60_000 + b"\r\n") * 90 + b"Content-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + b"b" * 20_000_000,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"x-a: b\r\n" * 100_000 + b"\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 100_000 + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    ],
 )
-def test_it_stops_reading_what_is_no_body(door, server, start):
-    server.script(fake.raw(b"HTTP/1.1 200 OK\r\n" + start + b"x-a" + b"b" * 2_000_000))
-    with pytest.raises(NoAnswer, match="too long"):
+def test_it_stops_reading_what_is_no_body(door, server, answer):
+    server.script(fake.raw(answer))
+    tracemalloc.start()
+    with pytest.raises(NoAnswer):
         door.request("POST", server.url, json={})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000
 
 
 @pytest.mark.parametrize("more", [b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged", b"HTTP", b"\x00"])
 def test_nothing_after_an_answer_is_taken_for_the_next(door, server, more):
-    server.script(fake.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + more))
+    server.script(fake.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + more, keep=True))
     assert door.request("POST", server.url, json={}).body == b"ok"
-    assert door._connections()._idle == {}
+    assert door.request("POST", server.url, json={}).body == b"{}"
+    assert [request.connection for request in server.requests] == [1, 2]
 
 
 def test_the_answer_to_head_has_no_body(door, server):
@@ -211,6 +244,20 @@ def test_an_error_status_stands_without_its_body(door, server, behaviour):
 def test_status_and_headers_can_be_enough(door, server):
     server.script(fake.huge_body())
     assert door.request("POST", server.url, json={}, wants_body=False).status == 200
+
+
+def test_a_body_that_nobody_wants_is_not_waited_for_and_costs_no_connection_if_it_is_there(door, server):
+    server.script(fake.drip_body(), fake.answer(), fake.answer())
+    for _ in range(3):
+        assert door.request("POST", server.url, json={}, wants_body=False).body == b""
+    assert [request.connection for request in server.requests] == [1, 2, 2]
+
+
+@pytest.mark.parametrize("status", [101, 102, 103])
+def test_a_provisional_answer_alone_leaves_the_outcome_unknown(door, server, status):
+    server.script(fake.raw(b"HTTP/1.1 %d Wait\r\n\r\n" % status))
+    with pytest.raises(NoAnswer):
+        door.request("POST", server.url, json={})
 
 
 def test_a_server_that_does_not_read_leaves_the_outcome_unknown(door):
@@ -259,10 +306,11 @@ def test_it_does_not_use_a_connection_that_the_server_has_closed(door, server):
     moment = threading.Event()
     server.script(fake.close_later(moment))
     door.request("POST", server.url, json={})
-    [kept] = door._connections()._idle.values()
+    kept = idle_socket(door, server)
     moment.set()
     # The server's end must have arrived before the next request: wait for it on the kept socket itself.
-    kept._socket.recv(1, socket.MSG_PEEK)
+    kept.setblocking(True)
+    kept.recv(1, socket.MSG_PEEK)
     assert door.request("POST", server.url, json={}).status == 200
     assert [request.connection for request in server.requests] == [1, 2]
 
@@ -289,16 +337,39 @@ def test_close_ends_the_connections_and_the_door_stays_usable(door, server):
     assert [request.connection for request in server.requests] == [1, 2]
 
 
-def test_each_thread_has_its_own_connections(door, server):
-    def call():
-        door.request("GET", server.url)
-        door.close()
-
+def test_it_does_not_use_a_connection_that_was_idle_for_long(door, server, monkeypatch):
     door.request("GET", server.url)
-    thread = threading.Thread(target=call)
+    monkeypatch.setattr(connections, "KEEP_SECONDS", -1.0)
+    door.request("GET", server.url)
+    assert [request.connection for request in server.requests] == [1, 2]
+
+
+def test_threads_share_connections_one_after_the_other(door, server):
+    door.request("GET", server.url)
+    thread = threading.Thread(target=door.request, args=("GET", server.url))
     thread.start()
     thread.join()
-    assert [request.connection for request in server.requests] == [1, 2]
+    assert [request.connection for request in server.requests] == [1, 1]
+
+
+def test_threads_at_the_same_moment_have_a_connection_each(door, server):
+    both = threading.Barrier(2, timeout=20)
+
+    def wait(server, connection):
+        both.wait()
+        return fake.answer()(server, connection)
+
+    server.script(wait, wait)
+    answers = at_once(2, lambda _: door.request("GET", server.url).status)
+    assert answers == [200, 200] and {request.connection for request in server.requests} == {1, 2}
+
+
+@pytest.mark.parametrize("header", [b"no colon", b": no name", b"\x00\xff: x"])
+def test_nothing_of_a_request_is_logged(door, server, caplog, header):
+    caplog.set_level(logging.DEBUG)
+    server.script(fake.raw(b"HTTP/1.1 200 OK\r\n" + header + b"\r\nContent-Length: 2\r\n\r\nok"))
+    door.request("POST", server.url + "/bot-secret/send?key=secret", json={"code": "4711"})
+    assert caplog.text == ""
 
 
 def test_a_fork_does_not_share_connections(door, server, monkeypatch):
@@ -354,6 +425,24 @@ def test_https_refuses_a_certificate_that_nobody_vouches_for(tmp_path):
         pytest.raises(NotConnected, match="certificate"),
     ):
         HttpDoor(LOOPBACK).request("POST", secure.url, json={})
+
+
+@pytest.mark.parametrize("behaviour", [fake.hang(), fake.drip_headers(), fake.drip_body()])
+def test_the_deadline_holds_through_tls(certificate, behaviour):
+    door = HttpDoor(LOOPBACK, resolver=lambda host, port, timeout: ["127.0.0.1"])
+    with FakeHttpServer(certificate.server_context()) as secure:
+        secure.script(behaviour)
+        with pytest.raises(NoAnswer, match="in time"):
+            door.request("POST", f"https://gateway.test:{secure.port}/x", json={}, timeout=SHORT)
+        assert len(secure.requests) == 1
+
+
+def test_it_keeps_a_connection_with_tls(certificate):
+    door = HttpDoor(LOOPBACK, resolver=lambda host, port, timeout: ["127.0.0.1"])
+    with FakeHttpServer(certificate.server_context()) as secure:
+        for _ in range(2):
+            assert door.request("POST", f"https://gateway.test:{secure.port}/x", json={}).status == 200
+        assert [request.connection for request in secure.requests] == [1, 1]
 
 
 def test_touch_connects_and_asks_nothing(certificate):

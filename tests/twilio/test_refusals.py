@@ -71,6 +71,17 @@ def test_an_odd_header_is_refused(twilio, problem, header):
     assert problem(twilio.call("GET", f"{twilio.service}/Verifications/{PHONE}", header=header)) == (401, 20003)
 
 
+# As a server hands on the bytes 0xe9 0xe9, and the full-width digits 11 in UTF-8.
+@pytest.mark.parametrize("credentials", ["\xe9\xe9", "\xef\xbc\x91\xef\xbc\x91", "/////w==", "!!!"])
+def test_credentials_that_cannot_be_read_count_as_an_unknown_key(twilio, problem, credentials):
+    calls = [
+        problem(twilio.call("POST", f"{twilio.service}/Verifications", header=f"Basic {credentials}"))
+        for _ in range(31)
+    ]
+    assert set(calls[:30]) == {(401, 20003)}
+    assert calls[30] == (429, 20429)
+
+
 def test_unknown_keys_of_one_address_are_held_off(twilio, problem):
     login = (twilio.account, "nobody")
     refused = [problem(twilio.call("GET", f"{twilio.service}/Verifications/x", login=login)) for _ in range(31)]

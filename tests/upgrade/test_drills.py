@@ -157,7 +157,14 @@ def test_the_secret_key_is_replaced(shop, service):
     to = recipient()
     first = shop.send(to, **once)
     assert first[0] == 200
+    restart(service, SECRET_KEY_FALLBACKS=new)
+    waits = recipient()
+    session = shop.open_session(waits)
+    code = shop.code_for(waits)
     restart(service, SECRET_KEY=new, SECRET_KEY_FALLBACKS=old)
+    status, checked, _ = shop.check(session, code)
+    assert status == 200, checked
+    assert shop.verify(checked["verify_token"])[0] == 200
     assert_somebody_verifies(shop)
     assert shop.send(to, **once)[:2] == first[:2]
     restart(service, SECRET_KEY_FALLBACKS=None)

@@ -23,7 +23,12 @@ SPEC.loader.exec_module(release)
 def test_the_version_stands_everywhere_as_in_the_changelog():
     assert release.wrong_places(release.version()) == []
     assert release.version() == settings.VERSION
-    assert (ROOT / "static" / "watchword-verify" / release.version() / "watchword-verify.js").exists()
+
+
+def test_the_forms_version_stands_everywhere_as_in_its_package_and_is_served():
+    assert release.wrong_places(release.form_version(), places=release.FORM_PLACES) == []
+    assert release.form_version() == settings.FORM_VERSION
+    assert (ROOT / "static" / "watchword-verify" / release.form_version() / "watchword-verify.js").exists()
 
 
 def test_another_version_is_found_in_every_place(tmp_path):
@@ -32,7 +37,7 @@ def test_another_version_is_found_in_every_place(tmp_path):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / name)
     there = [name for name, _ in release.PLACES if (tmp_path / name).exists()]
-    assert len(there) >= 7
+    assert len(there) >= 6
     assert release.wrong_places("99.0.0", tmp_path) == there
 
 
@@ -71,7 +76,7 @@ def test_a_release_is_made_of_a_commit_with_checksums_of_all_its_files(tmp_path)
         f"watchword-{wanted}-image.tar.gz",
         f"watchword_client-{wanted}-py3-none-any.whl",
         f"watchword-client-{wanted}.tgz",
-        f"watchword-verify-{wanted}.tgz",
+        f"watchword-verify-{release.form_version()}.tgz",
         f"watchword-{wanted}-production.cdx.json",
     } <= set(made)
     bill = json.loads(made[f"watchword-{wanted}-production.cdx.json"].read_text())

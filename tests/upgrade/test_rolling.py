@@ -146,7 +146,7 @@ def test_no_request_fails_and_nothing_is_sent_twice_over_an_upgrade(shop, nodes,
     migrating = copy.copy(first)
     migrating.root = new_code
     with Everything(shop, CALLERS) as callers:
-        callers.verify(AT_EACH_STEP)
+        callers.verify(AT_EACH_STEP, seconds=120)
         migrating.manage("migrate")
         callers.verify(AT_EACH_STEP, seconds=120)  # the previous release on the new tables and functions
         for node in (first, second):

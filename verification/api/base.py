@@ -1,96 +1,82 @@
-"""The base of all endpoints: one way through every view, and the caller that a key stands for."""
+"""The base of all endpoints: what they share of a view of REST framework."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from verification.api import exceptions
-from verification.api.authentication import identify
-from verification.api.fields import Fields
-from verification.api.parsing import read_body
-from verification.errors import FieldError, FieldsInvalid, Refusal
-from verification.models import KeyKind
+from verification.api.authentication import KeyAuthentication
+from verification.api.parsers import StrictJSONParser
+from verification.api.permissions import HasApiKey, HasSecretKey
+from verification.errors import FieldError, FieldsInvalid
 from verification.services.projects.callers import Caller
+from verification.services.projects.snapshot import ProjectConfig
 
 
 class ApiView(APIView):
-    """An endpoint. Its methods get Django's request and answer with Django's response.
+    """An endpoint. REST framework looks at the key, then at the method, and the view at the body."""
 
-    It is a view of REST framework because drf-spectacular describes only those. Our ``dispatch`` replaces all that the
-    framework does with a request.
+    http_method_names = ["get", "post", "head"]  # OPTIONS is for preflights alone, and the middleware answers those
+    authentication_classes = ()
+    permission_classes = ()
+
+    def body(self, request: Request, serializer: type[Serializer[Any]], **context: Any) -> dict[str, Any]:
+        """Return the fields of a JSON body. Raises what the parser raises, and ``ValidationError``."""
+        if request.stream is None:  # REST framework takes an empty body for an empty object
+            StrictJSONParser().parse(request, request.content_type, request.parser_context)
+        reader = serializer(context=context) if context else shared(serializer)
+        fields: dict[str, Any] = reader.run_validation(request.data)
+        return fields
+
+    def query(self, request: Request, serializer: type[Serializer[Any]]) -> dict[str, Any]:
+        """Return the fields of a query string, each of which may stand there once. Raises ``ValidationError``."""
+        for name, values in request.query_params.lists():
+            if len(values) > 1:
+                raise FieldsInvalid(FieldError(name, "repeated", "Give this parameter once."))
+        fields: dict[str, Any] = shared(serializer).run_validation(request.query_params.dict())
+        return fields
+
+    def answer(self, serializer: type[Serializer[Any]], answer: object) -> Response:
+        """Answer 200 with what the serializer writes: an object, or a list where it is given one."""
+        write = shared(serializer).to_representation
+        return Response([write(item) for item in answer] if isinstance(answer, list) else write(answer))
+
+
+@cache
+def shared(serializer: type[Serializer[Any]]) -> Serializer[Any]:
+    """Return the one serializer of its class in this process. It keeps nothing of what it reads and writes.
+
+    A serializer copies its fields when it is made, which takes longer than to read or write them. So REST framework
+    makes a nested one once, and calls the same two methods of it for each item.
     """
-
-    is_server_only: ClassVar[bool]  # browsers get no CORS headers from such an endpoint
-    served: ClassVar[tuple[str, ...]]  # methods, without OPTIONS: the middleware answers preflights
-    allow: ClassVar[str]  # the Allow header, which lists them
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        names = {name for name in cls.http_method_names if hasattr(cls, name)} - {"options"}
-        if "get" in names:
-            names.add("head")  # Django's View.setup answers it as GET
-        cls.served = tuple(name.upper() for name in cls.http_method_names if name in names)
-        cls.allow = ", ".join(cls.served)
-
-    @property
-    def allowed_methods(self) -> list[str]:
-        """The methods of the Allow header."""
-        return list(self.served)
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Look at the key, then at the method, and answer. Every failure becomes a problem document."""
-        try:
-            self.identify(request)
-            if request.method not in self.served:
-                detail = f"{request.method} is not served here. See the Allow header."
-                raise Refusal("method_not_allowed", detail)
-            response: HttpResponse = getattr(self, request.method.lower())(request, *args, **kwargs)
-        except Exception as error:
-            response = exceptions.handle(error, request)
-        response["Allow"] = self.allow
-        return response
-
-    def identify(self, request: HttpRequest) -> None:
-        """Find out who calls. An endpoint without a key asks nobody."""
-
-
-class KeylessView(ApiView):
-    is_server_only = False
+    return serializer()
 
 
 class KeyView(ApiView):
-    """An endpoint behind a key. The key is looked at before the method and the body."""
+    """An endpoint behind a key."""
 
-    kind: ClassVar[KeyKind]
-    caller: Caller  # whose key this is; set before the method runs
+    authentication_classes = (KeyAuthentication,)
 
-    def identify(self, request: HttpRequest) -> None:
-        self.caller = identify(request, self.kind)
+    @property
+    def caller(self) -> Caller:
+        """Whose key this is."""
+        return cast(Caller, self.request.auth)
+
+    @property
+    def project(self) -> ProjectConfig:
+        return self.caller.project
 
 
 class ApiKeyView(KeyView):
-    kind = KeyKind.API
-    is_server_only = False
+    permission_classes = (HasApiKey,)
 
 
 class SecretKeyView(KeyView):
     """An endpoint that only the customer's server may call."""
 
-    kind = KeyKind.SECRET
-    is_server_only = True
-
-
-def body_fields(request: HttpRequest) -> Fields:
-    """Return the fields of a JSON body."""
-    return Fields(read_body(request))
-
-
-def query_fields(request: HttpRequest) -> Fields:
-    """Return the fields of a query string, each of which may stand there once."""
-    for name in request.GET:
-        if len(request.GET.getlist(name)) > 1:
-            raise FieldsInvalid(FieldError(name, "repeated", "Give this parameter once."))
-    return Fields(request.GET.dict())
+    permission_classes = (HasSecretKey,)

@@ -4,71 +4,105 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Iterator
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
+from rest_framework.exceptions import (
+    MethodNotAllowed,
+    NotAuthenticated,
+    ParseError,
+    UnsupportedMediaType,
+    ValidationError,
+)
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 
 from verification import metrics, refusal_log, request_ids, sql
-from verification.api import rendering
-from verification.api.parsing import BodyTooLarge, BodyUnreadable, UnsupportedMedia
-from verification.errors import Refusal
+from verification.api.parsers import BodyTooLarge
+from verification.api.serializers.errors import Problem, problem_address
+from verification.errors import FieldError, FieldsInvalid, Refusal
 from verification.services.records.decisions import note_refusal
+from verification.sql import read_only
 
 log = logging.getLogger(__name__)
 
+PROBLEM_JSON = "application/problem+json"
 DATABASE_RETRY_SECONDS = (
     1  # seconds that callers are told to wait while the database is away: a brief fault is over by then
 )
 
-BUSY_RETRY_SECONDS = 1  # seconds that callers are told to wait while a process has all the requests that it holds
 
-OF_NOBODY = {
-    "internal_error": "",  # its own words say enough
-    "service_unavailable": "Too many requests wait at this moment; nothing was accepted. Try again in a moment.",
-    "parse_error": "The request cannot be read.",
-    "method_not_allowed": "No endpoint serves this method.",
-}
+def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    """Answer what a view raised, and note a refusal for its owner. This is REST framework's ``EXCEPTION_HANDLER``.
 
-
-def handle(error: Exception, request: HttpRequest) -> HttpResponse:
-    """Answer what a view raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
+    Nothing is rolled back: counts stay counted.
+    """
+    request: Request = context["request"]
     if isinstance(error, Refusal):
         note_refusal(error)
-    return problem(error, request)
+    response = problem(error, request)
+    if response.status_code == 401:
+        response["WWW-Authenticate"] = context["view"].get_authenticate_header(request)
+    return response
 
 
-def problem(error: Exception, request: HttpRequest) -> HttpResponse:
+def problem(error: Exception, request: HttpRequest | Request) -> HttpResponse:
     """Answer an exception with its problem document, and log a line of it."""
     refusal = to_refusal(error, request)
     metrics.count_refusal(refusal.problem_code)
     if refusal.status < 500:  # to_refusal has logged the others, with their cause
         refusal_log.note(request, code=refusal.problem_code, status=refusal.status)
-    return rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=getattr(request, "id", ""))
+    return problem_response(refusal, request_id=request_ids.of(request))
 
 
-def problem_of_nobody(code: str) -> HttpResponse:
-    """Answer what did not get as far as a request: nothing is known of it, not even its id."""
-    refusal = Refusal(code, OF_NOBODY[code], retry_after=BUSY_RETRY_SECONDS if code == "service_unavailable" else None)
-    response = rendering.problem_response(refusal, base_url=settings.BASE_URL, request_id=request_ids.draw())
-    if code == "method_not_allowed":
-        response["Allow"] = "GET, POST"
+def problem_response(refusal: Refusal, *, request_id: str) -> HttpResponse:
+    """Answer a refusal with RFC 9457 problem details. ``type`` is the page that explains the code."""
+    given = {name: value for name, value in refusal.extra.items() if value is not None}
+    if refusal.retry_after is not None:
+        given["retry_after"] = refusal.retry_after
+    document = {
+        "type": problem_address(settings.BASE_URL, refusal.problem_code),
+        "title": refusal.title,
+        "status": refusal.status,
+        "code": refusal.problem_code,
+        "detail": refusal.detail,
+        "request_id": request_id,
+        **given,
+    }
+    response = HttpResponse(
+        JSONRenderer().render(Problem().to_representation(document)), status=refusal.status, content_type=PROBLEM_JSON
+    )
+    response["Cache-Control"] = "no-store"
+    response["X-Request-Id"] = request_id
+    if refusal.retry_after is not None:
+        response["Retry-After"] = str(refusal.retry_after)
     return response
 
 
-def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
+def to_refusal(error: Exception, request: HttpRequest | Request) -> Refusal:
     """Return the refusal that an exception stands for. An unforeseen one is logged and becomes ``internal_error``."""
     match error:
         case Refusal():
             return error
-        case BodyUnreadable():
-            return Refusal("parse_error", str(error))
-        case BodyTooLarge() | RequestDataTooBig():
+        case ValidationError():
+            return FieldsInvalid(*_field_errors(error))
+        case NotAuthenticated():
+            return Refusal("missing_api_key")
+        case MethodNotAllowed():
+            return Refusal("method_not_allowed", f"{request.method} is not served here. See the Allow header.")
+        case ParseError():
+            return Refusal("parse_error", str(error.detail))
+        case BodyTooLarge():
+            return Refusal("body_too_large", str(error.detail))
+        case RequestDataTooBig():
             return Refusal("body_too_large", str(error))
-        case UnsupportedMedia():
-            return Refusal("unsupported_media_type", str(error))
+        case UnsupportedMediaType():
+            return Refusal("unsupported_media_type", str(error.detail))
         case Http404():
             return Refusal("not_found")
         case DisallowedHost():
@@ -79,16 +113,21 @@ def to_refusal(error: Exception, request: HttpRequest) -> Refusal:
             return Refusal("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():
             refusal_log.note_unserved(request, sql.reason(error))
-            return Refusal(
-                "service_unavailable",
-                retry_after=DATABASE_RETRY_SECONDS,
-            )
+            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+        case InternalError() if read_only.is_reason(error):
+            refusal_log.note_unserved(request, read_only.WORDS)
+            read_only.leave()
+            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
-            log.error("request %s: %s\n%s", _id(request), type(error).__name__, places)
+            told = {"request_id": request_ids.of(request) or "-", "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=told)
             return Refusal("internal_error")
 
 
-def _id(request: HttpRequest) -> str:
-    return getattr(request, "id", "-")
+def _field_errors(error: ValidationError) -> Iterator[FieldError]:
+    """Yield the first error of each field, in the order of the fields."""
+    wrong: Any = error.get_full_details()
+    for name, [first, *_] in wrong.items():
+        yield FieldError(name, str(first["code"]), str(first["message"]))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
+from rest_framework.request import Request
 
 from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
 from verification.api.base import ApiView
-from verification.api.parsing import BodyTooLarge, require_length
+from verification.api.parsers import read_body
 from verification.client_address import client_address
 from verification.content_length import announced_length
 from verification.services.delivery import receipts
@@ -27,28 +28,23 @@ class ProviderHookView(ApiView):
     Signatures are computed over our configured public address, never over the host that the caller names.
     """
 
-    is_server_only = True
     schema = None
 
-    def head(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
+    def head(self, request: Request, provider_uuid: str, secret: str) -> HttpResponse:
         receipts.find_provider(provider_uuid, secret, client_address=client_address(request))
         return HttpResponse()
 
-    def get(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
+    def get(self, request: Request, provider_uuid: str, secret: str) -> HttpResponse:
         return self._answer(request, provider_uuid, secret)
 
-    def post(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
+    def post(self, request: Request, provider_uuid: str, secret: str) -> HttpResponse:
         return self._answer(request, provider_uuid, secret)
 
-    def _answer(self, request: HttpRequest, provider_uuid: str, secret: str) -> HttpResponse:
+    def _answer(self, request: Request, provider_uuid: str, secret: str) -> HttpResponse:
         provider = receipts.find_provider(
             provider_uuid, secret, client_address=client_address(request), size=announced_length(request)
         )
-        most = settings.HOOK_MAX_BYTES
-        require_length(request, most)
-        body = request.read(most + 1)
-        if len(body) > most:
-            raise BodyTooLarge(f"The body is larger than {most} bytes.")
+        body = read_body(request, request, settings.HOOK_MAX_BYTES)
         try:
             reply = receipts.take_in(provider, _hook_request(request, body))
         except HookForged:
@@ -60,11 +56,11 @@ class ProviderHookView(ApiView):
         return HttpResponse(reply.body, status=reply.status, content_type=reply.content_type)
 
 
-def _caller(request: HttpRequest) -> str:
+def _caller(request: Request) -> str:
     return client_address(request) or "an unknown address"
 
 
-def _hook_request(request: HttpRequest, body: bytes) -> HookRequest:
+def _hook_request(request: Request, body: bytes) -> HookRequest:
     return HookRequest(
         method=request.method or "",
         url=settings.BASE_URL + request.path,

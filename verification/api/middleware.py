@@ -1,6 +1,6 @@
-"""The API's own way in and out, past the layers that only pages need.
+"""What is done around every request to the API, one purpose a class, and Django's handlers of failures.
 
-Here every request gets its id, and every answer its headers: no caching, CORS by project, JSON for every failure.
+``config/settings.py`` has their order. ``RequestIdMiddleware`` and ``TracingMiddleware`` serve the pages too.
 """
 
 from __future__ import annotations
@@ -8,112 +8,47 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from functools import lru_cache
 
-from django.conf import settings
+from csp.constants import HEADER as POLICY_HEADER
+from csp.middleware import CSPMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import ResolverMatch, resolve
+from django.http.response import HttpResponseBase
 
 from verification import metrics, request_ids, traces
-from verification.api import exceptions, probes, scrape
-from verification.memory import Fresh
-from verification.models import Project
+from verification.api import (
+    cors,  # noqa: F401  (it listens to django-cors-headers)
+    exceptions,
+    probes,
+    scrape,
+)
 from verification.refusal_log import METHODS
 
-ALLOWED_HEADERS = "content-type, x-api-key, accept-language, x-request-id"
-EXPOSED_HEADERS = "Date, Retry-After, X-Request-Id"  # by Date a page with a wrong clock knows how long a session lives
-PREFLIGHT_SECONDS = 600  # how long a browser may remember that it is allowed
+GetResponse = Callable[[HttpRequest], HttpResponse]
 
 # An answer is data. A browser that is made to show one as a page must run and load nothing of it.
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-URLS = "verification.api.urls"
-_PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
-UNTRACED = (probes.LIVE, probes.READY, scrape.PATH)  # asked every few seconds, by machines
+PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
+BY_MACHINES = {probes.LIVE: probes.answer, probes.READY: probes.answer, scrape.PATH: scrape.answer}
 
 
-class ApiMiddleware:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+def is_for_api(request: HttpRequest) -> bool:
+    return request.path_info.startswith(PREFIXES)
+
+
+class RequestIdMiddleware:
+    """Gives every request its id, the caller's own if that is well formed. The API's answers name it."""
+
+    def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_for_api(request.path_info):
-            return serve(request)
         request.id = request_id(request)  # type: ignore[attr-defined]
-        return traced(request, self.get_response) if traces.is_on() else self.get_response(request)
-
-
-def is_for_api(path: str) -> bool:
-    return path.startswith(_PREFIXES)
-
-
-def serve(request: HttpRequest) -> HttpResponse:
-    """Answer a request to the API, whatever happens."""
-    request.id = request_id(request)  # type: ignore[attr-defined]
-    if traces.is_on() and request.path_info not in UNTRACED:
-        return traced(request, answer_surely)
-    return answer_surely(request)
-
-
-def traced(request: HttpRequest, serve: Callable[[HttpRequest], HttpResponse]) -> HttpResponse:
-    """Answer within a span, named by the endpoint: the path may hold a secret."""
-    with traces.request_span(request.id, request.META.get("HTTP_TRACEPARENT", "")):  # type: ignore[attr-defined]
-        response = serve(request)
-        method = request.method if request.method in METHODS else "other"
-        project = getattr(request, "project_id", None)
-        endpoint = endpoint_of(request)
-        traces.tell(name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project)
-    return response
-
-
-def answer_surely(request: HttpRequest) -> HttpResponse:
-    began = time.perf_counter()
-    try:
-        response = answer(request)
-    except Exception as error:
-        response = exceptions.problem(error, request)
-    response["Cache-Control"] = "no-store"
-    response["X-Request-Id"] = request.id  # type: ignore[attr-defined]
-    response["X-Content-Type-Options"] = "nosniff"
-    response["Content-Security-Policy"] = POLICY
-    if settings.SECURE_HSTS_SECONDS:
-        subdomains = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
-        response["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}{subdomains}"
-    metrics.count_request(endpoint_of(request), response.status_code, time.perf_counter() - began)
-    return response
-
-
-def endpoint_of(request: HttpRequest) -> str:
-    """Return the endpoint without what stands in its path: a hook's secret, a message's id."""
-    match = request.resolver_match
-    return match.route.partition("/<")[0] if match else "none"
-
-
-def answer(request: HttpRequest) -> HttpResponse:
-    if request.path_info in (probes.LIVE, probes.READY):
-        return probes.answer(request)
-    if request.path_info == scrape.PATH:
-        return scrape.answer(request)
-    request.get_host()  # raises DisallowedHost
-    match = request.resolver_match = find(request.path_info)
-    view = match.func.cls()  # type: ignore[attr-defined]  # as_view leaves its class there
-    is_for_browsers = not view.is_server_only
-    response: HttpResponse
-    if is_for_browsers and is_preflight(request):
-        response = answer_preflight(request)
-    else:
-        view.setup(request, **match.kwargs)
-        response = view.dispatch(request, **match.kwargs)
-    if is_for_browsers:
-        response["Vary"] = "Origin"
-        allow_origin(request, response)
-    return response
-
-
-@lru_cache(maxsize=256)
-def find(path: str) -> ResolverMatch:
-    """Return the view at ``path``, with or without a trailing slash. Raises ``Http404``."""
-    return resolve(path.removesuffix("/"), urlconf=URLS)
+        is_named = is_for_api(request)
+        response = self.get_response(request)
+        if is_named:
+            response["X-Request-Id"] = request.id  # type: ignore[attr-defined]
+        return response
 
 
 def request_id(request: HttpRequest) -> str:
@@ -123,47 +58,93 @@ def request_id(request: HttpRequest) -> str:
     return traces.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or request_ids.draw()
 
 
-def is_preflight(request: HttpRequest) -> bool:
-    return (
-        request.method == "OPTIONS"
-        and "HTTP_ORIGIN" in request.META
-        and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
-    )
+class TracingMiddleware:
+    """Answers within a span, named by the endpoint: the path may hold a secret. Machines ask too often for that."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not traces.is_on() or request.path_info in BY_MACHINES:
+            return self.get_response(request)
+        with traces.request_span(request.id, request.META.get("HTTP_TRACEPARENT", "")):  # type: ignore[attr-defined]
+            response = self.get_response(request)
+            method = request.method if request.method in METHODS else "other"
+            project = getattr(request, "project_id", None)
+            endpoint = endpoint_of(request)
+            traces.tell(name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project)
+        return response
 
 
-def answer_preflight(request: HttpRequest) -> HttpResponse:
-    """Answer a preflight. It carries no key, so accept an origin that any enabled project lists.
+class MetricsMiddleware:
+    """Counts the API's requests, and times them."""
 
-    The actual answer checks the project of the key.
-    """
-    response = HttpResponse(status=204)
-    origin = request.META["HTTP_ORIGIN"]
-    if is_listed(origin):
-        response["Access-Control-Allow-Origin"] = origin
-        response["Access-Control-Allow-Methods"] = "GET, POST"
-        response["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
-        response["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
-    return response
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
 
-
-def allow_origin(request: HttpRequest, response: HttpResponse) -> None:
-    origin = request.META.get("HTTP_ORIGIN")
-    if origin and origin in getattr(request, "origins", ()):
-        response["Access-Control-Allow-Origin"] = origin
-        response["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not is_for_api(request):
+            return self.get_response(request)
+        began = time.perf_counter()
+        response = self.get_response(request)
+        metrics.count_request(endpoint_of(request), response.status_code, time.perf_counter() - began)
+        return response
 
 
-_origins: Fresh[str, frozenset[str]] = Fresh()
+def endpoint_of(request: HttpRequest) -> str:
+    """Return the endpoint without what stands in its path: a hook's secret, a message's id."""
+    match = request.resolver_match
+    return match.route.partition("/<")[0] if match else "none"
 
 
-def is_listed(origin: str) -> bool:
-    """Return whether any enabled project lists this origin, as of at most a second ago."""
-    return origin in _origins.get("all", _list_origins)
+class AnswerHeadersMiddleware:
+    """The API's answers are never stored, and run and load nothing in a browser."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        is_answer = is_for_api(request)
+        response = self.get_response(request)
+        if is_answer:
+            response["Cache-Control"] = "no-store"
+            response[POLICY_HEADER] = POLICY
+        return response
 
 
-def _list_origins() -> frozenset[str]:
-    lists = Project.objects.filter(is_enabled=True).values_list("origins", flat=True)
-    return frozenset(item for listed in lists for item in listed)
+class PagePolicyMiddleware(CSPMiddleware):
+    """django-csp's, which puts a policy together at every answer, for those that have none yet."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        return response if POLICY_HEADER in response else super().process_response(request, response)
+
+
+class ProbesMiddleware:
+    """Answers probes and scrapes under any host name, which Django's own middleware would refuse."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        answer = BY_MACHINES.get(request.path_info)
+        if answer is None:
+            return self.get_response(request)
+        try:
+            return answer(request)
+        except Exception as error:
+            return exceptions.problem(error, request)
+
+
+class TrailingSlashMiddleware:
+    """An endpoint answers with a trailing slash as without, and without a redirect."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_for_api(request):
+            request.path_info = request.path_info.removesuffix("/")
+        return self.get_response(request)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

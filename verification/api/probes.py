@@ -13,9 +13,8 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, InterfaceError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, JsonResponse
 
-from verification.api.rendering import json_response
 from verification.client_address import client_address
 from verification.errors import Refusal
 from verification.networks import Network, contain
@@ -29,15 +28,19 @@ OK: dict[str, Any] = {"status": "ok"}
 VISIT = f"HTTP_{visits.HEADER.upper().replace('-', '_')}"
 
 
-def answer(request: HttpRequest) -> HttpResponse:
+def answer(request: HttpRequest) -> JsonResponse:
     """Answer a probe, whatever its method."""
     if VISIT in request.META and visits.is_ours(request.META[VISIT]):
-        return json_response(OK | {"seen": _seen(request)})
+        return compact(OK | {"seen": _seen(request)})
     if request.path_info == READY and (reason := failing()):
         raise Refusal("service_unavailable", reason, retry_after=RETRY_SECONDS)
     if request.path_info == LIVE:
-        return json_response(OK)
-    return json_response(_readiness(request))
+        return compact(OK)
+    return compact(_readiness(request))
+
+
+def compact(told: dict[str, Any]) -> JsonResponse:
+    return JsonResponse(told, json_dumps_params={"separators": (",", ":")})
 
 
 def _seen(request: HttpRequest) -> dict[str, Any]:

@@ -6,11 +6,22 @@ READABLE = 4.5  # the least contrast of text by WCAG 2.2, level AA
 STEPS = 20  # from a colour to black or white; a step is hardly seen
 LIGHT_CARD, DARK_CARD = "#ffffff", "#1b1b20"  # the form's own backgrounds
 BLACK, WHITE = "#000000", "#ffffff"
+SEEN = 1.3  # the least contrast of a button with its card: yellow has 1.4
 
 
 def on_light(colour: str) -> str:
     """Return the colour, as much darker as text on a light card needs."""
     return _readable(colour, LIGHT_CARD, BLACK)
+
+
+def filled(colour: str) -> str:
+    """Return the colour for a button on a light card: as it is, unless it could hardly be told from the card."""
+    return colour if contrast(colour, LIGHT_CARD) >= SEEN else on_light(colour)
+
+
+def on_filled(colour: str) -> str:
+    """Return what text on a button of :func:`filled` is: white where that can be read, else black."""
+    return WHITE if contrast(filled(colour), WHITE) >= READABLE else BLACK
 
 
 def on_dark(colour: str) -> str:

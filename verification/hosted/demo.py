@@ -66,7 +66,12 @@ def _is_local(request: HttpRequest) -> bool:
 @require_safe
 @for_this_machine
 def show(request: HttpRequest, demo: Demo) -> HttpResponse:
-    context = {"api_key": demo.api_key, "version": settings.VERSION, "server": _server(), "base": settings.BASE_URL}
+    context = {
+        "api_key": demo.api_key,
+        "form_version": settings.FORM_VERSION,
+        "server": _server(),
+        "base": settings.BASE_URL,
+    }
     return guard(render(request, "hosted/demo.html", context), nonce=str(request.csp_nonce))  # type: ignore[attr-defined]
 
 

@@ -42,7 +42,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponse:
         **_looks(page),
         "page": page,
         "scripts": words_of(spoken["language"])["scripts"],
-        "version": settings.VERSION,
+        "form_version": settings.FORM_VERSION,
         "channel": _channel(request),
         "return_to": return_to,
         "state": state,
@@ -74,6 +74,8 @@ def _looks(page: HostedPage) -> dict[str, Any]:
         "monogram": page.name[:1].upper(),
         "logo": f"/verify/{page.project.public_id}/logo.png?{_mark(page.logo)}" if page.logo else "",
         "light": colours.on_light(page.accent),
+        "filled": colours.filled(page.accent),
+        "on_filled": colours.on_filled(page.accent),
         "dark": colours.on_dark(page.accent),
     }
 

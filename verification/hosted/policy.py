@@ -1,4 +1,7 @@
-"""The headers of a page that users see: what it may load and where it may lead."""
+"""The headers of a page that users see: what it may load and where it may lead.
+
+Both follow from the project, so django-csp's decorators, whose policies are set when a view is made, do not serve here.
+"""
 
 from __future__ import annotations
 

@@ -38,6 +38,8 @@ OWN_NETWORKS = ". Name a network of your own in OUTBOUND_ALLOWED_NETWORKS"
 # Controls, ends of lines among them, and marks that turn the direction of what follows. Tenants name their providers
 # and vendors word their answers, and neither writes to the operator's terminal.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+POOLER_REFUSES = "unsupported startup parameter"  # PgBouncer's words for the limits of a session
+POOLER_HINT = "Set DATABASE_POOLER=transaction, as docs/operate.md says."
 NOT_MIGRATED = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
 
 
@@ -147,14 +149,15 @@ def explain(error: Exception) -> str:
         return error.detail + (f" Try again in {error.retry_after} s." if error.retry_after else "")
     if not isinstance(error, (DatabaseError, InterfaceError)):
         text = " ".join(str(error).split())
-        return text + OWN_NETWORKS if outbound.NOT_PUBLIC in text else text
+        return text + OWN_NETWORKS if str(outbound.NOT_PUBLIC) in text else text
     first_line = str(error).strip().partition("\n")[0]
     if isinstance(error.__cause__, NOT_MIGRATED):
         where = f" in {settings.HOME_DIR}" if settings.IS_EMBEDDED else ""
         return f"The database{where} is not up to date ({first_line}). Run: manage.py migrate"
     is_away = isinstance(error, (OperationalError, InterfaceError)) and not getattr(error.__cause__, "sqlstate", None)
     if is_away:
-        return f"The database is away: {first_line}. Is it running, and DATABASE_URL right?"
+        hint = POOLER_HINT if POOLER_REFUSES in first_line else "Is it running, and DATABASE_URL right?"
+        return f"The database is away: {first_line}. {hint}"
     return f"The database refuses: {first_line}"
 
 

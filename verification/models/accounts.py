@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
+from django.utils.translation import gettext_lazy as _
 
 from verification.models.roles import Role
 
@@ -93,18 +94,23 @@ class BrowserLogin(models.Model):
 class Invitation(models.Model):
     """An invitation of an address to a project. The link that it is mailed is kept as a digest alone."""
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="invitations")
-    email = models.EmailField()
-    role = models.CharField(max_length=10, choices=Role.choices)
-    sees_addresses = models.BooleanField(default=False)
-    invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    created_at = models.DateTimeField(db_default=Now())
-    expires_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True, help_text="Since when it is accepted, or withdrawn.")
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="invitations"
+    )
+    email = models.EmailField(_("email"))
+    role = models.CharField(_("role"), max_length=10, choices=Role.choices)
+    sees_addresses = models.BooleanField(_("sees addresses"), default=False)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("invited by"), on_delete=models.CASCADE, related_name="+"
+    )
+    created_at = models.DateTimeField(_("created at"), db_default=Now())
+    expires_at = models.DateTimeField(_("expires at"))
+    ended_at = models.DateTimeField(_("ended at"), null=True, help_text="Since when it is accepted, or withdrawn.")
     digest = models.BinaryField(max_length=32, null=True, unique=True, editable=False)
     due_at = models.DateTimeField(null=True, help_text="When it is mailed, or tried again; empty once it is mailed.")
     tries = models.PositiveSmallIntegerField(default=0)
     language = models.CharField(
+        _("language"),
         max_length=10,
         default="en",
         db_default="en",
@@ -112,6 +118,8 @@ class Invitation(models.Model):
     )
 
     class Meta:
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
         indexes = (models.Index(name="invitation_due", fields=("due_at",), condition=Q(due_at__isnull=False)),)
         constraints = (
             models.UniqueConstraint(

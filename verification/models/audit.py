@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from django.db import models
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
-
-from verification.lazy_words import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +62,26 @@ class AuditEntry(models.Model):
     """One line of the log. The database refuses to change or delete it; see ``sql/records/audit_log.sql``."""
 
     at = models.DateTimeField(db_default=Now())
-    who = models.CharField(max_length=150, help_text=gettext_lazy("A user of the panel, or the command or process."))
-    address = models.GenericIPAddressField(null=True, help_text=gettext_lazy("The client's."))
+    who = models.CharField(_("who"), max_length=150, help_text=_("A user of the panel, or the command or process."))
+    address = models.GenericIPAddressField(null=True, help_text=_("The client's."))
     action = models.CharField(max_length=200)
     project = models.ForeignKey(
-        "verification.Project", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+        "verification.Project",
+        verbose_name=_("project"),
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
     )  # without a constraint: the line outlives its project
-    object_type = models.CharField(max_length=50, blank=True, help_text=gettext_lazy("Such as verification.provider."))
+    object_type = models.CharField(max_length=50, blank=True, help_text=_("Such as verification.provider."))
     object_id = models.CharField(max_length=40, blank=True)
     object_label = models.CharField(max_length=255, blank=True)
-    changes = models.JSONField(default=dict, help_text=gettext_lazy("By column: the value before and after."))
+    changes = models.JSONField(default=dict, help_text=_("By column: the value before and after."))
 
     class Meta:
         ordering = ("-id",)
-        verbose_name = gettext_lazy("audit entry")
-        verbose_name_plural = gettext_lazy("audit entries")
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit entries")
 
     def __str__(self) -> str:
-        return _("Entry {self}").format(self=self.pk)
+        return gettext("Entry {self}").format(self=self.pk)

@@ -1,15 +1,17 @@
 """The ways by which messages leave: a project's channels, and the providers that serve them."""
 
 import uuid
+from typing import TYPE_CHECKING
 
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now, NullIf
 from django.utils.functional import lazy
-from django.utils.translation import gettext as _
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models.fields import (
     LANGUAGE_MAX_LENGTH,
     PREFIX_MAX_LENGTH,
@@ -21,6 +23,9 @@ from verification.models.fields import (
 )
 from verification.models.querysets import Providers
 from verification.written_numbers import grouped
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 DEFAULT_PRIORITY = 100
 DEFAULT_DAILY_BUDGET = 1_000  # SMS, or calls: enough for a first launch, and a bound on what an attack may cost
@@ -36,57 +41,60 @@ class ChannelType(models.TextChoices):
     """The values of the API. Owners choose the names that people see."""
 
     SMS = "sms", "SMS"
-    EMAIL = "email", gettext_lazy("E-mail")
-    MESSENGER_A = "messenger_a", gettext_lazy("Telegram")
-    MESSENGER_B = "messenger_b", gettext_lazy("WhatsApp")
-    VOICE = "voice", gettext_lazy("Voice call")
+    EMAIL = "email", _("E-mail")
+    MESSENGER_A = "messenger_a", _("Telegram")
+    MESSENGER_B = "messenger_b", _("WhatsApp")
+    VOICE = "voice", _("Voice call")
 
     @classmethod
-    def email_choices(cls) -> list[tuple[str, str]]:
+    def email_choices(cls) -> "list[tuple[str, StrOrPromise]]":
         return [choice for choice in cls.choices if choice[0] == cls.EMAIL]
 
     @classmethod
-    def phone_choices(cls) -> list[tuple[str, str]]:
+    def phone_choices(cls) -> "list[tuple[str, StrOrPromise]]":
         return [choice for choice in cls.choices if choice[0] != cls.EMAIL]
 
 
 class FailedCosts(models.TextChoices):
     """The cost of a message that a vendor accepted and could not deliver, by the vendor's practice."""
 
-    PRICE = "price", gettext_lazy("Its full price")
-    NOTHING = "nothing", gettext_lazy("Nothing")
+    PRICE = "price", _("Its full price")
+    NOTHING = "nothing", _("Nothing")
 
 
 class RoutingMode(models.TextChoices):
     """The rule by which a channel's providers take their turns."""
 
-    FIXED = "fixed", gettext_lazy("Fixed order")
-    SHARES = "shares", gettext_lazy("Shares")
-    BEST_PRICE = "best_price", gettext_lazy("Best for the money")
-    BEST_TIME = "best_time", gettext_lazy("Best for the time")
+    FIXED = "fixed", _("Fixed order")
+    SHARES = "shares", _("Shares")
+    BEST_PRICE = "best_price", _("Best for the money")
+    BEST_TIME = "best_time", _("Best for the time")
 
 
 class Channel(models.Model):
     """A delivery route that a project offers. A user sees its name, icon and link."""
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="channels")
-    type = models.CharField("channel", max_length=20, choices=ChannelType.choices)
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="channels"
+    )
+    type = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
     name = models.CharField(
-        max_length=50, blank=True, help_text=gettext_lazy("What users see. Empty means the usual name.")
+        _("name"), max_length=50, blank=True, help_text=_("What users see. Empty means the usual name.")
     )
-    is_active = models.BooleanField(default=True)
+    is_active = models.BooleanField(_("active"), default=True)
     position = models.PositiveSmallIntegerField(
-        default=0, help_text=gettext_lazy("The project's order; the lowest comes first.")
+        _("position"), default=0, help_text=_("The project's order; the lowest comes first.")
     )
-    image_url = HttpsUrlField("icon", blank=True, help_text=gettext_lazy("The address of a picture. Empty means ours."))
+    image_url = HttpsUrlField(_("icon"), blank=True, help_text=_("The address of a picture. Empty means ours."))
     link = HttpsUrlField(
-        blank=True, help_text=gettext_lazy("Where users are sent for this channel. Empty means the site.")
+        _("link"), blank=True, help_text=_("Where users are sent for this channel. Empty means the site.")
     )
     daily_budget = models.PositiveIntegerField(
+        _("daily budget"),
         null=True,
         blank=True,
         help_text=format_lazy(
-            gettext_lazy(
+            _(
                 "Messages a day (UTC) at the most; a hard stop. 0 means no limit. Empty means the usual budget:"
                 " {default_daily_budget} for SMS and for voice calls, no limit for the others."
             ),
@@ -100,12 +108,13 @@ class Channel(models.Model):
         ),
         output_field=models.PositiveIntegerField(null=True),
         db_persist=True,
-        help_text=gettext_lazy("The budget that holds; null for no limit."),
+        help_text=_("The budget that holds; null for no limit."),
     )
     daily_cost_budget = models.PositiveIntegerField(
+        _("daily cost budget"),
         null=True,
         blank=True,
-        help_text=gettext_lazy(
+        help_text=_(
             "What the messages of a day (UTC) may cost, in whole units of the currency of account. Costs are"
             " summed once a minute, so the messages of about a minute may pass it; those without a price do not count."
             " 0 or empty means no limit."
@@ -113,28 +122,25 @@ class Channel(models.Model):
     )
     countries = ListField(
         CountryField(max_length=2),
+        verbose_name=_("countries"),
         most=MAX_COUNTRIES,
-        help_text=gettext_lazy(
-            "Narrows the project's countries for this channel, two letters each. Empty means as the project."
-        ),
+        help_text=_("Narrows the project's countries for this channel, two letters each. Empty means as the project."),
     )
     routing = models.CharField(
-        gettext_lazy("choice of the provider"),
+        _("choice of the provider"),
         max_length=10,
         choices=RoutingMode.choices,
         default=RoutingMode.FIXED,
         db_default=RoutingMode.FIXED.value,
-        help_text=gettext_lazy(
-            "In any case your own providers come before the system's, and those that were late just now last."
-        ),
+        help_text=_("In any case your own providers come before the system's, and those that were late just now last."),
     )
     explore_percent = models.PositiveSmallIntegerField(
-        gettext_lazy("messages to learn from"),
+        _("messages to learn from"),
         default=DEFAULT_EXPLORE_PERCENT,
         db_default=DEFAULT_EXPLORE_PERCENT,
         validators=(MaxValueValidator(MAX_EXPLORE_PERCENT),),
         help_text=format_lazy(
-            gettext_lazy(
+            _(
                 "With one of the best: how many of a hundred messages at the most try another provider, so that"
                 " one that became better is found. 0 to {max_explore_percent}."
             ),
@@ -144,6 +150,8 @@ class Channel(models.Model):
 
     class Meta:
         ordering = ("position", "id")
+        verbose_name = _("channel")
+        verbose_name_plural = _("channels")
         constraints = (
             models.UniqueConstraint(name="channel_once", fields=("project", "type")),
             models.CheckConstraint(name="channel_type", condition=Q(type__in=ChannelType.values)),
@@ -166,61 +174,66 @@ class Provider(models.Model):
     ``hook_secret`` is encrypted too: the part of its hook's path that nobody can guess.
     """
 
-    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    uuid = models.UUIDField(_("uuid"), default=uuid.uuid4, unique=True, editable=False)
     project = models.ForeignKey(
-        "verification.Project", null=True, blank=True, on_delete=models.CASCADE, related_name="providers"
+        "verification.Project",
+        verbose_name=_("project"),
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="providers",
     )
-    channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    type = models.CharField(max_length=40)
-    name = models.CharField(max_length=80)
-    is_enabled = models.BooleanField(default=True)
+    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
+    type = models.CharField(_("type"), max_length=40)
+    name = models.CharField(_("name"), max_length=80)
+    is_enabled = models.BooleanField(_("enabled"), default=True)
     priority = models.PositiveIntegerField(
-        default=DEFAULT_PRIORITY, help_text=gettext_lazy("The lowest number is tried first.")
+        _("priority"), default=DEFAULT_PRIORITY, help_text=_("The lowest number is tried first.")
     )
     weight = models.PositiveSmallIntegerField(
+        _("weight"),
         default=1,
-        help_text=gettext_lazy(
-            "Its share among those of the same priority: weight 3 comes first three times as often as 1."
-        ),
+        help_text=_("Its share among those of the same priority: weight 3 comes first three times as often as 1."),
     )
     only_prefixes = ListField(
         PrefixField(max_length=PREFIX_MAX_LENGTH),
-        verbose_name=gettext_lazy("only numbers that begin with"),
+        verbose_name=_("only numbers that begin with"),
         most=MAX_PREFIXES,
-        help_text=gettext_lazy("Such as +49, +43. Empty means every number."),
+        help_text=_("Such as +49, +43. Empty means every number."),
     )
     except_prefixes = ListField(
         PrefixField(max_length=PREFIX_MAX_LENGTH),
-        verbose_name=gettext_lazy("never numbers that begin with"),
+        verbose_name=_("never numbers that begin with"),
         most=MAX_PREFIXES,
-        help_text=gettext_lazy("Such as +1900."),
+        help_text=_("Such as +1900."),
     )
     failed_costs = models.CharField(
-        gettext_lazy("a failed message costs"),
+        _("a failed message costs"),
         max_length=7,
         choices=FailedCosts.choices,
         default=FailedCosts.PRICE,
-        help_text=gettext_lazy(
-            "Whether the vendor charges for a message that it accepted and then reports as not delivered."
-        ),
+        help_text=_("Whether the vendor charges for a message that it accepted and then reports as not delivered."),
     )
     price_list = models.PositiveIntegerField(
+        _("price list"),
         default=0,
         editable=False,
-        help_text=gettext_lazy("How often its prices were replaced: a new number, and they are read anew."),
+        help_text=_("How often its prices were replaced: a new number, and they are read anew."),
     )
-    settings = models.JSONField(default=dict, blank=True)
-    secrets = models.BinaryField(null=True, editable=False)
-    hook_secret = models.BinaryField(editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    settings = models.JSONField(_("settings"), default=dict, blank=True)
+    secrets = models.BinaryField(_("secrets"), null=True, editable=False)
+    hook_secret = models.BinaryField(_("hook secret"), editable=False)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     checked_at = models.DateTimeField(
-        null=True, editable=False, help_text=gettext_lazy("When a check of its settings last found them good.")
+        null=True, editable=False, help_text=_("When a check of its settings last found them good.")
     )
 
     objects = Providers["Provider"].as_manager()
 
     class Meta:
         ordering = ("priority", "id")
+        verbose_name = _("provider")
+        verbose_name_plural = _("providers")
         constraints = (models.CheckConstraint(name="provider_channel", condition=Q(channel__in=ChannelType.values)),)
         indexes = (models.Index(name="provider_of_channel", fields=("channel", "project")),)
 
@@ -235,18 +248,22 @@ class Provider(models.Model):
 class SenderRule(models.Model):
     """Marks of a provider's messages to one country: another sender, and the ids India's operators ask for."""
 
-    provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="sender_rules")
-    prefix = PrefixField(
-        gettext_lazy("numbers that begin with"),
-        max_length=PREFIX_MAX_LENGTH,
-        help_text=gettext_lazy("Such as +91. Where several fit, the longest holds."),
+    provider = models.ForeignKey(
+        Provider, verbose_name=_("provider"), on_delete=models.CASCADE, related_name="sender_rules"
     )
-    sender = models.CharField(max_length=40, blank=True)
-    dlt_entity_id = models.CharField(gettext_lazy("DLT entity id"), max_length=40, blank=True)
-    dlt_template_id = models.CharField(gettext_lazy("DLT template id"), max_length=40, blank=True)
+    prefix = PrefixField(
+        _("numbers that begin with"),
+        max_length=PREFIX_MAX_LENGTH,
+        help_text=_("Such as +91. Where several fit, the longest holds."),
+    )
+    sender = models.CharField(_("sender"), max_length=40, blank=True)
+    dlt_entity_id = models.CharField(_("DLT entity id"), max_length=40, blank=True)
+    dlt_template_id = models.CharField(_("DLT template id"), max_length=40, blank=True)
 
     class Meta:
         ordering = ("prefix",)
+        verbose_name = _("sender rule")
+        verbose_name_plural = _("sender rules")
         constraints = (models.UniqueConstraint(name="sender_rule_once", fields=("provider", "prefix")),)
 
     def __str__(self) -> str:
@@ -262,13 +279,11 @@ class CircuitBreaker(models.Model):
     provider = models.OneToOneField(Provider, primary_key=True, on_delete=models.CASCADE, related_name="breaker")
     opened_at = models.DateTimeField(null=True)
     open_until = models.DateTimeField(null=True)
-    openings = models.PositiveIntegerField(
-        default=0, help_text=gettext_lazy("How often in a row; each opening lasts longer.")
-    )
+    openings = models.PositiveIntegerField(default=0, help_text=_("How often in a row; each opening lasts longer."))
     reason = models.CharField(max_length=200, blank=True)
 
     def __str__(self) -> str:
-        return _("breaker of {provider_id}").format(provider_id=self.provider_id)
+        return gettext("breaker of {provider_id}").format(provider_id=self.provider_id)
 
 
 class BreakerOpening(models.Model):
@@ -283,7 +298,7 @@ class BreakerOpening(models.Model):
         indexes = (models.Index(name="breaker_opening_of_provider", fields=("provider", "-opened_at")),)
 
     def __str__(self) -> str:
-        return _("opening of {provider_id} at {opened_at}").format(
+        return gettext("opening of {provider_id} at {opened_at}").format(
             provider_id=self.provider_id, opened_at=self.opened_at
         )
 
@@ -291,16 +306,21 @@ class BreakerOpening(models.Model):
 class FallbackStep(models.Model):
     """One place in a project's order of fall-back: how long a channel is waited for before the next one is tried."""
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="fallback_steps")
-    position = models.PositiveSmallIntegerField(default=0)
-    channel = models.CharField(max_length=20, choices=ChannelType.choices)
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="fallback_steps"
+    )
+    position = models.PositiveSmallIntegerField(_("position"), default=0)
+    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
     wait_seconds = models.PositiveSmallIntegerField(
+        _("wait seconds"),
         default=30,
-        help_text=gettext_lazy("How long a receipt is waited for before the code goes out over the next channel."),
+        help_text=_("How long a receipt is waited for before the code goes out over the next channel."),
     )
 
     class Meta:
         ordering = ("position", "id")
+        verbose_name = _("fallback step")
+        verbose_name_plural = _("fallback steps")
         constraints = (
             models.UniqueConstraint(name="fallback_step_once", fields=("project", "channel")),
             models.CheckConstraint(
@@ -316,14 +336,17 @@ class FallbackStep(models.Model):
 class MessageTemplate(models.Model):
     """A project's own text for one channel and language. Placeholders: ``{code}``, ``{project}``, ``{minutes}``."""
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="templates")
-    channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    language = LanguageField(max_length=LANGUAGE_MAX_LENGTH)
-    subject = models.CharField(max_length=200, blank=True, help_text=gettext_lazy("For e-mail."))
-    text = models.TextField(max_length=1_000)
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="templates"
+    )
+    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
+    language = LanguageField(_("language"), max_length=LANGUAGE_MAX_LENGTH)
+    subject = models.CharField(_("subject"), max_length=200, blank=True, help_text=_("For e-mail."))
+    text = models.TextField(_("text"), max_length=1_000)
 
     class Meta:
-        verbose_name = gettext_lazy("message text")
+        verbose_name = _("message text")
+        verbose_name_plural = _("message texts")
         ordering = ("channel", "language")
         constraints = (models.UniqueConstraint(name="template_once", fields=("project", "channel", "language")),)
 

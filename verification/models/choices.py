@@ -1,8 +1,7 @@
 """The reasons for which a provider was asked, in the codes that an attempt keeps and the words that people read."""
 
 from django.db import models
-
-from verification.lazy_words import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _
 
 
 class Choice(models.TextChoices):

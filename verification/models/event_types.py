@@ -1,8 +1,7 @@
 """The kinds of events that customers' servers are told of."""
 
 from django.db import models
-
-from verification.lazy_words import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _
 
 
 class EventType(models.TextChoices):

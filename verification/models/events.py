@@ -5,8 +5,8 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.event_types import EVENT_TYPE_MAX_LENGTH, EventType
 from verification.models.messages import Message
@@ -29,24 +29,30 @@ class WebhookEvent(models.Model):
     ``due_at`` is the next try, or the end of the lease of whoever is at it; null once delivered or given up.
     ``url`` is empty for the events of sessions: they go to the address that the project has at each try.
     ``channel`` and ``reason`` are a session's at that moment. ``subject`` is the masked recipient of a refused request
-    that opened no session.
+    that opened no session. ``tells_recipient`` is the project's choice when the event was written: one that is made
+    later opens no recipient of before.
     """
 
     id = models.BigAutoField(primary_key=True)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
-    type = models.CharField(max_length=EVENT_TYPE_MAX_LENGTH, choices=EventType.choices)
-    message = models.OneToOneField(Message, null=True, on_delete=models.CASCADE, related_name="event")
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, db_index=False, db_constraint=False
+    )
+    type = models.CharField(_("type"), max_length=EVENT_TYPE_MAX_LENGTH, choices=EventType.choices)
+    message = models.OneToOneField(
+        Message, verbose_name=_("message"), null=True, on_delete=models.CASCADE, related_name="event"
+    )
     session = models.ForeignKey(
         Session, null=True, on_delete=models.CASCADE, related_name="events", db_index=False, db_constraint=False
     )
     channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True, default="", db_default="")
     reason = models.CharField(max_length=REASON_MAX_LENGTH, blank=True, default="", db_default="")
     subject = models.CharField(max_length=SUBJECT_MAX_LENGTH, blank=True, default="", db_default="")
+    tells_recipient = models.BooleanField(default=False, db_default=False)
     url = models.CharField(max_length=2048, blank=True, default="", db_default="")
-    tries = models.PositiveSmallIntegerField(default=0, db_default=0)
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)
     due_at = models.DateTimeField(null=True, db_default=ClockNow())
     delivered_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(db_default=ClockNow())
+    created_at = models.DateTimeField(_("created at"), db_default=ClockNow())
 
     class Meta:
         verbose_name = _("event")

@@ -15,12 +15,16 @@ from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, URLValidator
 from django.db import models
-from django.utils.translation import gettext as _
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from verification.errors import Misuse
-from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models.event_types import SESSION_EVENTS
 from verification.networks import clean_network
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 PREFIX_MAX_LENGTH = 16  # characters: a plus and the 15 digits of E.164.
 ORIGIN_MAX_LENGTH = 255  # characters: scheme and host; few host names are near their limit of 253.
@@ -42,7 +46,7 @@ def clean_country(text: str) -> str:
     """Return an ISO 3166 region that has phone numbers. Raises :class:`Misuse`."""
     country = text.strip().upper()
     if country not in phonenumbers.SUPPORTED_REGIONS:
-        raise Misuse(_("{text!r} is not a country. Write two letters, such as DE.").format(text=text))
+        raise Misuse(gettext("{text!r} is not a country. Write two letters, such as DE.").format(text=text))
     return country
 
 
@@ -50,7 +54,7 @@ def clean_prefix(text: str) -> str:
     """Return what phone numbers begin with, as +49. Raises :class:`Misuse`."""
     prefix = f"+{text.strip().removeprefix('+')}"
     if not _NUMBER_PREFIX.fullmatch(prefix):
-        raise Misuse(_("{text!r} does not begin a phone number. Write it as +49.").format(text=text))
+        raise Misuse(gettext("{text!r} does not begin a phone number. Write it as +49.").format(text=text))
     return prefix
 
 
@@ -58,7 +62,7 @@ def clean_language(text: str) -> str:
     """Return the name of a language, such as en or pt-BR. Raises :class:`Misuse`."""
     language = text.strip()
     if not _LANGUAGE.fullmatch(language):
-        raise Misuse(_("{text!r} is not a language. Write it as en, de or pt-BR.").format(text=text))
+        raise Misuse(gettext("{text!r} is not a language. Write it as en, de or pt-BR.").format(text=text))
     return language
 
 
@@ -67,7 +71,9 @@ def clean_origin(text: str) -> str:
     origin = text.strip().lower()
     if not _ORIGIN.fullmatch(origin):
         raise Misuse(
-            _("{text!r} is not an origin. Write scheme and host, such as https://app.example.com.").format(text=text)
+            gettext("{text!r} is not an origin. Write scheme and host, such as https://app.example.com.").format(
+                text=text
+            )
         )
     return origin
 
@@ -77,7 +83,7 @@ def clean_host_name(text: str) -> str:
     host = text.strip().lower()
     if not _HOST_NAME.fullmatch(host):
         raise Misuse(
-            _("{text!r} is not a bare host name. Write it as shop.example, without https:// and path.").format(
+            gettext("{text!r} is not a bare host name. Write it as shop.example, without https:// and path.").format(
                 text=text
             )
         )
@@ -89,7 +95,9 @@ def clean_challenge_host(text: str) -> str:
     host = text.strip().lower()
     if not _CHALLENGE_HOST.fullmatch(host):
         raise Misuse(
-            _("{text!r} is not a host name. Write it as shop.example, without https:// and path.").format(text=text)
+            gettext("{text!r} is not a host name. Write it as shop.example, without https:// and path.").format(
+                text=text
+            )
         )
     return host
 
@@ -98,7 +106,7 @@ def clean_android_hash(text: str) -> str:
     """Return the hash of an Android app. Raises :class:`Misuse`."""
     text = text.strip()
     if not _ANDROID_HASH.fullmatch(text):
-        raise Misuse(_("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu."))
+        raise Misuse(gettext("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu."))
     return text
 
 
@@ -106,7 +114,7 @@ def clean_quiet_hours(text: str) -> str:
     """Return hours of a day as 22:00-07:00. They may lead over midnight. Raises :class:`Misuse`."""
     found = _QUIET_HOURS.fullmatch(text.strip())
     if found is None or found[1] == found[2]:
-        raise Misuse(_("{text!r} are no hours of a day. Write them as 22:00-07:00.").format(text=text))
+        raise Misuse(gettext("{text!r} are no hours of a day. Write them as 22:00-07:00.").format(text=text))
     return f"{found[1]}-{found[2]}"
 
 
@@ -114,7 +122,7 @@ def clean_time_zone(text: str) -> str:
     """Return the name of a time zone, such as Europe/Berlin. Raises :class:`Misuse`."""
     name = text.strip()
     if name not in zoneinfo.available_timezones():
-        raise Misuse(_("{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.").format(text=text))
+        raise Misuse(gettext("{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.").format(text=text))
     return name
 
 
@@ -123,7 +131,9 @@ def clean_session_event(text: str) -> str:
     name = text.strip().lower()
     if name not in SESSION_EVENTS:
         raise Misuse(
-            _("{text} is not an event. There are {events}.").format(text=repr(text), events=", ".join(SESSION_EVENTS))
+            gettext("{text} is not an event. There are {events}.").format(
+                text=repr(text), events=", ".join(SESSION_EVENTS)
+            )
         )
     return name
 
@@ -204,9 +214,7 @@ class SessionEventField(CleanedField):
 class HttpsUrlField(URLField):
     """An address that apps load or open, and so one of https."""
 
-    default_validators = [
-        URLValidator(schemes=["https"], message=gettext_lazy("Enter an address that begins with https://."))
-    ]
+    default_validators = [URLValidator(schemes=["https"], message=_("Enter an address that begins with https://."))]
 
     def deconstruct(self) -> Any:
         """Return what migrations know of it: a plain column."""
@@ -236,16 +244,18 @@ class ListField(ArrayField):  # type: ignore[type-arg]  # as its base
         return name, "django.contrib.postgres.fields.ArrayField", args, kwargs
 
 
-def limit_field(name: str, default: int, help_text: str) -> models.PositiveIntegerField[int, int]:
+def limit_field(name: StrOrPromise, default: int, help_text: StrOrPromise) -> models.PositiveIntegerField[int, int]:
     """Return a field for a limit, which 0 switches off."""
     return models.PositiveIntegerField(
         name,
         default=default,
-        help_text=format_lazy(gettext_lazy("{help_text} 0 switches the limit off."), help_text=help_text),
+        help_text=format_lazy(_("{help_text} 0 switches the limit off."), help_text=help_text),
     )
 
 
-def figure_field(name: str, default: int, help_text: str, *, most: int) -> models.PositiveIntegerField[int, int]:
+def figure_field(
+    name: StrOrPromise, default: int, help_text: StrOrPromise, *, most: int
+) -> models.PositiveIntegerField[int, int]:
     """Return a field for a figure that is never off: 1 to ``most``."""
     bounds = (MinValueValidator(1), MaxValueValidator(most))
     return models.PositiveIntegerField(name, default=default, validators=bounds, help_text=help_text)

@@ -3,8 +3,8 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy
 from verification.models.guard_rules import ABOUT_GUESSING, GuardRule
 from verification.models.messages import Message
 from verification.models.projects import Project
@@ -56,25 +56,30 @@ class GuardBlock(models.Model):
     only later traffic is counted.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="guard_blocks", db_index=False)
-    rule = models.CharField(max_length=20, choices=GuardRule.choices)
-    subject = models.CharField(max_length=64, help_text="A prefix, country or network; empty for the project.")
-    level = models.PositiveSmallIntegerField(
-        help_text=gettext_lazy("1 for the first time, 2 for the first repeat, and so on.")
+    project = models.ForeignKey(
+        Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="guard_blocks", db_index=False
     )
-    since = models.DateTimeField()
+    rule = models.CharField(_("rule"), max_length=20, choices=GuardRule.choices)
+    subject = models.CharField(
+        _("subject"), max_length=64, help_text="A prefix, country or network; empty for the project."
+    )
+    level = models.PositiveSmallIntegerField(
+        _("level"), help_text=_("1 for the first time, 2 for the first repeat, and so on.")
+    )
+    since = models.DateTimeField(_("since"))
     until = models.DateTimeField()
     figures = models.JSONField(help_text="What was counted, and the limits it was compared with.")
     refused = models.PositiveIntegerField(default=0, help_text="Requests refused since, or that would have been.")
     is_announced = models.BooleanField(default=False, help_text="Whether it is in the log and its alert went out.")
-    lifted_at = models.DateTimeField(null=True)
+    lifted_at = models.DateTimeField(_("lifted at"), null=True)
     lifted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
 
     class Meta:
         ordering = ("-since",)
-        verbose_name = "finding"
+        verbose_name = _("finding")
+        verbose_name_plural = _("findings")
         constraints = (
             models.UniqueConstraint(name="guard_block_once", fields=("project", "subject", "rule")),
             models.CheckConstraint(name="guard_block_rule", condition=Q(rule__in=GuardRule.values)),

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class GuardRule(models.TextChoices):
@@ -53,9 +56,9 @@ class GuardRuleInfo:
     traffic: GuardedTraffic
     refuses: bool
     subject: GuardSubject
-    meaning: str
-    counted: str
-    effect: str
+    meaning: StrOrPromise
+    counted: StrOrPromise
+    effect: StrOrPromise
 
 
 _NUMBERS = _(

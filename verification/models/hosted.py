@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models.fields import CleanedField, ListField
 from verification.models.keys import ApiKey
 from verification.models.projects import Project
@@ -25,7 +25,7 @@ _RETURN_ADDRESS = re.compile(
     r"(?:https://(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)|http://localhost)(?::[0-9]{1,5})?"
     r"(?:/[A-Za-z0-9._~!$&()*+=:@%/-]*)?(?:\?[A-Za-z0-9._~!$&()*+=:@%/?-]*)?"
 )
-_ACCENT = RegexValidator(r"^#[0-9a-f]{6}\Z", gettext_lazy("Write a colour as # and six digits, such as #0f766e."))
+_ACCENT = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Write a colour as # and six digits, such as #0f766e."))
 
 
 def clean_return_address(text: str) -> str:
@@ -36,7 +36,7 @@ def clean_return_address(text: str) -> str:
     address = text.strip()
     if not _RETURN_ADDRESS.fullmatch(address):
         raise Misuse(
-            _(
+            gettext(
                 "{text!r} cannot be returned to. Write the whole address as https://shop.example/verified, with"
                 " the host in lower case and no part behind #. On this machine http://localhost:3000/verified works"
                 " too."
@@ -50,8 +50,8 @@ class ReturnAddressField(CleanedField):
 
 
 class HandOver(models.TextChoices):
-    FORM = "form", gettext_lazy("Form, posted to your server")
-    FRAGMENT = "fragment", gettext_lazy("Fragment, read by your script")
+    FORM = "form", _("Form, posted to your server")
+    FRAGMENT = "fragment", _("Fragment, read by your script")
 
 
 class HostedPage(models.Model):
@@ -60,45 +60,50 @@ class HostedPage(models.Model):
     Its API key is kept as a text, because the page shows it to everybody; of other keys only digests are kept.
     """
 
-    project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="hosted_page")
+    project = models.OneToOneField(
+        Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="hosted_page"
+    )
     is_enabled = models.BooleanField(
-        "on", default=False, help_text=gettext_lazy("Serve the page. Off, its address answers that there is nothing.")
+        _("on"), default=False, help_text=_("Serve the page. Off, its address answers that there is nothing.")
     )
     title = models.CharField(
-        "name",
+        _("name"),
         max_length=60,
         blank=True,
-        help_text=gettext_lazy("The name above the form. Left empty, that of the project."),
+        help_text=_("The name above the form. Left empty, that of the project."),
     )
     accent = models.CharField(
-        "colour",
+        _("colour"),
         max_length=7,
         default=DEFAULT_ACCENT,
         validators=[_ACCENT],
-        help_text=gettext_lazy(
-            "Of buttons and links, such as #0f766e. It is made darker or lighter where it could not be read."
-        ),
+        help_text=_("Of buttons and links, such as #0f766e. It is made darker or lighter where it could not be read."),
     )
     return_addresses = ListField(
         ReturnAddressField(max_length=RETURN_ADDRESS_MAX_LENGTH),
+        verbose_name=_("return addresses"),
         most=MAX_RETURN_ADDRESSES,
-        help_text=gettext_lazy(
+        help_text=_(
             "Where the page may lead back to: whole addresses, such as https://shop.example/verified. One that"
             " a link names must be the same in every character."
         ),
     )
     hand_over = models.CharField(
-        gettext_lazy("verify token"),
+        _("verify token"),
         max_length=8,
         choices=HandOver.choices,
         default=HandOver.FORM,
-        help_text=gettext_lazy("How it comes back. It is never in a query, which logs would keep."),
+        help_text=_("How it comes back. It is never in a query, which logs would keep."),
     )
-    logo = models.BinaryField(null=True, editable=False, help_text=gettext_lazy("A PNG made of the pixels alone."))
-    key = models.OneToOneField(ApiKey, null=True, on_delete=models.SET_NULL, editable=False, related_name="+")
-    key_text = models.CharField(max_length=80, blank=True, editable=False)
+    logo = models.BinaryField(_("logo"), null=True, editable=False, help_text=_("A PNG made of the pixels alone."))
+    key = models.OneToOneField(
+        ApiKey, verbose_name=_("key"), null=True, on_delete=models.SET_NULL, editable=False, related_name="+"
+    )
+    key_text = models.CharField(_("key text"), max_length=80, blank=True, editable=False)
 
     class Meta:
+        verbose_name = _("hosted page")
+        verbose_name_plural = _("hosted pages")
         constraints = (
             models.CheckConstraint(
                 name="hosted_page_on_has_addresses", condition=Q(is_enabled=False) | ~Q(return_addresses=[])
@@ -107,11 +112,13 @@ class HostedPage(models.Model):
         )
 
     def __str__(self) -> str:
-        return _("Hosted page of {project}").format(project=self.project)
+        return gettext("Hosted page of {project}").format(project=self.project)
 
     def clean(self) -> None:
         if self.is_enabled and not self.return_addresses:
-            raise ValidationError({"return_addresses": _("The page needs an address to lead back to before it is on.")})
+            raise ValidationError(
+                {"return_addresses": gettext("The page needs an address to lead back to before it is on.")}
+            )
 
     @property
     def name(self) -> str:

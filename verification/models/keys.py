@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models.projects import Project
 from verification.models.querysets import Expiring
 
@@ -31,23 +31,29 @@ class KeyQuerySet(models.QuerySet["ApiKey"]):
 class ApiKey(models.Model):
     """A key of a project. The text is shown once; only a digest and a prefix to know it by are kept."""
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
-    kind = models.CharField(max_length=6, choices=KeyKind.choices)
-    prefix = models.CharField(max_length=20, editable=False)
-    digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    project = models.ForeignKey(Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="keys")
+    kind = models.CharField(_("kind"), max_length=6, choices=KeyKind.choices)
+    prefix = models.CharField(_("prefix"), max_length=20, editable=False)
+    digest = models.BinaryField(_("digest"), max_length=32, unique=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, editable=False
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("created by"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        editable=False,
     )
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="To the minute.")
 
     objects = KeyQuerySet.as_manager()
 
     class Meta:
         ordering = ("-created_at",)
-        verbose_name = "key"
+        verbose_name = _("key")
+        verbose_name_plural = _("keys")
         constraints = (
             models.CheckConstraint(name="key_kind", condition=Q(kind__in=KeyKind.values)),
             models.CheckConstraint(name="key_expires_later", condition=Q(expires_at__gt=F("created_at"))),
@@ -60,15 +66,19 @@ class ApiKey(models.Model):
 class WebhookSecret(models.Model):
     """A secret that callbacks are signed with. During a rotation two are live and both sign."""
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="webhook_secrets")
-    secret = models.BinaryField(editable=False, help_text="Encrypted.")
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    expires_at = models.DateTimeField(null=True, blank=True)
+    project = models.ForeignKey(
+        Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="webhook_secrets"
+    )
+    secret = models.BinaryField(_("secret"), editable=False, help_text="Encrypted.")
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
 
     objects = Expiring["WebhookSecret"].as_manager()
 
     class Meta:
         ordering = ("-created_at",)
+        verbose_name = _("webhook secret")
+        verbose_name_plural = _("webhook secrets")
 
     def __str__(self) -> str:
         return f"webhook secret {self.pk}"

@@ -5,9 +5,9 @@ from typing import Any
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from verification.currencies import CODE_LENGTH
-from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.choices import CHOICE_MAX_LENGTH, Choice
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
@@ -57,9 +57,11 @@ class Message(Requested):
     kept where they are not its session's: of a send that was asked for later, and of a manual send.
     """
 
-    id = models.BigIntegerField(primary_key=True)
+    id = models.BigIntegerField(_("id"), primary_key=True)
     # Each foreign key is in an index of the class below, or needs none: every update of a row writes all indexes.
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, db_index=False, db_constraint=False
+    )
     recipient = models.ForeignKey(
         "verification.Recipient",
         on_delete=models.CASCADE,
@@ -76,8 +78,8 @@ class Message(Requested):
         db_index=False,
         db_constraint=False,
     )
-    channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
+    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
+    language = models.CharField(_("language"), max_length=LANGUAGE_MAX_LENGTH)
     status = models.CharField(max_length=8, choices=MessageStatus.choices, default=MessageStatus.QUEUED)
     error = models.CharField(max_length=ERROR_MAX_LENGTH, null=True, blank=True)
     is_test = models.BooleanField(default=False)
@@ -110,7 +112,7 @@ class Message(Requested):
     traceparent = models.CharField(  # null wherever no traces are sent
         max_length=TRACEPARENT_LENGTH, null=True, help_text="The span of the request, as W3C Trace Context writes it."
     )
-    created_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(_("created at"), db_default=Now())
     due_at = models.DateTimeField(db_default=Now())
     fallback_at = models.DateTimeField(null=True, help_text="When the next channel is tried unless it has arrived.")
     expires_at = models.DateTimeField()
@@ -119,6 +121,8 @@ class Message(Requested):
 
     class Meta:
         ordering = ("-created_at",)
+        verbose_name = _("message")
+        verbose_name_plural = _("messages")
         indexes = (
             models.Index(name="message_of_session", fields=("session",), condition=Q(session__isnull=False)),
             models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
@@ -206,6 +210,8 @@ class DeliveryAttempt(models.Model):
 
     class Meta:
         ordering = ("id",)
+        verbose_name = _("delivery attempt")
+        verbose_name_plural = _("delivery attempts")
         indexes = (
             models.Index(name="attempt_of_provider", fields=("provider", "-created_at")),
             models.Index(

@@ -6,8 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-
-from verification.lazy_words import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _
 
 
 class Decision(models.Model):
@@ -19,9 +18,11 @@ class Decision(models.Model):
     another way.
     """
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, db_index=False
+    )
     rule = models.CharField(max_length=40)
-    subject = models.CharField(max_length=120)
+    subject = models.CharField(_("subject"), max_length=120)
     hour = models.DateTimeField()
     country = models.CharField(
         max_length=3, blank=True, default="", help_text="Whither, where the traffic guard refused."
@@ -30,10 +31,12 @@ class Decision(models.Model):
     refused = models.PositiveIntegerField(default=0)
     figures = models.JSONField(default=dict)
     first_at = models.DateTimeField(db_default=Now())
-    last_at = models.DateTimeField(db_default=Now())
+    last_at = models.DateTimeField(_("last at"), db_default=Now())
 
     class Meta:
         ordering = ("-last_at",)
+        verbose_name = _("decision")
+        verbose_name_plural = _("decisions")
         constraints = (
             models.UniqueConstraint(
                 name="decision_once_an_hour", fields=("project", "rule", "hour", "subject", "country")
@@ -48,7 +51,9 @@ class Decision(models.Model):
         return _("Refusals: {subject}").format(subject=self.subject)
 
 
-OUTAGE = "channel_down"  # the kind of the alerts that last
+# The kinds of the alerts that last: nothing gets out over a channel; a provider hardly delivers to a country.
+OUTAGE, COLLAPSE = "channel_down", "provider_country"
+COLLAPSE_OVER = "provider_country_over"  # the kind of the alert that tells of the end
 
 
 class Alert(models.Model):
@@ -60,11 +65,13 @@ class Alert(models.Model):
     ``due_at`` is the next try to tell them, or the end of the lease of whoever is at it; null once told or given up.
     """
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="alerts")
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="alerts"
+    )
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=120)
-    title = models.CharField(max_length=200)
-    detail = models.TextField()
+    title = models.CharField(_("title"), max_length=200)
+    detail = models.TextField(_("detail"))
     tries = models.PositiveSmallIntegerField(default=0)
     error = models.CharField(max_length=200, blank=True, help_text="Why the last try failed.")
     due_at = models.DateTimeField(null=True)
@@ -75,10 +82,12 @@ class Alert(models.Model):
     )
     read_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True, help_text="Of an outage, when it was over.")
-    created_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(_("created at"), db_default=Now())
 
     class Meta:
         ordering = ("-created_at",)
+        verbose_name = _("alert")
+        verbose_name_plural = _("alerts")
         constraints = (models.UniqueConstraint(name="alert_once", fields=("project", "kind", "key")),)
         indexes = (
             models.Index(name="alert_of_project", fields=("project", "-created_at")),
@@ -99,21 +108,25 @@ class AlertServiceKind(models.TextChoices):
 class AlertService(models.Model):
     """A chat or service that a project's alerts are written to. ``secret`` is its token or address, encrypted."""
 
-    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="alert_services")
-    kind = models.CharField(max_length=10, choices=AlertServiceKind.choices)
-    name = models.CharField(max_length=80)
-    secret = models.BinaryField(editable=False)
-    chat = models.CharField(max_length=40, blank=True, default="")
-    is_enabled = models.BooleanField(default=True)
+    uuid = models.UUIDField(_("uuid"), default=uuid.uuid4, unique=True, editable=False)
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="alert_services"
+    )
+    kind = models.CharField(_("kind"), max_length=10, choices=AlertServiceKind.choices)
+    name = models.CharField(_("name"), max_length=80)
+    secret = models.BinaryField(_("secret"), editable=False)
+    chat = models.CharField(_("chat"), max_length=40, blank=True, default="")
+    is_enabled = models.BooleanField(_("enabled"), default=True)
     told_at = models.DateTimeField(null=True, editable=False)
     error = models.CharField(
         max_length=200, blank=True, default="", editable=False, help_text="Why it was last not told; empty if it was."
     )
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     class Meta:
         ordering = ("name", "id")
+        verbose_name = _("alert service")
+        verbose_name_plural = _("alert services")
         constraints = (
             models.CheckConstraint(name="alert_service_kind", condition=Q(kind__in=AlertServiceKind.values)),
         )

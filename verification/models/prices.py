@@ -7,10 +7,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from verification import currencies
-from verification.lazy_words import gettext_lazy
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, CleanedField
 from verification.models.figures import COUNTRY_MAX_LENGTH
@@ -30,8 +30,8 @@ class CurrencyField(CleanedField):
 class PricePer(models.TextChoices):
     """The unit that a price is for."""
 
-    MESSAGE = "message", gettext_lazy("Message")
-    SEGMENT = "segment", gettext_lazy("Segment")
+    MESSAGE = "message", _("Message")
+    SEGMENT = "segment", _("Segment")
 
 
 class Price(models.Model):
@@ -61,41 +61,42 @@ class Price(models.Model):
 class ExchangeRate(models.Model):
     """The rate of a currency against another, from a day (UTC) on until the next rate of the two."""
 
-    currency = CurrencyField(max_length=currencies.CODE_LENGTH, help_text=gettext_lazy("Three letters, such as EUR."))
+    currency = CurrencyField(
+        _("currency"), max_length=currencies.CODE_LENGTH, help_text=_("Three letters, such as EUR.")
+    )
     account = CurrencyField(
-        "in",
+        _("in"),
         max_length=currencies.CODE_LENGTH,
-        help_text=gettext_lazy("The currency of account that the rate leads to, such as USD."),
+        help_text=_("The currency of account that the rate leads to, such as USD."),
     )
     rate = models.DecimalField(
+        _("rate"),
         max_digits=RATE_DIGITS,
         decimal_places=RATE_PLACES,
         validators=(MinValueValidator(Decimal(1).scaleb(-RATE_PLACES)),),
-        help_text=gettext_lazy("How much one unit of the first is worth in the second: 1 EUR = 1.08 USD is 1.08."),
+        help_text=_("How much one unit of the first is worth in the second: 1 EUR = 1.08 USD is 1.08."),
     )
-    valid_from = models.DateField(
-        gettext_lazy("good from"), help_text=gettext_lazy("The first day (UTC) that it is good for.")
-    )
+    valid_from = models.DateField(_("good from"), help_text=_("The first day (UTC) that it is good for."))
 
     class Meta:
         ordering = ("currency", "-valid_from")
+        verbose_name = _("exchange rate")
+        verbose_name_plural = _("exchange rates")
         constraints = (
             models.UniqueConstraint(
                 name="exchange_rate_once",
                 fields=("currency", "account", "valid_from"),
-                violation_error_message=gettext_lazy(
-                    "There is a rate of these two from this day already. Change that one."
-                ),
+                violation_error_message=_("There is a rate of these two from this day already. Change that one."),
             ),
             models.CheckConstraint(name="exchange_rate_positive", condition=Q(rate__gt=0)),
         )
 
     def clean(self) -> None:
         if self.currency == self.account:
-            raise ValidationError({"account": _("Name two currencies: a currency in itself is always 1.")})
+            raise ValidationError({"account": gettext("Name two currencies: a currency in itself is always 1.")})
 
     def __str__(self) -> str:
-        return _("1 {currency} = {rate:f} {account} from {valid_from}").format(
+        return gettext("1 {currency} = {rate:f} {account} from {valid_from}").format(
             currency=self.currency, rate=self.rate.normalize(), account=self.account, valid_from=self.valid_from
         )
 
@@ -109,10 +110,8 @@ class Costs(models.Model):
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    provider_id = models.BigIntegerField(help_text=gettext_lazy("The provider, also once it was deleted; 0 for none."))
-    country = models.CharField(
-        max_length=COUNTRY_MAX_LENGTH, blank=True, help_text=gettext_lazy("ISO 3166, empty for none.")
-    )
+    provider_id = models.BigIntegerField(help_text=_("The provider, also once it was deleted; 0 for none."))
+    country = models.CharField(max_length=COUNTRY_MAX_LENGTH, blank=True, help_text=_("ISO 3166, empty for none."))
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
     currency = models.CharField(max_length=currencies.CODE_LENGTH, blank=True)
     sends = models.PositiveIntegerField(default=0)
@@ -138,7 +137,7 @@ class HourlyCosts(Costs):
         indexes = (models.Index(name="hourly_costs_to_purge", fields=("hour",)),)
 
     def __str__(self) -> str:
-        return _("costs of {hour}").format(hour=self.hour)
+        return gettext("costs of {hour}").format(hour=self.hour)
 
 
 class DailyCosts(Costs):
@@ -156,4 +155,4 @@ class DailyCosts(Costs):
         indexes = (models.Index(name="daily_costs_to_purge", fields=("day",)),)
 
     def __str__(self) -> str:
-        return _("costs of {day}").format(day=self.day)
+        return gettext("costs of {day}").format(day=self.day)

@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from verification.codes import SHORT_CODE, WRONG_CODES_THAT_LOCK
-from verification.lazy_words import gettext_lazy
 from verification.models.project_settings import CODE_LENGTHS, MAX_RETENTION_DAYS, ProjectSettings
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider
 from verification.models.roles import Role
@@ -23,17 +23,20 @@ _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 class Project(ProjectSettings):
     """One tenant. Its settings are what the panel and ``setproject`` set."""
 
-    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    public_id = models.UUIDField(_("public"), default=uuid.uuid4, unique=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     deleted_at = models.DateTimeField(
+        _("deleted at"),
         null=True,
         editable=False,
-        help_text=gettext_lazy("Since when it is gone for everybody but the worker that removes its rows."),
+        help_text=_("Since when it is gone for everybody but the worker that removes its rows."),
     )
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
 
     class Meta:
         ordering = ("name",)
+        verbose_name = _("project")
+        verbose_name_plural = _("projects")
         constraints = (
             models.CheckConstraint(
                 name="project_deleted_is_disabled", condition=Q(deleted_at=None) | Q(is_enabled=False)
@@ -55,9 +58,9 @@ class Project(ProjectSettings):
     def clean(self) -> None:
         """Judge the name. It goes into subjects and texts, so it is one visible line; commands take it or the id."""
         if _INVISIBLE.search(self.name):
-            raise ValidationError({"name": _("The name may hold no control characters.")})
+            raise ValidationError({"name": gettext("The name may hold no control characters.")})
         if self.name.isdigit():
-            raise ValidationError({"name": _("A name of digits alone would be taken for the id of a project.")})
+            raise ValidationError({"name": gettext("A name of digits alone would be taken for the id of a project.")})
 
     def __str__(self) -> str:
         return self.name
@@ -74,23 +77,32 @@ class Project(ProjectSettings):
 class Membership(models.Model):
     """A user of the panel in a project, with the role that decides what they see and do there."""
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    project = models.ForeignKey(
+        Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="memberships"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("user"), on_delete=models.CASCADE, related_name="memberships"
+    )
     role = models.CharField(
+        _("role"),
         max_length=10,
         choices=Role.choices,
         default=Role.OWNER,
-        help_text=gettext_lazy("Decides what they see and do in the project."),
+        help_text=_("Decides what they see and do in the project."),
     )
     sees_addresses = models.BooleanField(
-        default=False, help_text=gettext_lazy("May show a recipient's whole address, one at a time and on record.")
+        _("sees addresses"),
+        default=False,
+        help_text=_("May show a recipient's whole address, one at a time and on record."),
     )
 
     class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
         constraints = (
             models.UniqueConstraint(name="membership_once", fields=("project", "user")),
             models.CheckConstraint(name="membership_role", condition=Q(role__in=Role.values)),
         )
 
     def __str__(self) -> str:
-        return _("{user} in {project}").format(user=self.user, project=self.project)
+        return gettext("{user} in {project}").format(user=self.user, project=self.project)

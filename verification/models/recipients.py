@@ -3,8 +3,8 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH
 
@@ -29,19 +29,22 @@ class Recipient(models.Model):
 
     project = models.ForeignKey(
         "verification.Project",
+        verbose_name=_("project"),
         on_delete=models.CASCADE,
         related_name="recipients",
         db_index=False,
         db_constraint=False,
     )
-    address = models.CharField(max_length=254, help_text="Canonical: E.164, or the lower-cased e-mail address.")
+    address = models.CharField(
+        _("address"), max_length=254, help_text="Canonical: E.164, or the lower-cased e-mail address."
+    )
     mailbox = models.CharField(
         max_length=254,
         null=True,
         help_text="Whose limits of sends it shares; null for a phone number.",
     )
-    language = models.CharField(max_length=LANGUAGE_MAX_LENGTH, blank=True)
-    verified_channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
+    language = models.CharField(_("language"), max_length=LANGUAGE_MAX_LENGTH, blank=True)
+    verified_channel = models.CharField(_("verified channel"), max_length=20, choices=ChannelType.choices, blank=True)
     verified_at = models.DateTimeField(null=True, help_text="The last success; wrong codes before it do not count.")
     reached_channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -50,12 +53,21 @@ class Recipient(models.Model):
         help_text="When they were erased; the address is a hash since then, and what is left goes a day later.",
     )
 
+    erased_hash = models.CharField(
+        max_length=64,
+        null=True,
+        help_text="Of the erased, by the platform's limit alone: the keyed hash of the address in all projects.",
+    )
+
     class Meta:
+        verbose_name = _("recipient")
+        verbose_name_plural = _("recipients")
         indexes = (
             models.Index(name="recipient_of_all_projects", fields=("address",)),
             models.Index(name="recipient_of_project", fields=("project", "-id")),
             models.Index(name="recipient_mailbox", fields=("project", "mailbox"), condition=Q(mailbox__isnull=False)),
             models.Index(name="recipient_forgotten", fields=("forgotten_at",), condition=Q(forgotten_at__isnull=False)),
+            models.Index(name="recipient_erased", fields=("erased_hash",), condition=Q(erased_hash__isnull=False)),
         )
         constraints = (models.UniqueConstraint(name="recipient_once", fields=("project", "address")),)
 
@@ -78,6 +90,8 @@ class Subscription(models.Model):
     bound_at = models.DateTimeField(db_default=Now())
 
     class Meta:
+        verbose_name = _("subscription")
+        verbose_name_plural = _("subscriptions")
         constraints = (models.UniqueConstraint(name="subscription_once", fields=("provider", "recipient")),)
         # Not unique: a bot of all projects knows an account as a recipient of each.
         indexes = (models.Index(name="subscription_of_account", fields=("provider", "account_id")),)
@@ -103,15 +117,21 @@ class NoAccount(models.Model):
 class Suppression(models.Model):
     """A recipient to whom nothing more goes over a channel: a hard bounce, a complaint, an opt-out. Can be lifted."""
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="suppressions")
-    recipient = models.ForeignKey(Recipient, on_delete=models.CASCADE, related_name="suppressions")
-    channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    reason = models.CharField(max_length=200)
-    created_at = models.DateTimeField(db_default=Now())
-    lifted_at = models.DateTimeField(null=True, blank=True)
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="suppressions"
+    )
+    recipient = models.ForeignKey(
+        Recipient, verbose_name=_("recipient"), on_delete=models.CASCADE, related_name="suppressions"
+    )
+    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
+    reason = models.CharField(_("reason"), max_length=200)
+    created_at = models.DateTimeField(_("created at"), db_default=Now())
+    lifted_at = models.DateTimeField(_("lifted at"), null=True, blank=True)
 
     class Meta:
         ordering = ("-created_at",)
+        verbose_name = _("suppression")
+        verbose_name_plural = _("suppressions")
         constraints = (
             models.UniqueConstraint(
                 name="suppression_once", fields=("recipient", "channel"), condition=Q(lifted_at__isnull=True)

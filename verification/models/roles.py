@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from django.db import models
-
-from verification.lazy_words import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _
 
 
 class Role(models.TextChoices):

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from verification import request_ids
 from verification.models.channels import ChannelType
@@ -18,18 +19,20 @@ class Session(Requested):
     until then every code is wrong. Both forms of the code are wiped once the session is verified or over.
     """
 
-    id = models.CharField(primary_key=True, max_length=ULID_LENGTH)
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    id = models.CharField(_("id"), primary_key=True, max_length=ULID_LENGTH)
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, db_index=False, db_constraint=False
+    )
     recipient = models.ForeignKey(
         "verification.Recipient", on_delete=models.CASCADE, related_name="sessions", db_constraint=False
     )
-    language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
+    language = models.CharField(_("language"), max_length=LANGUAGE_MAX_LENGTH)
     code_digest = models.BinaryField(max_length=32, null=True)
     code_encrypted = models.BinaryField(null=True)
     code_length = models.SmallIntegerField()
     code_digits = models.BooleanField()
     code_letters = models.BooleanField()
-    channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
+    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices, blank=True)
     awaited_channel = models.CharField(
         max_length=20,
         choices=ChannelType.choices,
@@ -60,6 +63,8 @@ class Session(Requested):
 
     class Meta:
         ordering = ("-created_at",)
+        verbose_name = _("session")
+        verbose_name_plural = _("sessions")
         constraints = (
             models.UniqueConstraint(
                 # A locked, expired or verified session is closed before the next is opened, under the recipient's

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, LanguageField
@@ -16,15 +17,19 @@ class TextVariant(models.Model):
     The id and a session's decide which text the session gets, so nothing is stored with the session.
     """
 
-    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="text_variants")
-    channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    language = LanguageField(max_length=LANGUAGE_MAX_LENGTH)
-    subject = models.CharField(max_length=200, blank=True)
-    text = models.TextField(max_length=1_000)
-    share = models.PositiveSmallIntegerField(help_text="Percent of the sessions that get it.")
-    since = models.DateTimeField(db_default=Now(), help_text="Sessions created since then count.")
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="text_variants"
+    )
+    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
+    language = LanguageField(_("language"), max_length=LANGUAGE_MAX_LENGTH)
+    subject = models.CharField(_("subject"), max_length=200, blank=True)
+    text = models.TextField(_("text"), max_length=1_000)
+    share = models.PositiveSmallIntegerField(_("share"), help_text="Percent of the sessions that get it.")
+    since = models.DateTimeField(_("since"), db_default=Now(), help_text="Sessions created since then count.")
 
     class Meta:
+        verbose_name = _("text variant")
+        verbose_name_plural = _("text variants")
         constraints = (
             models.UniqueConstraint(name="text_variant_once", fields=("project", "channel", "language")),
             models.CheckConstraint(name="text_variant_share", condition=Q(share__gte=MIN_SHARE, share__lte=MAX_SHARE)),

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 
+import orjson
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.rows import BaseRowFactory, class_row, namedtuple_row
 from psycopg.types.json import Jsonb as json
 
-from verification.sql.calls import Calls
-
-__all__ = ["call", "call_many", "drop_dead_connection", "json", "now", "reason", "take_removal_turn", "text"]
+__all__ = ["call", "call_many", "json", "now", "reason", "take_removal_turn", "text"]
 
 Row = TypeVar("Row")
 
-KEPT_AS = "watchword_calls"  # the attribute of a connection of psycopg
 REMOVAL_LOCK = 7_294_004  # the first half of an advisory lock of our own; the second is a project's id
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -31,16 +32,16 @@ def call(function: str, **arguments: Any) -> Any:
 
     Inside ``transaction.atomic`` it joins that transaction. Raises Django's database errors.
     """
-    rows = _execute(function, arguments)
+    rows = _execute(function, arguments, namedtuple_row)
     return rows[0] if rows else None
 
 
 def call_many(row_type: type[Row], function: str, /, **arguments: Any) -> list[Row]:
     """Call a function that returns any number of rows; each comes as a ``row_type``, a type of ``sql/rows.py``.
 
-    Raises :class:`TypeError` where the type and the function's columns differ.
+    Raises :class:`TypeError` for a row whose columns are other than the type's fields.
     """
-    return _execute(function, arguments, row_type)
+    return _execute(function, arguments, class_row(row_type))
 
 
 def take_removal_turn(project_id: int) -> None:
@@ -63,36 +64,26 @@ def text(value: str, max_length: int) -> str:
     return _UNSTORABLE.sub("\ufffd", value[:max_length])
 
 
-def _execute(function: str, arguments: dict[str, Any], row_type: type | None = None) -> list[Any]:
-    connection = drop_dead_connection()
+class _JsonLoader(Loader):
+    """Reads documents. The connections leave them as texts, which Django's fields expect."""
+
+    def load(self, data: Buffer) -> Any:
+        return orjson.loads(data)
+
+
+def _execute(function: str, arguments: dict[str, Any], rows: BaseRowFactory[Row]) -> list[Row]:
+    """Return the function's rows by a cursor that binds on the server, unlike Django's, so that it can prepare."""
+    connection = connections[DEFAULT_DB_ALIAS]
     connection.ensure_connection()
-    with connection.wrap_database_errors:
-        return _calls(connection.connection).call(function, arguments, row_type)
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection, row_factory=rows) as cursor:
+        cursor.adapters.register_loader("jsonb", _JsonLoader)
+        return cursor.execute(_statement(function, tuple(arguments)), tuple(arguments.values())).fetchall()
 
 
-def _calls(raw: psycopg.Connection[Any]) -> Calls:
-    """Return the calls over this connection. They are kept on it, as they end with it."""
-    kept = vars(raw)
-    calls: Calls = kept.get(KEPT_AS) or kept.setdefault(KEPT_AS, Calls(raw))
-    return calls
-
-
-def drop_dead_connection() -> BaseDatabaseWrapper:
-    """Close the thread's connection if the server has hung up, without a round trip. Return Django's wrapper of it.
-
-    Otherwise the first request of every thread after a restart of PostgreSQL would fail.
-    """
-    connection = connections[DEFAULT_DB_ALIAS]  # once: the proxy that is imported elsewhere finds it at every touch
-    held = connection.connection
-    if held is None or connection.in_atomic_block:
-        return connection
-    try:
-        is_dead = _calls(held).is_dead()
-    except (OSError, ValueError, psycopg.Error):
-        is_dead = True
-    if is_dead:
-        connection.close()
-    return connection
+@cache
+def _statement(function: str, names: tuple[str, ...]) -> str:
+    # The names are written in our own calls; what comes from outside are the values.
+    return f"SELECT * FROM {function}({', '.join(f'p_{name} => %s' for name in names)})"  # noqa: S608
 
 
 def reason(error: Exception) -> str:

@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, JsonResponse, UnreadablePostError
 
 from verification import metrics, refusal_log, sids, sql, timestamps
@@ -15,6 +15,7 @@ from verification.errors import FieldsInvalid, Refusal
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions.server_side import SessionRecord
+from verification.sql import read_only
 from verification.twilio.form import CHANNELS
 
 log = logging.getLogger(__name__)
@@ -133,10 +134,15 @@ def _to_refusal(error: Exception, request: HttpRequest) -> Refusal:
         case OperationalError() | InterfaceError():
             refusal_log.note_unserved(request, sql.reason(error))
             return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+        case InternalError() if read_only.is_reason(error):
+            refusal_log.note_unserved(request, read_only.WORDS)
+            read_only.leave()
+            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
-            log.error("request %s: %s\n%s", _id(request), type(error).__name__, places)
+            told = {"request_id": _id(request), "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=told)
             return Refusal("internal_error")
 
 

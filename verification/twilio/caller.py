@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 
 from django.http import HttpRequest
@@ -21,11 +20,16 @@ from verification.services.protection import leaked_keys, limits
 def identify(request: HttpRequest) -> Caller:
     """Return the caller behind the key. Unknown keys are counted by client address, as those of the other endpoints.
 
+    Credentials that cannot be read are an unknown key.
+
     Raises ``missing_api_key``, ``invalid_api_key``, ``wrong_key_kind`` and ``rate_limited``.
     """
-    name, key = _credentials(request.META.get("HTTP_AUTHORIZATION", ""))
+    credentials = _credentials(request.META.get("HTTP_AUTHORIZATION", ""))
     address = client_address(request)
     try:
+        if credentials is None:
+            raise Refusal("invalid_api_key")
+        name, key = credentials
         is_held_off = limits.has_sent_unknown_keys(address)
         caller = keys.authenticate(key, client_address=address, is_held_off=is_held_off)
         if not _is_of(caller, key, name):
@@ -46,17 +50,18 @@ def require_service(project: ProjectConfig, service_sid: str) -> None:
         raise Refusal("not_found")
 
 
-def _credentials(header: str) -> tuple[str, str]:
+def _credentials(header: str) -> tuple[str, str] | None:
+    """Return the name and the key, or None for what cannot be read. Raises ``missing_api_key``."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
         raise Refusal("missing_api_key")
     try:
-        name, colon, password = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
-        raise Refusal("missing_api_key") from None
-    if not (name and colon and password):
+        name, _, key = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
+    except ValueError:  # no base64, no UTF-8, or characters outside ASCII
+        return None
+    if not (name and key):
         raise Refusal("missing_api_key")
-    return name, password
+    return name, key
 
 
 def _is_of(caller: Caller, key: str, name: str) -> bool:

@@ -853,7 +853,7 @@ export interface components {
              */
             session_expired_at: string;
             /**
-             * @description The channel over which this session's code last went (or is going) out; **null when none has yet**, as after `send: false`. This is the one place where the API is wider than its interface specification, which knows no null here.
+             * @description The channel over which this session's code last went (or is going) out; **null when none has yet**, as after `send: false`.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail

@@ -1,11 +1,12 @@
 // The way from a recipient to the verify token: which step follows which answer.
 import { Problem } from "./service.js";
 import { now, lastChannel, rememberChannel, Session } from "./session.js";
-import { botView, codeView, entryView, loadingView, overView, verifiedView } from "./views.js";
-import { fill, tell } from "./words.js";
+import { botView, codeView, entryView, loadingView, nameOf, overView, verifiedView } from "./views.js";
+import { fill, tell, tellUnsent } from "./words.js";
 
 const BOT_POLL_SECONDS = 3; // a user who comes back from a messenger waits no longer
 const POLL_SECONDS = 10; // to see that a message failed, or that the session was verified elsewhere
+const FIRST_POLL_SECONDS = 3; // after a send: most of those that fail have failed by then
 const ENDED = new Set(["session_expired", "session_not_found", "session_verified"]);
 const IS_EMAIL = /^[^\s@]+@[^\s@]+$/;
 const IS_NUMBER = /^\+\d{7,15}$/;
@@ -19,6 +20,7 @@ export class Flow {
   #form = null;
   #typed = {}; // what stands in the field of each kind
   #polledAt = 0;
+  #pause = POLL_SECONDS;
   #awaited = ""; // the messenger whose bot the user is to start
   #otp = null;
   #waiting = null; // a whole code that came while another call was under way
@@ -72,7 +74,7 @@ export class Flow {
     }
     this.#session = session;
     const awaited = session.channelOf(kept.awaited);
-    if (awaited?.is_active) session.channel = awaited.type; // the bot was started meanwhile
+    if (awaited?.is_active) session.goOver(awaited.type); // the bot was started meanwhile
     if (awaited && !awaited.is_active) this.#showBot(awaited.type, false);
     else this.#showCode(false);
     return true;
@@ -82,7 +84,7 @@ export class Flow {
   async #read(session) {
     const [settings, channels] = await Promise.all([this.service.settings(session.id), this.service.channels(session.id)]);
     session.setClock(settings.date);
-    session.setChannels(channels.answer);
+    session.setChannels(channels.answer, channels.asked);
     session.code = settings.answer.code;
   }
 
@@ -171,10 +173,10 @@ export class Flow {
     }
     this.#run(async () => {
       const body = channel ? { to, type: channel } : { to };
-      const { answer, date } = await this.shell.call((it) => this.service.create(it), body, this.#settings.challenge);
+      const { answer, asked, date } = await this.shell.call((it) => this.service.create(it), body, this.#settings.challenge);
       const session = new Session({ id: answer.session_id, to, channel: answer.sent_to, expiresAt: answer.session_expired_at });
       session.setClock(date);
-      session.setChannels(answer.channels);
+      session.setChannels(answer.channels, asked);
       // A test login's code may have another form than the project's.
       const settings = await this.service.settings(session.id).catch(() => null);
       session.code = settings?.answer.code;
@@ -189,17 +191,18 @@ export class Flow {
   #resend(type) {
     this.#run(async () => {
       const body = { session_id: this.#session.id, type };
-      const { answer, date } = await this.shell.call((it) => this.service.send(it), body, this.#settings.challenge);
+      const { answer, asked, date } = await this.shell.call((it) => this.service.send(it), body, this.#settings.challenge);
       const session = this.#session;
       session.setClock(date);
-      session.setChannels(session.channels.map((each) => (each.type === type ? answer.channel : each)));
-      session.channel = type;
+      session.setChannel(answer.channel, asked);
+      session.goOver(type);
       this.#showCode();
       this.#tellSent(type);
     });
   }
 
   #tellSent(channel) {
+    this.#pause = FIRST_POLL_SECONDS;
     this.shell.hear(fill(this.words.sent, { to: this.#session.to }));
     this.shell.emit("sent", { channel, session_expired_at: this.#session.expiresAt });
   }
@@ -280,7 +283,7 @@ export class Flow {
       this.shell.emit("expired", {});
       return;
     }
-    const pause = this.#step === "bot" ? BOT_POLL_SECONDS : POLL_SECONDS;
+    const pause = this.#step === "bot" ? BOT_POLL_SECONDS : this.#pause;
     if (document.visibilityState === "visible" && now() - this.#polledAt >= pause) this.#poll();
   }
 
@@ -289,21 +292,44 @@ export class Flow {
     const session = this.#session;
     if (!session || !["code", "bot"].includes(this.#step)) return;
     this.#polledAt = now();
+    this.#pause = POLL_SECONDS;
+    const before = { ...session.surelyUntil };
     try {
       if (isFull) await this.#read(session);
-      else session.setChannels((await this.service.channels(session.id)).answer);
+      else {
+        const { answer, asked } = await this.service.channels(session.id);
+        session.setChannels(answer, asked);
+      }
     } catch (problem) {
       if (session === this.#session && ENDED.has(problem.code) && !this.#isBusy) this.#fail(problem);
       return;
     }
-    if (session === this.#session && this.#step === "bot") this.#seeBot();
+    if (session !== this.#session) return;
+    if (this.#step === "bot") this.#seeBot();
+    else if (!this.#isBusy) this.#seeFailure(before);
+  }
+
+  /** Take back that a code was sent, where it was not. The project may have sent it over another channel by itself. */
+  #seeFailure(before) {
+    const session = this.#session;
+    const failed = session.failedChannel(before);
+    if (!failed) return;
+    const next = session.channels.find(({ type, timeout }) => timeout > 0 && !(before[type] > now()));
+    const channel = session.channelOf(failed);
+    session.giveUp();
+    if (next) session.goOver(next.type);
+    if (session.channel !== failed) this.#showCode(false);
+    if (next) return this.#tellSent(next.type);
+    this.shell.hear("");
+    this.shell.refuse(tellUnsent(this.words, nameOf(this.words, channel), session.channels.length > 1));
+    this.shell.emit("error", { code: "not_sent", channel: failed });
   }
 
   /** Go on once the user has started the bot: its code is on the way. */
   #seeBot() {
     const type = this.#awaited;
     if (!this.#session.channelOf(type)?.is_active) return;
-    this.#session.channel = type;
+    this.#session.goOver(type);
     this.#showCode();
     this.#tellSent(type);
   }

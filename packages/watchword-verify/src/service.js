@@ -1,4 +1,5 @@
-// Calls to the service. Every failure becomes a Problem with a code.
+// Calls to the service. Every failure becomes a Problem with a code. An answer comes with the moment at which it was asked for.
+import { now } from "./session.js";
 
 const ANSWER_MS = 15_000; // the longest that an answer may take; a phone on a bad line needs some
 const RETRY_MS = [700, 2_000]; // pauses before a call that does no harm twice is repeated
@@ -51,6 +52,7 @@ export class Service {
 
   async #once(method, path, body) {
     let response, answer;
+    const asked = now();
     try {
       response = await fetch(this.base + path, {
         method,
@@ -75,7 +77,7 @@ export class Service {
       throw new Problem("network");
     }
     if (!response.ok) throw new Problem(answer.code ?? "internal_error", answer);
-    return { answer, date: Date.parse(response.headers.get("date")) };
+    return { answer, asked, date: Date.parse(response.headers.get("date")) };
   }
 }
 

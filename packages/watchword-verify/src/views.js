@@ -13,7 +13,7 @@ export const shownRecipient = (to) => (to.includes("@") ? to : shownNumber(to));
 const USUAL_NAMES = { "Voice call": "voice", "E-mail": "by_email" };
 
 /** Return a channel's name. A name that the owner left as it was comes in the form's language. */
-const nameOf = (words, { name }) => words[USUAL_NAMES[name]] ?? name;
+export const nameOf = (words, { name }) => words[USUAL_NAMES[name]] ?? name;
 
 export const heading = (text) => h("p", { part: "title", id: "title", tabindex: -1 }, text);
 
@@ -97,7 +97,7 @@ export function codeView(words, session, settings, act) {
   const change = act.change && h("button", { part: "link", type: "button", onclick: act.change }, words.change);
   if (!session.channel) {
     const text = h("p", { part: "text" }, ...sentence(words.not_sent, to), " ", change);
-    return { nodes: [heading(words.title), text, ways.node], tick: ways.tick, focus: null };
+    return { nodes: [heading(words.title), text, ways.node], tick: ways.tick, focus: null, errorAfter: text };
   }
   const field = codeField({ words, settings, describedBy: ERROR_ID, onFull: (code) => act.check(code) });
   const valid = h("span", { part: "valid" });

@@ -66,6 +66,12 @@ export function tell(words, problem, kind) {
   return [sentence, ...more].join(" ");
 }
 
+/** Return that a send over a channel failed, and what is left. */
+export function tellUnsent(words, channel, hasOthers) {
+  const sentence = fill(words.e_unsent, { channel });
+  return hasOthers ? `${sentence} ${words.e_other_way}` : sentence;
+}
+
 /** Return seconds as a clock shows them: 2:05, or 1:02:05. */
 export function duration(seconds) {
   const rest = Math.max(0, Math.ceil(seconds));

@@ -8,7 +8,7 @@ from providers.errors import NoAnswer, NotConnected, ProviderError
 from tests import clock, factories
 from tests.api.calls import WRONG
 from tests.fakes import collector
-from verification import memory
+from verification import crypto, memory
 from verification.models import DailySpend, DeliveryAttempt, Message, WebhookEvent
 from verification.services.delivery import dispatch, receipts, sweep
 from verification.services.projects import kill_switch
@@ -649,9 +649,16 @@ def test_a_final_message_is_final(api, outbox, project):
 
 def test_a_code_that_cannot_be_read_fails_the_message(api, outbox):
     message_id = send(api)
-    Message.objects.update(code_encrypted=b"\x01" + bytes(40))
+    Message.objects.update(code_encrypted=b"\x01" + crypto.key_ids()[0] + bytes(36))
     assert deliver(message_id).status == "failed"
     assert outbox.messages == []
+
+
+def test_a_code_under_a_key_that_only_others_have_is_left_to_them(api, outbox):
+    message_id = send(api)
+    Message.objects.update(code_encrypted=b"\x01" + bytes(40))
+    message = deliver(message_id)
+    assert (message.status, message.claimed_at, outbox.messages) == ("sending", None, [])
 
 
 # --- what nobody took counts in nothing ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from verification.addresses import mask
 from verification.models import SESSION_EVENTS, Message, Project, Session, WebhookEvent
 from verification.services.delivery import sweep
 from verification.services.gateways.sandbox import add_sandbox
-from verification.services.notices import events, listening, refused
+from verification.services.notices import bodies, events, listening, refused
 from verification.services.projects import projects, webhook_secrets
 from verification.services.projects.snapshot import load_project
 from verification.services.upkeep import forgetting, integrity, retention
@@ -91,6 +91,34 @@ def test_the_whole_recipient_is_told_where_the_project_says_so(api, project, out
     project.set(event_recipients=True)
     api.create(TO)
     assert told(project, receiver)[0]["data"]["recipient"] == TO
+
+
+def recipients_listed(project):
+    return [bodies.body_of(row)["data"]["recipient"] for row in listening.page_after(project.id, "0").events]
+
+
+def test_what_was_written_before_is_told_as_it_was_written(api, project, outbox, receiver):
+    """Whoever switches whole recipients on sees nobody of before; whoever switches them off takes nothing back."""
+    api.create(TO)
+    project.set(event_recipients=True)
+    api.create("+4915112345679")
+    project.set(event_recipients=False)
+    api.create("+4915112345670")
+    written = [mask(TO), "+4915112345679", mask("+4915112345670")]
+    assert recipients_listed(project) == written
+    assert [body["data"]["recipient"] for body in told(project, receiver)] == written
+
+
+def test_the_event_of_an_old_process_tells_a_part(api, project, outbox, receiver):
+    """A process of the release before writes the row without the column."""
+    project.set(event_recipients=True)
+    api.create(TO)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO verification_webhookevent (project_id, type, session_id)"
+            " SELECT project_id, 'session.opened', session_id FROM verification_webhookevent"
+        )
+    assert recipients_listed(project) == [TO, mask(TO)]
 
 
 def test_an_event_has_the_time_of_its_insert(api, project, outbox, receiver):

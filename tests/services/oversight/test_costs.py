@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from tests import factories
-from verification.models import DailyCosts, ExchangeRate, HourlyCosts, Platform, Provider
+from verification.models import DailyCosts, ExchangeRate, HourlyCosts, HourlyFigures, Platform, Provider
 from verification.services.gateways import price_lists
 from verification.services.oversight import costs, other_prices, ranges
 
@@ -131,6 +131,36 @@ def test_the_same_messages_by_another_provider(project):
     assert told(project) == [("by segment", Decimal("1.5"), 3, 15, 0), ("in euros", Decimal("4.5"), 3, 15, 0)]
 
 
+def carried(project, provider, *, country="DE", accepted=100, sent=100, verified=80):
+    HourlyFigures.objects.create(
+        project=project.row, hour=timezone.now() - DAY, channel="sms", provider_id=provider.pk,
+        country=country, language="en", is_manual=False, messages_accepted=accepted, sessions_sent=sent,
+        sessions_verified=verified,
+    )  # fmt: skip
+
+
+def test_what_is_known_of_the_other_provider_there_is_told(project):
+    at_hour(project, sends=10, amount="2")
+    second = listed(project, "second", "default,0.1,USD,message")
+    carried(project, second, accepted=120, sent=100, verified=60)
+    carried(project, second, country="FR", verified=1)  # nothing goes there
+    carried(factories.project(), second, verified=100)  # another project's
+    [offer] = other_prices.offers([project.id], last_day())
+    assert (offer.conversion, offer.known) == (60, 10)
+    assert round(offer.per_verified, 4) == Decimal("0.2")  # 0.1 a message, of which every second verifies a user
+
+
+def test_a_provider_that_never_carried_these_messages_is_told_as_unknown(project):
+    at_hour(project, sends=10, amount="2")
+    second = listed(project, "second", "default,0.1,USD,message")
+    carried(project, second, country="FR")
+    [offer] = other_prices.offers([project.id], last_day())
+    assert (offer.conversion, offer.per_verified, offer.used) == (None, None, 0)
+    carried(project, second, accepted=19, sent=19, verified=19)
+    [offer] = other_prices.offers([project.id], last_day())
+    assert (offer.conversion, offer.used) == (None, 19)
+
+
 def test_only_messages_with_both_prices_are_compared(project):
     at_hour(project, sends=10, amount="2")
     at_hour(project, country="FR", sends=5, amount="1")
@@ -157,7 +187,7 @@ def test_many_projects_without_traffic_are_not_asked_about(project, django_asser
     at_hour(project, sends=10, amount="2")
     listed(project, "second", "default,0.1,USD,message")
     projects = [project.id, *(factories.project().id for _ in range(10))]
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(10):
         found = other_prices.offers(projects, last_day())
     assert [(offer.provider, offer.compared) for offer in found] == [("second", 10)]
 

@@ -487,3 +487,65 @@ def test_a_refusal_stands_once_among_the_events(making, rule):
 def test_a_bot_that_the_user_has_to_start_is_an_event(making):
     made = making(channel="", awaited_channel="messenger_a")
     assert "Telegram was chosen: the user has to start its bot first" in texts(made.told())
+
+
+# --- waiting for a provider that is set aside -------------------------------------------------------------------------
+
+
+def aside(provider, *, until=60, reason="HTTP 500"):
+    now = timezone.now().replace(microsecond=0)
+    return CircuitBreaker.objects.create(
+        provider=provider,
+        opened_at=now - timedelta(seconds=90),
+        open_until=now + timedelta(seconds=until),
+        reason=reason,
+    )
+
+
+def waiting(making):
+    """A message a minute old that every claim gave back, as its provider was set aside."""
+    made = making(began=timezone.now().replace(microsecond=0) - timedelta(seconds=72))
+    made.message(status="queued", claims=4)
+    return made, made.project.row.providers.get(channel="sms")
+
+
+def test_a_message_that_waits_for_a_provider_set_aside_says_until_when_and_what_helps(making):
+    made, gateway = waiting(making)
+    until = f"{aside(gateway).open_until:%H:%M:%S} UTC"
+    told = made.told()
+    assert told.verdict.sentence == f"Waiting: FastSMS is paused until {until}; there is no other SMS provider."
+    assert [each.text for each in told.verdict.advice] == [ANSWERS[Outcome.TEMPORARY].remedy.format(name="FastSMS")]
+    (step,) = [event for event in told.events if event.text.startswith("Waiting: ")]
+    assert until in step.text and "as it kept failing: HTTP 500." in step.detail and step.row == gateway
+
+
+def test_a_message_that_waits_for_several_names_the_one_that_is_back_first(making):
+    made, gateway = waiting(making)
+    other = made.project.provider(name="BackupSMS", created_at=after(-3600))
+    aside(gateway, until=60)
+    first = aside(other, until=20).open_until
+    expected = f"Waiting: all SMS providers are paused, BackupSMS until {first:%H:%M:%S} UTC."
+    assert made.told().verdict.sentence == expected
+
+
+def test_while_another_provider_could_take_it_nobody_is_waited_for(making):
+    made, gateway = waiting(making)
+    made.project.provider(name="BackupSMS", created_at=after(-3600))
+    aside(gateway)
+    assert made.told().verdict.sentence.endswith("no provider has been asked so far.")
+
+
+def test_without_an_attempt_no_story_says_that_it_is_tried_again(making):
+    made, _ = waiting(making)
+    ((_, brief),) = in_brief([Session.objects.get()], [])
+    for verdict in (made.told().verdict, brief):
+        assert "tried again" not in verdict.sentence
+        assert "no provider has been asked so far" in verdict.sentence
+
+
+def test_what_a_system_provider_answered_others_is_not_told_to_who_waits_for_it(making):
+    made, gateway = waiting(making)
+    aside(gateway)
+    type(gateway).objects.filter(pk=gateway.pk).update(project=None)
+    (step,) = [event for event in made.told().events if event.text.startswith("Waiting: ")]
+    assert "HTTP 500" not in step.detail

@@ -11,6 +11,7 @@ from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
 from tests.fakes.outage import lose_counts
+from tests.providers.test_altcha import solve
 from verification import memory, random_ids, sql
 from verification.addresses import parse_address
 from verification.models import (
@@ -19,6 +20,7 @@ from verification.models import (
     GuardBlock,
     GuardedSend,
     GuardRule,
+    HourlyFigures,
     IdempotentRequest,
     ListEntry,
     Message,
@@ -49,6 +51,68 @@ def verify(api, outbox, to):
     """A whole verification, down to the proof that only the customer's server can ask for."""
     session_id = api.create(to).data["session_id"]
     return api.verify(api.check(session_id, outbox.code).data["verify_token"])
+
+
+# --- who passed a challenge ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def answer(api, project):
+    """A function that solves a challenge; callers that are suspicious are asked for one."""
+    project.set(challenge_mode="suspicion", challenge_provider="altcha")
+    return lambda: solve(api.puzzle(project.row.public_id).data)
+
+
+@pytest.fixture
+def asking(api, answer):
+    return lambda to: api.create(to, challenge_token=answer())
+
+
+def test_a_passed_challenge_gets_through_a_finding_in_a_small_quota(api, asking):
+    """With the API key a stranger brings the finding about; whoever is no machine still gets a code."""
+    for n in range(11):
+        asking(number(n))
+    assert GuardBlock.objects.get().rule == "prefix"
+    assert [asking(number(100 + n)).status_code for n in range(7)] == [200] * 5 + [403] * 2
+    assert GuardedSend.objects.count() == 15
+
+
+def a_finding(project, rule, subject, *, hours=1):
+    now = timezone.now()
+    row = {"rule": rule, "subject": subject, "level": 1, "figures": {}, "refused": 0}
+    GuardBlock.objects.create(
+        project=project.row, since=now - timedelta(seconds=1), until=now + timedelta(hours=hours), **row
+    )
+    memory.forget_all()
+
+
+def test_pumping_with_solved_challenges_stays_bounded(api, project, asking):
+    a_finding(project, "prefix", PREFIX, hours=12)
+    through = []
+    for step in range(4):
+        answers = [asking(number(10 * step + n)).status_code for n in range(6)]
+        through.append(answers.count(200))
+        clock.forward(16 * 60)
+    assert through == [5, 0, 5, 0]
+
+
+def test_who_is_verified_leaves_the_quota_to_others(api, asking, outbox):
+    for n in range(11):
+        asking(number(n))
+    for n in range(8):
+        created = asking(number(300 + n))
+        assert created.status_code == 200
+        api.verify(api.check(created.data["session_id"], outbox.code).data["verify_token"])
+
+
+def test_the_quota_holds_for_a_country_and_for_a_re_send(api, project, asking, answer):
+    a_finding(project, "conversion", "DE")
+    assert problem(api.create(number(0)))[0] == 403
+    sessions = [asking(number(n, f"+49151123{n}")) for n in range(4)]
+    assert [session.status_code for session in sessions] == [200] * 4
+    clock.forward(61)
+    again = [api.send(session.data["session_id"], challenge_token=answer()).status_code for session in sessions]
+    assert sorted(again) == [200, 403, 403, 403]
 
 
 # --- the prefix rule -------------------------------------------------------------------------------------------------
@@ -350,6 +414,85 @@ def test_a_country_that_hardly_verifies_is_found(project, sends, verified, age, 
     send_to_country(project, sends, verified, age=age)
     findings.sweep()
     assert running() == found
+
+
+# --- a provider that fails is no pumping ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def failing(project):
+    """A project whose users in Germany were verified, up to 40 in an hour; its provider then delivers nothing there."""
+    gateway = project.provider("sms", "Kestrel")
+    HourlyFigures.objects.create(
+        project=project.row, hour=timezone.now() - timedelta(days=2), channel="sms", provider_id=gateway.pk,
+        country="DE", language="de", is_manual=False, sessions_verified=40,
+    )  # fmt: skip
+    project.gateway = gateway
+    return project
+
+
+def carried(project, number, *, status, known=0, age=timedelta(days=30)):
+    """Unverified sends over the provider. The first of them go to numbers that were verified before."""
+    before = set(GuardedSend.objects.values_list("pk", flat=True))
+    send_to_country(project, number, 0)
+    sends = GuardedSend.objects.exclude(pk__in=before).order_by("pk")
+    Message.objects.filter(guarded_send__in=sends).update(provider=project.gateway, status=status)
+    people = Recipient.objects.filter(pk__in=list(sends.values_list("recipient_id", flat=True)[:known]))
+    people.update(created_at=timezone.now() - age, verified_at=timezone.now() - age)
+
+
+def test_what_a_provider_that_fails_did_not_deliver_refuses_no_country(failing):
+    carried(failing, 40, status="failed", known=12)
+    findings.sweep()
+    assert running() == {("low_conversion", "DE")}
+    told = Alert.objects.get(kind="guard").detail
+    assert "Of these 40 were not delivered, by a provider that fails there." in told
+
+
+def test_numbers_that_nobody_knows_do_not_whitewash_pumping(failing):
+    carried(failing, 40, status="failed")
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_made_up_numbers_whitewash_nothing_while_people_who_are_known_get_their_codes(failing):
+    carried(failing, 40, status="failed")
+    carried(failing, 15, status="success", known=15)
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_numbers_that_were_verified_of_late_prove_no_fault_of_the_provider(failing):
+    carried(failing, 40, status="failed", known=12, age=timedelta(days=1))
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_nine_people_who_are_known_are_too_few_to_prove_it(failing):
+    carried(failing, 40, status="failed", known=9)
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_what_was_delivered_and_not_verified_is_pumping_beside_a_provider_that_fails(failing):
+    carried(failing, 40, status="failed", known=12)
+    carried(failing, 30, status="success")
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_more_sends_than_the_country_ever_had_users_are_pumping_whatever_the_receipts_say(failing):
+    carried(failing, 121, status="failed", known=12)
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
+
+
+def test_another_provider_that_delivers_is_no_excuse_for_what_it_delivered(failing):
+    carried(failing, 40, status="expired", known=12)
+    failing.gateway = failing.provider("sms", "Northwind")
+    carried(failing, 30, status="success")
+    findings.sweep()
+    assert running() == {("conversion", "DE")}
 
 
 FAIL_FOR_ONE = """

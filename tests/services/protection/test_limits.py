@@ -537,9 +537,21 @@ def test_loopback_and_private_addresses_are_left_alone(api, project, address):
     assert {create_from(api, address).status_code for _ in range(3)} == {200}
 
 
-@pytest.mark.parametrize("address", ["2001:0:c633:6401::1", "2001:20::1", "2002:c633:6401::1"])
-def test_what_the_internet_reaches_us_from_is_no_neighbour(api, project, address):
-    """Teredo's addresses are among those that Python calls private."""
+@pytest.mark.parametrize(
+    "address",
+    [
+        "2001:0:c633:6401::1",
+        "2001:20::1",
+        "2002:c633:6401::1",
+        "64:ff9b:1::1",
+        "198.18.0.1",
+        "240.0.0.1",
+        "::ffff:198.18.0.1",
+        "203.0.113.1",
+    ],
+)
+def test_what_is_no_private_network_is_no_neighbour(api, project, address):
+    """Each is private to some release of Python."""
     project.set(creates_per_address=1)
     assert [create_from(api, address).status_code for _ in range(2)] == [200, 429]
 

@@ -1,15 +1,17 @@
 """The service's condition, which /readyz, `status` and the metrics tell."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.db.models.functions import Now
+from django.utils import timezone
 
-from tests import clock
+from tests import clock, factories
 from tests.commands.running import run, run_json
 from tests.fakes.outage import database_away
 from verification import memory
-from verification.models import Worker
+from verification.models import CircuitBreaker, Provider, Worker
 from verification.services.protection.guard import findings
 from verification.services.records import workers
 from verification.services.upkeep import condition, health
@@ -60,6 +62,45 @@ def test_a_purge_that_never_ended_is_late_from_the_first_project_on(worker, proj
     findings.sweep()
     memory.forget_all()
     assert condition.current().degraded == ("purge",)
+
+
+def set_aside(row):
+    now = timezone.now()
+    CircuitBreaker.objects.create(
+        provider=row, opened_at=now, open_until=now + timedelta(minutes=5), openings=1, reason="timeout"
+    )
+    memory.forget_all()
+
+
+def test_a_channel_whose_only_provider_is_set_aside_is_degraded(worker, project):
+    row = Provider.objects.get(project=project.row, channel="sms")
+    set_aside(row)
+    assert condition.current().degraded == ("channels",)
+    assert "and nobody stands in for it: timeout" in run("status")
+    assert "Nothing is degraded." not in run("status")
+    other = factories.provider(project=project.row, channel="sms", type="console", name="Another")
+    memory.forget_all()
+    assert (condition.current().degraded, len(condition.current().aside)) == ((), 1)
+    set_aside(other)
+    assert condition.current().degraded == ("channels",)
+    Provider.objects.filter(channel="sms").update(is_enabled=False)
+    memory.forget_all()
+    assert (condition.current().degraded, condition.current().aside) == ((), ())
+
+
+def test_a_provider_of_the_system_stands_in_for_a_project_s_own(worker, project):
+    set_aside(Provider.objects.get(project=project.row, channel="sms"))
+    system = factories.provider(project=None, channel="sms", type="console", name="Of all")
+    memory.forget_all()
+    assert condition.current().degraded == ()
+    set_aside(system)
+    assert condition.current().degraded == ("channels",)
+    Provider.objects.filter(project=project.row, channel="sms").update(is_enabled=False)
+    memory.forget_all()
+    assert [each.provider for each in condition.current().alone] == [system]
+    factories.provider(project=project.row, channel="sms", type="console", name="Own")  # nobody needs the system's
+    memory.forget_all()
+    assert condition.current().degraded == ()
 
 
 def test_status_tells_processes_queues_and_what_is_degraded(worker, api):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -26,6 +27,7 @@ from verification.models import (
     WebhookEvent,
     Worker,
 )
+from verification.services.projects.webhook_secrets import issue_webhook_secret
 from verification.services.protection.guard import findings as guard_findings
 from verification.services.records import workers
 from verification.services.upkeep import health
@@ -135,8 +137,14 @@ class TestSecrets:
 
     def test_a_lost_encryption_key_is_found(self, project, settings):
         assert names("secrets") == set()
-        settings.ENCRYPTION_KEYS = [os.urandom(32)]
+        earlier, settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS, [os.urandom(32)]
+        assert names("secrets") == {"encryption-keys-wrong"}
+        assert "database-not-migrated" not in names("database")
+        memory.forget_all()
+        issue_webhook_secret(project=project.row)
         assert names("secrets") == {"encryption-key-missing"}
+        settings.ENCRYPTION_KEYS += earlier
+        assert names("secrets") == set()
 
     def test_a_superuser_without_a_second_factor_is_found(self, admin_user, production):
         production.IS_SECOND_FACTOR_REQUIRED = True
@@ -206,13 +214,9 @@ class TestDatabase:
         texts = [path.read_text() for path in functions.install.FOLDER.rglob("*.sql")]
         assert len(functions.functions_in_files()) == sum(text.count("CREATE OR REPLACE FUNCTION") for text in texts)
 
-    def test_a_pooler_that_is_only_announced_is_found(self):
-        connection.ensure_connection()
-        connection.settings_dict["POOLED"] = True
-        try:
-            assert names("pooler") == {"pooler-not-there"}
-        finally:
-            connection.settings_dict["POOLED"] = False
+    def test_a_pooler_that_is_only_announced_is_found(self, settings):
+        settings.DATABASE_POOLER = "transaction"
+        assert names("pooler") == {"pooler-not-there"}
 
 
 class TestQueue:
@@ -255,6 +259,8 @@ class TestProviders:
             provider=row, opened_at=timezone.now(), open_until=until, openings=1, reason="timeout"
         )
         assert names("providers") == {"provider-aside"}
+        Provider.objects.filter(pk=row.pk).update(is_enabled=False)
+        assert "provider-aside" not in names("providers")
 
     def test_a_channel_that_nobody_serves_is_found(self, project):
         Provider.objects.filter(channel="voice").update(is_enabled=False)
@@ -295,6 +301,14 @@ class TestMachine:
         assert list(machine.judge_disk(tmp_path, 20, 100)) == []
         assert [each.severity for each in machine.judge_disk(tmp_path, 9, 100)] == [Severity.WARNING]
         assert [each.severity for each in machine.judge_disk(tmp_path, 1, 100)] == [Severity.CRITICAL]
+
+    def test_the_disk_of_the_metrics_is_looked_at(self, settings, tmp_path, monkeypatch):
+        """One of another device, of which nothing is free: a disk that only reads says so of itself."""
+        settings.METRICS_TOKEN, settings.METRICS_DIR = "a-token", Path("/sys/kernel/metrics")
+        looked_at = []
+        monkeypatch.setattr(machine, "judge_disk", lambda folder, *_: looked_at.append(folder) or [])
+        names("machine")
+        assert [folder for folder in looked_at if str(folder).startswith("/sys")]
 
     def test_a_backup_of_last_night_is_no_finding(self, tmp_path):
         backup(tmp_path / "night")

@@ -9,6 +9,7 @@ from providers.base import ContactShared, HookReply
 from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem
 from tests.commands.running import run, run_json
+from verification import memory
 from verification.models import (
     AuditEntry,
     BotUpdate,
@@ -25,6 +26,7 @@ from verification.models import (
     WrongCode,
 )
 from verification.services.delivery.receipts import act_on_once
+from verification.services.projects.ceilings import set_platform
 from verification.services.upkeep.forgetting import forget
 from verification.services.upkeep.retention import purge
 
@@ -164,6 +166,44 @@ def test_erasing_is_no_way_around_the_limit_of_wrong_codes(api, outbox, project)
     forget(project=project.row, to=TO)
     assert WrongCode.objects.count() == 5
     assert problem(api.create()) == (429, "too_many_attempts")
+
+
+def test_erasing_in_one_project_lifts_no_limit_of_all_projects(api, outbox, project):
+    """Whoever helps users of one project could otherwise open a third person's number to all others."""
+    other = factories.project(channels=("sms",))
+    for each in (project, other):
+        each.set(sends_per_10_minutes=0, sends_per_hour=0, sends_per_day=0, traffic_guard="off")
+    set_platform({"sms_per_recipient_a_day": "5"})
+    memory.forget_all()
+    theirs = Api(api.client, other.api_key, other.secret_key)
+    sent = [each.manual_send(TO).status_code for each in (api, api, api, theirs, theirs, theirs)]
+    assert (sent, len(outbox.messages)) == ([200] * 5 + [429], 5)
+    forget(project=project.row, to=TO)
+    assert problem(theirs.manual_send(TO)) == (429, "too_many_sends")
+    assert problem(theirs.create(TO)) == (429, "too_many_sends")
+    forget(project=other.row, to=TO)
+    assert problem(api.manual_send(TO)) == (429, "too_many_sends")
+    third = factories.project(channels=("sms",))
+    assert problem(Api(api.client, third.api_key, third.secret_key).manual_send(TO)) == (429, "too_many_sends")
+    assert theirs.manual_send(OTHER).status_code == 200
+    clock.forward(clock.DAY + 60)
+    assert theirs.manual_send(TO).status_code == 200
+
+
+def test_the_hash_of_all_projects_goes_with_the_day_and_with_their_return(api, outbox, project):
+    for to in (TO, OTHER):
+        api.manual_send(to)
+        assert outbox.messages
+        forget(project=project.row, to=to)
+    hashes = set(Recipient.objects.values_list("erased_hash", flat=True))
+    assert len(hashes) == 2 and None not in hashes
+    Suppression.objects.create(project=project.row, recipient=Recipient.objects.first(), channel="sms", reason="STOP")
+    api.manual_send(OTHER)
+    assert Recipient.objects.get(address=OTHER).erased_hash is None
+    clock.forward(clock.DAY + 60)
+    purge()
+    assert Suppression.objects.exists()
+    assert set(Recipient.objects.values_list("erased_hash", flat=True)) == {None}
 
 
 def test_after_the_day_they_are_strangers(api, outbox, project):

@@ -10,10 +10,9 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from verification.api.authentication import WRONG_KIND
-from verification.api.rendering import problem_address
+from verification.api.permissions import HasSecretKey
+from verification.api.serializers.errors import problem_address
 from verification.errors import CATALOGUE
-from verification.models import KeyKind
 from verification.services.protection import limits
 
 
@@ -67,9 +66,9 @@ GUIDE: dict[str, Advice] = {
     ),
     "wrong_key_kind": Advice(
         "An API key was used where a secret key belongs, or the other way round.",
-        "The five session endpoints of the user's side take an API key (`ww_api_…`); session/verify and the manual "
-        "endpoints take a secret key (`ww_secret_…`), and only from your server.",
-        WRONG_KIND[KeyKind.SECRET],
+        "create, send, channels, check and settings of a session take an API key (`ww_api_…`); session/verify, the "
+        "manual endpoints and events take a secret key (`ww_secret_…`), and only from your server.",
+        HasSecretKey.otherwise,
     ),
     "challenge_required": Advice(
         "The project asks for a bot-protection challenge, always or of callers who look like bots, and the request "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, OpenApiWebhook, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, OpenApiWebhook, extend_schema
 
-from verification.api.reference import event_shapes, examples
+from verification.api.reference import examples
 from verification.api.reference.schema import SECRET_KEY, operation
 from verification.api.reference.tags import EVENTS
+from verification.api.serializers import events
 from verification.models import EventType
 
 _HAPPENED_AT = "2026-05-04T09:31:12.418Z"
@@ -40,14 +41,8 @@ oldest that are kept. Then ask again with the `after` of the answer. Whoever goe
 
 Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
 its session or message.""",
-    parameters=[
-        OpenApiParameter(
-            "after",
-            {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^(0|[0-9]{1,17}-[0-9]{1,18})$"},
-            description="The `after` of an earlier answer, or `0`. Give it once at most, and not empty.",
-        )
-    ],
-    answer=event_shapes.EventList,
+    parameters=[events.EventsQuery],
+    answer=events.EventList,
     answer_description="The next events.",
     answer_example={
         "events": [{"id": "evt_481516", "type": "session.verified", "timestamp": _HAPPENED_AT, "body": _BODY}],
@@ -68,7 +63,7 @@ def _webhook(event: EventType, summary: str, description: str, **data: Any) -> O
             summary=summary,
             description=f"{description}\n\n{_RULES}",
             tags=[EVENTS],
-            request=event_shapes.SessionEvent,
+            request=events.SessionEvent,
             responses={200: OpenApiResponse(description="Any 2xx: received.")},
             examples=[OpenApiExample(str(event.label), value=body)],
         ),

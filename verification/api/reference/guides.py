@@ -19,6 +19,9 @@ from markdown.treeprocessors import Treeprocessor
 
 ADDRESS = "/docs/guides/"
 INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the repository it is the front door
+# Files that guides link to and that are shown as they are: folder, pattern.
+SOURCES = (("examples", "*/*.*"), ("deploy/prometheus", "rules.yml"))
+HIGHLIGHTED = {".jsx": "jsx", ".vue": "html", ".js": "js", ".php": "php", ".go": "go", ".yml": "yaml"}
 PICTURES = {".png": "image/png", ".svg": "image/svg+xml", ".webp": "image/webp"}
 
 _ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<path>[^)]+)\)(?:: (?P<about>.*))?$")
@@ -72,10 +75,15 @@ def index() -> dict[str, tuple[Entry, ...]]:
 
 @lru_cache(maxsize=1)
 def paths() -> dict[str, str]:
-    """Return the files that are served, by their slugs: the index's, and the pages of single providers."""
+    """Return the files that are served, by their slugs: the index's, the pages of single providers, and examples."""
     listed = [entry.path for entries in index().values() for entry in entries]
     providers = [f"docs/providers/{path.name}" for path in sorted((settings.BASE_DIR / "docs/providers").glob("*.md"))]
-    return {_slug(path): path for path in [*listed, *providers]}
+    sources = [
+        path.relative_to(settings.BASE_DIR).as_posix()
+        for folder, pattern in SOURCES
+        for path in sorted((settings.BASE_DIR / folder).glob(pattern))
+    ]
+    return {_slug(path): path for path in [*listed, *providers, *sources]}
 
 
 def address_of(path: str) -> str:
@@ -103,11 +111,19 @@ def read(slug: str) -> Guide:
         extension_configs={"toc": {"slugify": anchor}},
         output_format="html",
     )
-    html = parser.convert((settings.BASE_DIR / path).read_text())
+    html = parser.convert(_markdown(path))
     html = html.replace("<pre>", '<pre tabindex="0">')  # one that is wider than the page is scrolled by keys, too
     title = html.partition("</h1>")[0].rpartition(">")[2] or slug
     # The files are the project's own. Nothing of them comes from a caller.
     return Guide(title, mark_safe(html), tuple(_sections(html)))  # noqa: S308
+
+
+def _markdown(path: str) -> str:
+    """Return the text of a guide, or of another file with its name above it."""
+    text = (settings.BASE_DIR / path).read_text()
+    if path.endswith(".md"):
+        return text
+    return f"# {path}\n\n~~~{HIGHLIGHTED.get(posixpath.splitext(path)[1], '')}\n{text}\n~~~\n"
 
 
 def anchor(text: str, separator: str) -> str:
@@ -133,21 +149,26 @@ class _Resolve(Treeprocessor):
 
     def run(self, root: Element) -> None:
         for link in root.iter("a"):
-            link.set("href", self._target(link.get("href", "")))
+            if target := self._target(link.get("href", "")):
+                link.set("href", target)
+            else:
+                link.tag = "span"
+                link.attrib.pop("href", None)
         for image in root.iter("img"):
             path = posixpath.normpath(posixpath.join(self.folder, image.get("src", "")))
             image.set("src", f"{ADDRESS}{path.removeprefix('docs/')}")
             image.set("loading", "lazy")
 
     def _target(self, href: str) -> str:
+        """Return where a link leads; nothing for a file of the repository that is not served."""
         parts = urlsplit(href)
-        if parts.scheme or not parts.path:
+        if parts.scheme or not parts.path or parts.path.startswith("/"):
             return href
         path = posixpath.normpath(posixpath.join(self.folder, parts.path))
         if path == INDEX:
             return ADDRESS
         if _slug(path) not in paths():
-            return ADDRESS  # a file of the repository that is no guide
+            return ""
         return address_of(path) + (f"#{parts.fragment}" if parts.fragment else "")
 
 

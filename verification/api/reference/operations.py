@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
-from verification.api.reference import examples, shapes
+from verification.api.reference import examples
 from verification.api.reference.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, SECRET_KEY, operation, response_header
 from verification.api.reference.tags import MANUAL, SESSION, VERIFY
+from verification.api.serializers import manual, session
 from verification.codes import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
 from verification.whole_numbers import MAX_ID
 
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
 _ENDED = ("session_not_found", "session_verified", "session_expired")
-_SESSION_ID_QUERY = OpenApiParameter(
-    "session_id",
-    {"type": "string", "minLength": 26, "maxLength": 26, "pattern": shapes.ULID},
-    description="A session that has not expired. With it the answer describes this session, without it the project. "
-    "Give it once at most, and not empty.",
-)
 
 create_session = operation(
     "createSession",
@@ -45,7 +40,7 @@ Where the project asks for a **challenge** (see session/settings), `challenge_to
 `challenge_required`, which names the provider and the site key. An answer is judged before anything is written or
 sent, and works once. A project may ask always, or only callers who look like bots. A recipient with too many wrong
 codes in 15 minutes gets on by passing a challenge; then only the day's count binds. Test logins are never asked.""",
-    request=shapes.SessionCreateRequest,
+    request=session.SessionCreateRequest,
     request_examples={
         "A phone number": {"to": "+46701740605"},
         "Over a chosen channel": {"to": "+46 70 174 06 05", "type": "voice"},
@@ -53,7 +48,7 @@ codes in 15 minutes gets on by passing a challenge; then only the day's count bi
         "With the answer to a challenge": {"to": "+46701740605", "challenge_token": "eyJjaGFsbGVuZ2UiOnsi..."},
     },
     parameters=[ACCEPT_LANGUAGE],
-    answer=shapes.SessionCreateResponse,
+    answer=session.SessionCreateResponse,
     answer_description="The session, new or still alive.",
     answer_example={
         "session_id": examples.SESSION_ID,
@@ -78,9 +73,9 @@ Where the project asks for a challenge, every send needs the answer to a new one
 
 A session that is not open is refused. The first of these that holds is the answer: unknown `session_not_found`,
 verified `session_verified`, expired `session_expired`, locked by wrong codes `too_many_attempts`.""",
-    request=shapes.SessionSendRequest,
+    request=session.SessionSendRequest,
     request_examples={"By voice call": {"session_id": examples.SESSION_ID, "type": "voice"}},
-    answer=shapes.SessionSendResponse,
+    answer=session.SessionSendResponse,
     answer_description="The code is on its way.",
     answer_example={
         "session_id": examples.SESSION_ID,
@@ -108,8 +103,8 @@ list_channels = operation(
 Without `session_id`, those of the project; `is_active` then says whether the channel needs no start by the user. With
 it, those for the session's recipient, with their blocks. A session locked by wrong codes is still described; a
 verified one answers 409, an expired one 410.""",
-    parameters=[_SESSION_ID_QUERY],
-    answer=shapes.SessionChannel(many=True),
+    parameters=[session.SessionQuery],
+    answer=session.SessionChannel(many=True),
     answer_description="The channels; an empty list where none is set up.",
     answer_example={**examples.SMS, "timeout": 17},
     errors=(*_ENDED, "validation_error"),
@@ -132,9 +127,9 @@ check_code = operation(
 - Of any number of parallel right answers exactly one gets a token.
 - A session whose code was never sent cannot be verified: every code is wrong.
 - A session that is not open answers as described at session/send.""",
-    request=shapes.SessionCheckRequest,
+    request=session.SessionCheckRequest,
     request_examples={"A code": {"session_id": examples.SESSION_ID, "code": "493817"}},
-    answer=shapes.SessionCheckResponse,
+    answer=session.SessionCheckResponse,
     answer_description="The code was right.",
     answer_example={"verify_token": examples.TOKEN, "is_test": False},
     errors=(*_ENDED, "invalid_code", "too_many_attempts"),
@@ -153,8 +148,8 @@ codes is still described; a verified one answers 409, an expired one 410.
 `challenge.enabled` says whether you, calling now from where you are, would have to solve a challenge at session/create
 or session/send. Where a project asks only on suspicion this may change from one call to the next, so be ready for
 `challenge_required`.""",
-    parameters=[_SESSION_ID_QUERY, ACCEPT_LANGUAGE],
-    answer=shapes.SessionSettings,
+    parameters=[session.SessionQuery, ACCEPT_LANGUAGE],
+    answer=session.SessionSettings,
     answer_description="The settings.",
     answer_example={
         "language": "en",
@@ -178,15 +173,8 @@ of session/settings as its `challenge`. The answer that the widget makes is the 
 
 It needs **no key**. A puzzle is good for two minutes, for one project, and its answer for one call. From a browser only
 origins that the project lists get an answer they may read.""",
-    parameters=[
-        OpenApiParameter(
-            "project",
-            {"type": "string", "format": "uuid"},
-            required=True,
-            description="The project's public id, as it stands in the `api_key` of session/settings.",
-        )
-    ],
-    answer=shapes.Puzzle,
+    parameters=[session.PuzzleQuery],
+    answer=session.Puzzle,
     answer_description="The puzzle.",
     answer_example=examples.PUZZLE,
     errors=("validation_error", "not_found"),
@@ -204,7 +192,7 @@ of proof**: let the user in only if what comes back is the number or address of 
 A token works once, within 60 seconds, and only with a key of the project it was issued to; of parallel calls exactly
 one succeeds. The body holds either `phone` or `email`. For a test login the answer carries the header
 `X-Test-Login: true`; refuse those in production if you do not use them.""",
-    request=shapes.SessionVerifyRequest,
+    request=session.SessionVerifyRequest,
     request_examples={"A token": {"verify_token": examples.TOKEN}},
     parameters=[
         response_header(
@@ -214,7 +202,7 @@ one succeeds. The body holds either `phone` or `email`. For a test login the ans
             statuses=[200],
         )
     ],
-    answer=shapes.SessionVerifyResponse,
+    answer=session.SessionVerifyResponse,
     answer_description="Who it was.",
     answer_example={"phone": "+46701740605"},
     errors=("verify_token_not_found", "verify_token_expired"),
@@ -230,7 +218,7 @@ _FINISHED = OpenApiCallback(
 Any 2xx within 10 seconds is taken as received. Anything else, redirects included, is tried again after 5 s, 30 s,
 2 min, 10 min, 30 min, 1 h, 3 h, 6 h and 12 h (later if your `Retry-After` says so), then given up; a 410 stops it at
 once. The same event can arrive twice. Neither the code nor the recipient is in it.""",
-        request=shapes.ManualMessageFinished,
+        request=manual.ManualMessageFinished,
         responses={200: OpenApiResponse(description="Any 2xx: received.")},
         examples=[
             OpenApiExample(
@@ -263,7 +251,7 @@ that it arrived: read the status at manual/message, or have it sent to `callback
 - A test login is `success` at once, and nothing is sent.
 - Of parallel requests with one `Idempotency-Key` one executes and the others wait up to 5 seconds for its answer.
 - Checking the code is up to you: no session belongs to it, and session/check does not know it.""",
-    request=shapes.ManualSendRequest,
+    request=manual.ManualSendRequest,
     request_examples={
         "A code of yours": {"to": "+46701740605", "channel": "sms", "code": "493817"},
         "A code of ours, and a callback": {
@@ -282,7 +270,7 @@ that it arrived: read the status at manual/message, or have it sent to `callback
         ),
     ],
     callbacks=[_FINISHED],
-    answer=shapes.ManualSendResponse,
+    answer=manual.ManualSendResponse,
     answer_description="The message is queued.",
     answer_example={
         "message": "The message is queued.",
@@ -314,7 +302,7 @@ Only messages of manual/send can be read, and only with a key of the same projec
             description="The `message_id` that manual/send returned. Anything that is not such a number is 404.",
         )
     ],
-    answer=shapes.ManualMessage,
+    answer=manual.ManualMessage,
     answer_description="The message.",
     answer_example={"id": 5125890120348313, "channel": "sms", "status": "success", "error": None},
     errors=("message_not_found",),
@@ -327,7 +315,7 @@ list_manual_channels = operation(
     summary="List channels and providers",
     description="The project's channels with the providers that serve them, in the order in which they are tried. A "
     "channel without an enabled provider is not listed.",
-    answer=shapes.ManualChannel(many=True),
+    answer=manual.ManualChannel(many=True),
     answer_description="The channels; an empty list where none is set up.",
     answer_example={
         "name": "SMS",

@@ -14,10 +14,11 @@ from drf_spectacular.utils import (
     OpenApiResponse,
     extend_schema,
 )
+from rest_framework.serializers import Serializer
 
 from verification.api.reference import error_guide
-from verification.api.reference.shapes import Problem
 from verification.api.reference.tags import TAGS
+from verification.api.serializers.errors import Problem
 from verification.errors import CATALOGUE
 
 OVERVIEW = Path(__file__).with_name("overview.md")
@@ -169,7 +170,7 @@ def operation(
     answer_description: str,
     request: Any = None,
     request_examples: dict[str, Any] | None = None,
-    parameters: Iterable[OpenApiParameter] = (),
+    parameters: Iterable[OpenApiParameter | type[Serializer[Any]]] = (),
     errors: Iterable[str] = (),
     callbacks: list[OpenApiCallback] | None = None,
     key: str | None = API_KEY,

@@ -111,7 +111,7 @@ def describe(provider_type: str) -> str:
 
 
 def _describe(setting: Setting) -> str:
-    notes = [setting.label]
+    notes = [str(setting.label)]
     if setting.kind is SettingKind.SECRET:
         notes.append("secret")
     if setting.kind is SettingKind.CHOICE:

@@ -24,7 +24,7 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add_project(parser)
         parser.add_argument("to", metavar="TO", help="A phone number with its country code, or an e-mail address.")
-        parser.add_argument("code", metavar="CODE", help=CODE_FORM)
+        parser.add_argument("code", metavar="CODE", help=str(CODE_FORM))
         parser.add_argument(
             "--expires-in",
             type=whole(least=1, most=MAX_SECONDS),

@@ -48,7 +48,7 @@ class Command(WatchwordCommand):
         key = issue_key(project=owner, kind=KeyKind(kind), expires_in=expires_in)
         text = f"Key {key.id} of {owner} is made. Keep it, it is not shown again:\n\n"
         beside = twilio_sids(owner, key)
-        text += aligned([(key.kind.label, key.text), *beside.values()])
+        text += aligned([(str(key.kind.label), key.text), *beside.values()])
         data = {"key": key.id, f"{kind}_key": key.text} | {name: sid for name, (_, sid) in beside.items()}
         self.show(data, text, as_json=json)
 

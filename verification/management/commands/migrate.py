@@ -23,13 +23,9 @@ IN_USE = (LockNotAvailable, DeadlockDetected)
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        connection: Any = connections[options["database"]]
-        with one_at_a_time(options["database"]):
-            has_old_sessions = connection.give_limits()
-            with connection.execute_wrapper(give_up_soon):
-                self._try(*args, **options)
-        if has_old_sessions:
-            connection.end_idle_sessions()
+        alias = options["database"]
+        with one_at_a_time(alias), connections[alias].execute_wrapper(give_up_soon):
+            self._try(*args, **options)
 
     def _try(self, *args: Any, **options: Any) -> None:
         """Migrate, and go on with the migration that found a table in use. Those before it are done."""
@@ -50,10 +46,11 @@ class Command(migrate.Command):
 
 
 def give_up_soon(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-    """Bound the wait for locks of a transaction's next statement. Outside of one, as for an index that is built beside
-    the traffic, a statement waits as its session says."""
+    """Bound the wait for locks of a transaction's next statement, and not its time, which a pooler's sessions have.
+    Outside of one, as for an index that is built beside the traffic, a statement waits as its session says."""
     if context["connection"].in_atomic_block:
-        context["cursor"].cursor.execute(f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}")
+        limits = f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}; SET LOCAL statement_timeout = 0"
+        context["cursor"].cursor.execute(limits)
     return execute(sql, params, many, context)
 
 
@@ -61,7 +58,9 @@ def give_up_soon(execute: Callable[..., Any], sql: str, params: Any, many: bool,
 def one_at_a_time(alias: str) -> Iterator[None]:
     """Wait for other processes that migrate this database, as when several containers start at once.
 
-    The lock is held by a transaction on a connection of its own, which a pooler leaves alone until its end.
+    The lock is held by a transaction on a connection of its own, which a pooler leaves alone until its end. It is asked
+    for again and again: a statement that waited for it would hold a snapshot, for whose end an index that is built
+    beside the traffic waits in turn.
     """
     connection = connections[alias].copy()
     try:
@@ -69,7 +68,13 @@ def one_at_a_time(alias: str) -> Iterator[None]:
             connection.set_autocommit(False)
             for limit in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"):
                 cursor.execute(f"SET LOCAL {limit} = 0")  # a migration takes as long as it takes
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATE_LOCK])
+            while not _has_turn(cursor):
+                time.sleep(PAUSE_SECONDS)
             yield
     finally:
         connection.close()
+
+
+def _has_turn(cursor: Any) -> bool:
+    cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [MIGRATE_LOCK])
+    return bool(cursor.fetchone()[0])

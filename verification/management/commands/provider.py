@@ -65,12 +65,20 @@ class Command(WatchwordCommand):
             default=[],
             help="With set: a setting of the type. NAME=@FILE reads the value from a file, NAME=- from standard input.",
         )
+        parser.add_argument(
+            "--unset",
+            metavar="NAME",
+            action="append",
+            default=[],
+            help="With set: a setting of the type that is taken away, such as the user name and password of a login.",
+        )
         parser.add_argument("--reason", default="", help="With disable: why, for the audit log.")
         parser.add_argument("--yes", action="store_true", help="With remove and prices: do it without asking.")
 
     def handle(self, *, action: str, provider: str, json: bool, **options: Any) -> None:
         row = find(provider)
-        if options["set"] and action != "set" or options["values"] and action not in ("set", "prices"):
+        of_set = options["set"] or options["unset"]
+        if of_set and action != "set" or options["values"] and action not in ("set", "prices"):
             raise Misuse(f"Only set takes values; {action} takes none.")
         if action == "prices":
             data, text = prices(
@@ -83,7 +91,7 @@ class Command(WatchwordCommand):
             self.show(data, text, as_json=json)
             return
         if action == "set":
-            changed = self._set(row, options["values"], read_settings(options["set"]))
+            changed = self._set(row, options["values"], read_settings(options["set"]), options["unset"])
             text = f"{row.name} is changed." if changed else f"{row.name} was so before: nothing is changed."
         elif action == "remove":
             text = self._remove(row, is_agreed=options["yes"])
@@ -100,14 +108,17 @@ class Command(WatchwordCommand):
             return
         self.show({"provider": int(provider)}, text, as_json=json)
 
-    def _set(self, row: Provider, texts: list[str], settings: dict[str, str]) -> bool:
+    def _set(self, row: Provider, texts: list[str], given: dict[str, str], unset: list[str]) -> bool:
         values = {}
+        settings: dict[str, str | None] = {**given, **dict.fromkeys(unset)}
+        if twice := sorted(set(given) & set(unset)):
+            raise Misuse(f"{twice[0]} cannot be set and unset at once.")
         for name, text in map(split, texts):
             if name not in NAMES:
                 raise Misuse(f"There is no name {name!r}. Names: {', '.join(NAMES)}. Settings go with --set.")
             values[name] = read_text(Provider._meta.get_field(name), text.strip())
         if not values and not settings:
-            raise Misuse("Give at least one NAME=VALUE or --set NAME=VALUE.")
+            raise Misuse("Give at least one NAME=VALUE, --set NAME=VALUE or --unset NAME.")
         try:
             return change_provider(row, values, settings)
         except ValidationError as error:

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from verification.addresses import parse_address
 from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, add_project, aligned
-from verification.models import DeliveryAttempt, Message, MessageStatus
+from verification.models import DeliveryAttempt, Message, MessageStatus, Provider
 from verification.models.messages import FINAL
 from verification.services.delivery import dispatch
 from verification.services.manual.messages import send_message
@@ -93,13 +93,24 @@ def wait(message_id: int) -> tuple[Message, bool]:
         time.sleep(POLL_SECONDS)
 
 
+def why_nobody_was_asked(message: Message) -> str:
+    serving = Provider.objects.serving(message.project_id).filter(channel=message.channel)
+    aside = [row for row in serving.select_related("breaker") if hasattr(row, "breaker") and row.breaker.open_until]
+    if aside:
+        told = "; ".join(
+            f"{row.name} until {row.breaker.open_until:%H:%M:%S} UTC: {row.breaker.reason}" for row in aside
+        )
+        return f"No provider was asked. Set aside, as they keep failing: {told}"
+    return "No provider was asked. Those that speak SMPP need a worker that connects: manage.py worker --connections"
+
+
 def describe(message: Message, attempts: list[DeliveryAttempt], is_ours: bool) -> str:
     ending = ENDINGS.get(MessageStatus(message.status), f"not delivered after {WAIT_SECONDS:.0f} s")
     lines = [f"Message {message.pk}: {ending}." + (f" {message.error}" if message.error else "")]
     if is_ours:
         lines.append("No worker took it, so it was delivered from here. Start one with: manage.py worker")
     if message.status == MessageStatus.SENDING and not attempts:
-        lines.append("No provider was asked. Those that speak SMPP need one: manage.py worker --connections")
+        lines.append(why_nobody_was_asked(message))
     lines.append(
         aligned(
             (attempt.provider_name, f"{attempt.outcome} after {attempt.latency_ms} ms. {attempt.error}".strip())

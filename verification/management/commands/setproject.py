@@ -21,6 +21,8 @@ class Command(WatchwordCommand):
         parser.add_argument("values", metavar="NAME=VALUE", nargs="+", help="One or more of the names below.")
         parser.epilog = (
             f"names, each with the kind of its value:\n\n{names_by_group()}\n\n"
+            "event_recipients=true lets whoever holds a secret key read whole recipients in events from then on. In\n"
+            "the panel only who sees whole addresses may switch it on.\n\n"
             "Lists are written with commas; an empty value empties them. A secret on a command line stays in the\n"
             "shell's history: challenge_secret=@FILE reads it from a file, challenge_secret=- from standard input.\n\n"
             "examples:\n"

@@ -43,6 +43,7 @@ def as_dict(now: condition.Condition) -> dict[str, Any]:
                 "since": _iso(each.opened_at),
                 "until": _iso(each.open_until),
                 "reason": each.reason,
+                "is_alone": each in now.alone,
             }
             for each in now.aside
         ],
@@ -62,7 +63,7 @@ def written(data: dict[str, Any]) -> str:
         ("Messages being sent", str(messages["claimed"])),
         ("Callbacks due", f"{callbacks['due']}, the oldest for {callbacks['oldest_seconds']} s"),
         ("Wake-ups", "the broker is away" if wake_ups is None else str(sum(wake_ups.values()))),
-        *(("Set aside", f"{row['name']} until {row['until']}: {row['reason']}") for row in data["providers_aside"]),
+        *(("Set aside", _aside(row)) for row in data["providers_aside"]),
         ("Last purge", data["last_purge"] or "none yet"),
         ("Last sweep of the guard", data["last_guard_sweep"] or "none yet"),
         ("Clock", _clock(data["clock_ahead_seconds"])),
@@ -75,6 +76,11 @@ def written(data: dict[str, Any]) -> str:
 def _worker(row: dict[str, Any]) -> str:
     kinds = ", ".join(row["kinds"])
     return f"{row['host']} process {row['pid']}, version {row['version']}: {kinds}, {row['threads']} threads"
+
+
+def _aside(row: dict[str, Any]) -> str:
+    alone = ", and nobody stands in for it" if row["is_alone"] else ""
+    return f"{row['name']} until {row['until']}{alone}: {row['reason']}"
 
 
 def _clock(ahead: float) -> str:

@@ -18,8 +18,7 @@ from django.core.management.base import CommandParser
 from django.db import connection, connections
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.processes.embedded import EmbeddedUnavailable
-from config.processes.supervisor import SIGNALS, TICK_SECONDS, Child, Claim, Supervisor
+from config.processes.supervisor import SIGNALS, TICK_SECONDS, Processes, claim
 from config.processes.web import require_free, server_command
 from verification.management.base import WatchwordCommand, add_threads, aligned, whole
 
@@ -27,7 +26,6 @@ MAX_DEFAULT_WORKERS = 4
 MAX_WORKERS = 256  # processes; more than any machine has use for
 READY_SECONDS = 60.0
 ANSWER_SECONDS = 2.0
-EMBEDDED_SECONDS = 5.0  # between two looks at the embedded servers
 # Where one that listens everywhere is reached from here.
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (compared with, and not listened at)
 
@@ -73,7 +71,7 @@ class Command(WatchwordCommand):
     def run(self, *, host: str, port: int, workers: int, threads: int) -> None:
         address = ANY_ADDRESS.get(host, host)
         url = f"http://{in_url(address)}:{port}"
-        claim = Claim(settings.HOME_DIR, url)
+        lock = claim(settings.HOME_DIR, url)
         require_free(host, port)
         self.say("Watchword is starting ...")
         if not MigrationRecorder(connection).has_table():
@@ -83,32 +81,20 @@ class Command(WatchwordCommand):
         web = server_command(host=host, port=port, workers=workers, threads=settings.WEB_THREADS, preload=True)
         worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker", "--skip-checks"]
         worker += ["--threads", str(threads), "--connections"]
-        children = [Child("web server", web, environment), Child("worker", worker, environment)]
-        with Supervisor(claim, children, self.complain) as supervisor:
+        with Processes(lock) as processes:
+            processes.start("web server", web, environment)
+            processes.start("worker", worker, environment)
             text = describe(environment["BASE_URL"], url)  # while they load
             connections.close_all()
-            supervisor.wait_until(partial(answers, address, port), seconds=READY_SECONDS)
+            processes.wait_until(partial(answers, address, port), seconds=READY_SECONDS)
             self.say(text)
-            self.watch(supervisor)
-
-    def watch(self, supervisor: Supervisor) -> None:
-        looked_at = time.monotonic()
-        while True:
-            time.sleep(TICK_SECONDS)
-            supervisor.check_children()
-            if settings.IS_EMBEDDED and time.monotonic() - looked_at > EMBEDDED_SECONDS:
-                looked_at = time.monotonic()
-                try:
-                    settings.EMBEDDED.start()  # starts what has died
-                except EmbeddedUnavailable as error:
-                    self.complain(str(error))
+            while True:
+                time.sleep(TICK_SECONDS)
+                processes.check()
 
     def say(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
-
-    def complain(self, text: str) -> None:
-        self.stderr.write(f"watchword: {text}")
 
 
 def interrupt(*_: object) -> None:

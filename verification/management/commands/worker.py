@@ -1,14 +1,17 @@
-"""``worker [--threads N] [--connections]``"""
+"""``worker [--threads N] [--connections] [--alive-file PATH]``"""
 
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from config.processes import lifeline
+from verification.errors import Misuse
 from verification.management.base import WatchwordCommand, add_threads
+from verification.services.upkeep import key_ring
 
 
 class Command(WatchwordCommand):
@@ -27,11 +30,25 @@ class Command(WatchwordCommand):
             action="store_true",
             help="Also hold the connections of the providers that need one. Each such worker opens its own.",
         )
+        parser.add_argument(
+            "--alive-file",
+            type=Path,
+            metavar="PATH",
+            help="Touch this file every five seconds while the worker is at work, for a probe that looks at its age.",
+        )
 
-    def handle(self, *, threads: int, connections: bool, **_: Any) -> None:
+    def handle(self, *, threads: int, connections: bool, alive_file: Path | None, **_: Any) -> None:
         if lifeline.is_held():  # `up` says itself that all is ready
             logging.getLogger("verification.worker").setLevel(logging.WARNING)
         lifeline.hold()
         from verification import worker  # connects to the broker, which --help does not need
 
-        worker.run(threads=threads, holds_connections=connections)
+        if reason := key_ring.refusal_at_start():
+            raise Misuse(reason)
+
+        try:
+            worker.run(threads=threads, holds_connections=connections, alive_file=alive_file)
+        except OSError as error:
+            if alive_file is None or error.filename != str(alive_file):
+                raise
+            raise Misuse(f"--alive-file: cannot write {alive_file}: {error.strerror}.") from None

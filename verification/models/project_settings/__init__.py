@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from verification.codes import LONG_CODE, SHORT_CODE
-from verification.lazy_words import format_lazy
-from verification.lazy_words import gettext_lazy as _
 from verification.models.channels import ChannelType
 from verification.models.fields import (
     HOST_MAX_LENGTH,
@@ -47,9 +47,9 @@ class RetentionMode(models.TextChoices):
 class Basics(SettingGroup):
     title = "Basics"
 
-    name = models.CharField(max_length=100, help_text=_("The name that messages and the panel show."))
+    name = models.CharField(_("name"), max_length=100, help_text=_("The name that messages and the panel show."))
     is_enabled = models.BooleanField(
-        "enabled", default=True, help_text=_("The keys of a disabled project answer 401, and it sends nothing.")
+        _("enabled"), default=True, help_text=_("The keys of a disabled project answer 401, and it sends nothing.")
     )
     is_sandbox = models.BooleanField(
         _("test project"),
@@ -60,7 +60,7 @@ class Basics(SettingGroup):
             " project's first session or message."
         ),
     )
-    site_url = models.URLField("site", blank=True, help_text=_("The link of a channel that has none of its own."))
+    site_url = models.URLField(_("site"), blank=True, help_text=_("The link of a channel that has none of its own."))
 
     class Meta:
         abstract = True
@@ -70,7 +70,7 @@ class CodesAndTexts(SettingGroup):
     title = "Codes & texts"
 
     code_length = models.PositiveSmallIntegerField(
-        "length",
+        _("length"),
         choices=CODE_LENGTHS,
         default=LONG_CODE,
         help_text=format_lazy(
@@ -79,9 +79,9 @@ class CodesAndTexts(SettingGroup):
             short_code=SHORT_CODE,
         ),
     )
-    code_digits = models.BooleanField("digits", default=True, help_text=_("Codes have digits."))
+    code_digits = models.BooleanField(_("digits"), default=True, help_text=_("Codes have digits."))
     code_letters = models.BooleanField(
-        "letters",
+        _("letters"),
         default=False,
         help_text=_("Codes have letters, without look-alikes such as 0 and O. At least one of the two must be on."),
     )
@@ -98,6 +98,7 @@ class CodesAndTexts(SettingGroup):
     )
     languages = ListField(
         LanguageField(max_length=LANGUAGE_MAX_LENGTH),
+        verbose_name=_("languages"),
         most=MAX_LANGUAGES,
         help_text=_(
             "Languages that a caller's Accept-Language may choose, such as en or pt-BR. Empty means every"
@@ -148,6 +149,7 @@ class ChannelsAndCountries(SettingGroup):
     )
     countries = ListField(
         CountryField(max_length=2),
+        verbose_name=_("countries"),
         most=MAX_COUNTRIES,
         help_text=_("Where phone numbers may be from, two letters each, such as DE. Empty means every country."),
     )
@@ -187,6 +189,7 @@ class Limits(SettingGroup):
     )
     server_addresses = ListField(
         models.GenericIPAddressField(),
+        verbose_name=_("server addresses"),
         most=MAX_SERVERS,
         help_text=_("IP addresses of the customer's own servers. The limit per client address leaves them alone."),
     )
@@ -203,6 +206,7 @@ class Access(SettingGroup):
 
     origins = ListField(
         OriginField(max_length=ORIGIN_MAX_LENGTH),
+        verbose_name=_("origins"),
         most=MAX_ORIGINS,
         help_text=_("Browser origins that may call the session endpoints, such as https://app.example.com."),
     )
@@ -236,11 +240,13 @@ class Retention(SettingGroup):
     title = "Retention"
 
     retention_days = models.PositiveIntegerField(
+        _("retention days"),
         default=30,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
         help_text=_("Days after which old sessions and messages are removed, and recipients with none left."),
     )
     retention_mode = models.CharField(
+        _("retention mode"),
         max_length=6,
         choices=RetentionMode.choices,
         default=RetentionMode.REMOVE,

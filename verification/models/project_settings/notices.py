@@ -2,9 +2,9 @@
 
 from django.core.validators import MaxValueValidator
 from django.db import models
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import format_lazy
-from verification.lazy_words import gettext_lazy as _
 from verification.models.event_types import EVENT_TYPE_MAX_LENGTH, SESSION_EVENTS
 from verification.models.fields import ListField, QuietHoursField, SessionEventField, TimeZoneField
 from verification.models.project_settings.group import SettingGroup
@@ -21,6 +21,7 @@ class Events(SettingGroup):
         SessionEventField(
             max_length=EVENT_TYPE_MAX_LENGTH, choices=[(each.value, each.label) for each in SESSION_EVENTS]
         ),
+        verbose_name=_("events"),
         most=len(SESSION_EVENTS),
         db_default=[],
         help_text=format_lazy(

@@ -2,8 +2,8 @@
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models.fields import HOST_MAX_LENGTH, ChallengeHostField, ListField, figure_field, limit_field
 from verification.models.project_settings.group import SettingGroup
 
@@ -33,6 +33,7 @@ class TrafficGuard(SettingGroup):
     title = "Traffic guard"
 
     traffic_guard = models.CharField(
+        _("traffic guard"),
         max_length=7,
         choices=GuardMode.choices,
         default=GuardMode.ENFORCE,
@@ -136,7 +137,7 @@ class Challenges(SettingGroup):
         help_text=_("Whether a caller has to prove that they are no bot before a session is created or a code sent."),
     )
     challenge_provider = models.CharField(
-        "provider",
+        _("provider"),
         max_length=9,
         choices=ChallengeProvider.choices,
         default=ChallengeProvider.ALTCHA,
@@ -149,14 +150,14 @@ class Challenges(SettingGroup):
         help_text=_("The public key of the account at the provider. ALTCHA needs none."),
     )
     challenge_secret = models.BinaryField(
-        "secret",
+        _("secret"),
         null=True,
         editable=False,
         help_text=_("The secret key of the account at the provider. ALTCHA needs none."),
     )
     challenge_hosts = ListField(
         ChallengeHostField(max_length=HOST_MAX_LENGTH),
-        verbose_name="hosts",
+        verbose_name=_("hosts"),
         most=MAX_HOSTS,
         help_text=_(
             "Host names that the provider's widget may stand on, such as shop.example, or names of Android"

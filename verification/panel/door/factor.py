@@ -14,10 +14,10 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.panel.door import keys
 from verification.panel.door.session import FACTOR
 from verification.panel.frame.display import exactly, how_long_ago

@@ -10,8 +10,7 @@ from django.db import DatabaseError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
-
-from verification.lazy_words import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _
 
 PAGES = {
     HTTPStatus.FORBIDDEN: (

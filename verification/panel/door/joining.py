@@ -15,12 +15,12 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import Invitation, Role
 from verification.panel.door.confirmation import without_asking
 from verification.panel.door.factor import page

@@ -16,10 +16,10 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import SpentForm
 from verification.services.users import security_keys
 from verification.services.users.security_keys import Ceremony

@@ -20,14 +20,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from unfold.forms import AuthenticationForm
 
 from verification.client_address import client_ip
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.panel.door import keys, throttle
 from verification.panel.door.factor import ADD_KEY, CodeForm, add_key, key_form, page, set_up
 from verification.panel.door.session import FACTOR

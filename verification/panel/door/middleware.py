@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from http import HTTPStatus
 
 from django.conf import settings
@@ -18,6 +19,12 @@ from verification.services.records import audit
 NUL = "%00"  # in an address: no text of PostgreSQL holds it, and asking for one is an error
 
 
+@cache
+def _root() -> str:
+    """Return the panel's address, which every request is asked for."""
+    return reverse("admin:index")
+
+
 class PanelMiddleware:
     """Renews the session, speaks the reader's language, names them to the audit log, and shows failures as pages."""
 
@@ -25,7 +32,7 @@ class PanelMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not request.path.startswith(reverse("admin:index")):
+        if not request.path.startswith(_root()):
             return self.get_response(request)
         session.renew(request)
         replica.note_form(request)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from typing import TYPE_CHECKING
 
 from django.core import signing
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models import SpentForm
 from verification.panel.door.session import MAX_SECONDS
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 FIELD = "_once"
 SALT = "verification.panel.door.once"
@@ -24,7 +28,7 @@ def hand_out(request: HttpRequest) -> str:
     return signing.dumps([request.user.pk, request.path, secrets.token_urlsafe(RANDOM_BYTES)], salt=SALT)
 
 
-def spend(request: HttpRequest) -> str:
+def spend(request: HttpRequest) -> StrOrPromise:
     """Use the form's text up. Return why the form must not act, or nothing. Of two sent at once, one acts."""
     text = request.POST.get(FIELD, "")
     try:

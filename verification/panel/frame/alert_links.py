@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 from verification.models import Alert, Channel, Provider
 from verification.models.oversight import OUTAGE
 from verification.panel.frame.display import page_address
-from verification.services.notices import balance_alerts, provider_alerts
 from verification.services.oversight import cost_budgets
+from verification.services.oversight.breaks import read_key
+from verification.services.oversight.summary import ABOUT_PROVIDERS
 from verification.whole_numbers import whole_number
 
-ABOUT_PROVIDERS = (provider_alerts.KIND, balance_alerts.KIND)
 ABOUT_CHANNELS = (OUTAGE, "channel_up", "daily_budget", cost_budgets.KIND)
 
 
@@ -26,7 +26,9 @@ def _subject(alert: Alert) -> list[tuple[str, str]]:
         number = whole_number(alert.key.partition(" ")[0]) or 0  # no provider has the number 0
         provider = Provider.objects.filter(project=alert.project_id, pk=number).first()
         if provider:
-            scorecard = reverse("admin:verification_provider_scorecard", args=(provider.pk,))
+            found = read_key(alert.key)
+            query = {"country": found.country} if found else None
+            scorecard = reverse("admin:verification_provider_scorecard", args=(provider.pk,), query=query)
             return [
                 (_("Scorecard of {provider}").format(provider=provider), scorecard),
                 (_("Its settings"), page_address(provider)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.db.models import Model
@@ -15,12 +15,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, MessageStatus
 from verification.written_dates import DAY_AND_TIME, written_date
 from verification.written_numbers import grouped
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+ERROR = gettext_lazy("Error")
 STATUS_VARIANTS = {
     MessageStatus.QUEUED: "neutral",
     MessageStatus.SENDING: "info",
@@ -139,7 +143,7 @@ def lasted(start: datetime | None, end: datetime | None) -> str:
     return _("{number} s").format(number=int(passed.total_seconds()))
 
 
-def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
+def time_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
     """Return a readonly field that writes the row's time ``name`` to the minute, in UTC."""
 
     @admin.display(description=description)
@@ -149,7 +153,7 @@ def time_of(name: str, description: str) -> Callable[[Any, Any], str]:
     return shown
 
 
-def flag_of(name: str, description: str) -> Callable[[Any, Any], str]:
+def flag_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
     """Return a readonly field that says Yes or No. Unfold's red cross would make every No look like a fault."""
 
     @admin.display(description=description)
@@ -159,7 +163,7 @@ def flag_of(name: str, description: str) -> Callable[[Any, Any], str]:
     return shown
 
 
-def text_of(name: str, description: str) -> Callable[[Any, Any], str]:
+def text_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
     """Return a readonly field under a better name than its column has."""
 
     @admin.display(description=description)
@@ -169,7 +173,7 @@ def text_of(name: str, description: str) -> Callable[[Any, Any], str]:
     return shown
 
 
-def cause_of(name: str, description: str = gettext_lazy("Error")) -> Callable[[Any, Any], str]:
+def cause_of(name: str, description: StrOrPromise = ERROR) -> Callable[[Any, Any], str]:
     """Return a readonly field that says why something failed."""
 
     @admin.display(description=description)
@@ -179,7 +183,7 @@ def cause_of(name: str, description: str = gettext_lazy("Error")) -> Callable[[A
     return shown
 
 
-def channel_of(name: str, description: str, *, is_sorted_by: bool = False) -> Callable[[Any, Any], SafeString]:
+def channel_of(name: str, description: StrOrPromise, *, is_sorted_by: bool = False) -> Callable[[Any, Any], SafeString]:
     """Return a readonly field, or a column, that shows a channel by its icon and name."""
 
     @admin.display(description=description, ordering=name if is_sorted_by else None)

@@ -6,10 +6,9 @@ import re
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextareaWidget
-
-from verification.lazy_words import format_lazy
-from verification.lazy_words import gettext_lazy as _
 
 _SEPARATORS = re.compile(r"[,\s]+")
 

@@ -12,8 +12,8 @@ from django.contrib.admin import SimpleListFilter
 from django.db.models import CharField, Func, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Message, NumberArea, Provider, Recipient
 from verification.panel.frame.figures_shown import BETWEEN, EMPTY
 from verification.panel.frame.scoping import own_projects

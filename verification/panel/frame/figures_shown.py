@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,11 +13,13 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from verification.models import ChannelType
 from verification.panel.frame.charts import Chart, Mark, Number, Series, draw
 from verification.panel.frame.display import ago, exactly
 from verification.services.oversight import losses, report
+from verification.services.oversight.costs import SHOWN_PLACES
 from verification.services.oversight.other_prices import Offer
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told
@@ -24,6 +27,15 @@ from verification.services.oversight.summary import Event, Summary
 from verification.written_dates import DAY, DAY_OF_YEAR_AND_TIME, written_date
 from verification.written_numbers import grouped
 
+STEPS = {  # of the funnel, by their words in docs/figures.md
+    "started": gettext_lazy("Started"),
+    "sent": gettext_lazy("Sent"),
+    "delivered": gettext_lazy("Delivered"),
+    "checked": gettext_lazy("Checked"),
+    "verified": gettext_lazy("Verified"),
+    "proved": gettext_lazy("Proved"),
+}
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)")  # the space after a number
 MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
 BETWEEN = "between"  # the parameter by which the lists take a range of time
 EMPTY = "none"  # in an address, the value of what has no provider, country or language
@@ -39,6 +51,11 @@ class Tile:
     note: str = ""
     mood: str = ""
     link: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The change and the note, in which no line begins with a unit."""
+        return [_BEFORE_UNIT.sub("\u00a0", text) for text in (self.change, self.note)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +122,7 @@ def funnel(summary: Summary) -> list[Step]:
         lost = max(0, last - number)
         share = report.percent(number, summary.told.counts["sessions"])
         before = summary.before.counts[name]
-        steps.append(Step(word.capitalize(), number, share, lost, report.percent(lost, last), before))
+        steps.append(Step(str(STEPS[word]), number, share, lost, report.percent(lost, last), before))
     return steps
 
 
@@ -115,13 +132,15 @@ def largest_loss(steps: Sequence[Step]) -> str:
     worst = max(pairs, key=lambda pair: pair[1].lost, default=None)
     if worst is None or not worst[1].lost:
         return ""
-    return _(
-        "Most were lost between {word} and {word2}: {lost} sessions, {lost_share} % of those that had come so far."
+    return ngettext(
+        "Most were lost between {word} and {word2}: {lost} session, {lost_share} of those that had come so far.",
+        "Most were lost between {word} and {word2}: {lost} sessions, {lost_share} of those that had come so far.",
+        worst[1].lost,
     ).format(
         word=worst[0].word.lower(),
         word2=worst[1].word.lower(),
         lost=grouped(worst[1].lost),
-        lost_share=worst[1].lost_share,
+        lost_share=percent(worst[1].lost_share),
     )
 
 
@@ -284,6 +303,8 @@ class ShownOffer:
     would_cost: str
     did_cost: str
     saved: str
+    conversion: str
+    per_verified: str
 
 
 def shown_offer(offer: Offer) -> ShownOffer:
@@ -294,7 +315,18 @@ def shown_offer(offer: Offer) -> ShownOffer:
         grouped(round(offer.would_cost, 2)),
         grouped(round(offer.did_cost, 2)),
         _difference(saved),
+        _known(offer),
+        "–" if offer.per_verified is None else grouped(round(offer.per_verified, SHOWN_PLACES)),
     )
+
+
+def _known(offer: Offer) -> str:
+    """Return the verified of a hundred where the provider would carry these messages, or that nobody knows."""
+    if offer.conversion is None:
+        return _("hardly used here") if offer.used else _("never used here")
+    if offer.known == offer.compared:
+        return percent(offer.conversion)
+    return _("{share} (known for {number})").format(share=percent(offer.conversion), number=grouped(offer.known))
 
 
 def _difference(saved: Decimal) -> str:

@@ -9,9 +9,11 @@ because a colleague downloaded it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from html import unescape
 from itertools import chain
 from typing import Any
@@ -27,6 +29,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.timezone import now
 
+from verification.models import Message
 from verification.panel.frame.paging import ShortList
 from verification.services.records import audit
 
@@ -36,6 +39,8 @@ MAX_ROWS = 20_000  # rows of one file: some seconds of a thread's work. Narrower
 BATCH = 500  # rows read and written at once, so that no file is ever held as rows in full
 # A spreadsheet runs a cell that begins with one of these. Tabs and line breaks may stand before the sign.
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # Japanese ones read the wide signs, too
+_NUMBER = re.compile(r"\+\d+(\*+\d*)?")  # as addresses.mask writes it
+_TIME = "%d %b %Y, %H:%M:%S UTC", "%d %b %Y, %H:%M UTC"  # as the lists write it; the file has it in ISO 8601
 _TITLED = re.compile(r'\A<span\b[^>]*\btitle="([^"]*)"')  # shortened texts and times tell the whole in their title
 
 
@@ -74,8 +79,11 @@ def is_asked_for(request: HttpRequest) -> bool:
 
 
 def harmless(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before its sign."""
-    return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
+    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before its sign.
+
+    A number with its country's sign, whole or masked, is none. It stays as it is: programs read it.
+    """
+    return f"'{text}" if text.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(text) else text
 
 
 class _Echo:
@@ -110,7 +118,21 @@ def _cell(page: Any, row: Model, column: str) -> str:
         titled = _TITLED.match(text)
         text = unescape(titled[1] if titled else strip_tags(text))
     text = " ".join(text.split()) if isinstance(value, SafeString) else text
-    return "" if text == "–" else text
+    return "" if text == "–" else _for_programs(row, text)
+
+
+def _for_programs(row: Model, text: str) -> str:
+    """Return a time in ISO 8601, and a message's id as events write it.
+
+    It has 16 digits, of which spreadsheets keep 15 where it looks like a number. Find takes it so, too.
+    """
+    message = row.pk if isinstance(row, Message) else getattr(row, "message_id", None)
+    if message is not None and text == str(message):
+        return f"msg_{text}"
+    for form in _TIME if text.endswith(" UTC") else ():
+        with contextlib.suppress(ValueError):
+            return f"{datetime.strptime(text, form):%Y-%m-%dT%H:%M:%SZ}"
+    return text
 
 
 def _note(page: Any, given: Any, number: int, name: str) -> None:

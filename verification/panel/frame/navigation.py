@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Right
 from verification.panel.frame.scoping import has_right
 from verification.services.gateways.accounts import is_known
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 _NOW = (
     (gettext_lazy("Overview"), "space_dashboard", "admin:index"),
@@ -68,7 +71,7 @@ def menu_title(link: str, *, default: str) -> str:
     """Return what the menu calls the page at this address, so that breadcrumbs and titles say the same."""
     for title, _unused, name in (*_NOW, *_TRAFFIC, *_INBOX, *_PROTECTION, *_SET_UP, *_OPERATION):
         if reverse(name) == link:
-            return title
+            return str(title)
     return default
 
 
@@ -105,7 +108,7 @@ def find_script(request: HttpRequest) -> str:
     return static("verification/admin/find.js")
 
 
-def _items(request: HttpRequest, entries: tuple[tuple[str, str, str], ...]) -> list[dict[str, Any]]:
+def _items(request: HttpRequest, entries: tuple[tuple[StrOrPromise, str, str], ...]) -> list[dict[str, Any]]:
     return [
         {"title": title, "icon": icon, "link": reverse(name), "active": _is_active(request, name)}
         for title, icon, name in entries

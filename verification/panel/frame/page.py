@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.contrib import messages
@@ -33,6 +33,9 @@ from verification.panel.frame.paging import ShortCount, ShortList
 from verification.panel.frame.scoping import Scoped, has_right, own_project_ids
 from verification.services.records import audit
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 TERM_MAX_LENGTH = 254  # characters that are searched for, as the longest address has: each word is a condition.
 LOOKUPS = ("", "__exact", "__isnull", "__gte", "__lt", "__in")  # what the filters of a list write into its address
 
@@ -44,8 +47,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
     ids of other projects drop out.
     """
 
-    deleted_along = ""  # the words for what is deleted with a row, for the page that asks.
-    empty_text = ""  # what an empty list tells: where its rows come from, or that none is good news.
+    deleted_along: StrOrPromise = ""  # the words for what is deleted with a row, for the page that asks.
+    empty_text: StrOrPromise = ""  # what an empty list tells: where its rows come from, or that none is good news.
     has_history = True  # False where people change no rows, so that the audit log has no lines about them
     paginator = ShortCount
     list_per_page = 50
@@ -232,7 +235,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
         row: Model,
         *,
         title: str,
-        warning: str,
+        warning: StrOrPromise,
         secrets: list[tuple[str, str, str]],
     ) -> HttpResponse:
         """Show ``secrets``, each a name, the text and a note. It is the answer to a POST, never to a GET."""

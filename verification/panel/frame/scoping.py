@@ -15,10 +15,10 @@ from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet, URLField
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 from unfold.admin import TabularInline
 
-from verification.lazy_words import gettext_lazy
-from verification.models import RIGHTS, Project, Right, Role, roles_with
+from verification.models import RIGHTS, Membership, Project, Right, Role, roles_with
 from verification.models.fields import ListField
 from verification.panel.frame.fields import ChosenField, LinesField
 from verification.whole_numbers import whole_number
@@ -58,6 +58,14 @@ def has_right(request: HttpRequest, right: Right) -> bool:
     """
     user: Any = request.user
     return bool(user.is_superuser or own_project_ids(request, right) or right is Right.SEE)
+
+
+def sees_addresses(user: Any, project_id: int | None = None) -> bool:
+    """Return whether the user may see whole recipients' addresses in this project; without one, in any of theirs."""
+    memberships = Membership.objects.filter(user=user, sees_addresses=True)
+    if project_id is not None:
+        memberships = memberships.filter(project=project_id)
+    return bool(user.is_superuser or memberships.exists())
 
 
 def _projects_and_roles(user: Any) -> list[tuple[int, str]]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification.addresses import AddressInvalid, mask, parse_test_address
-from verification.lazy_words import gettext_lazy
 from verification.models import Recipient, Right
 from verification.panel.frame import display
+from verification.panel.frame.look_ups import TooManyLookUps, count_look_up
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.paging import NewestList
 from verification.panel.frame.scoping import own_project_ids
@@ -66,13 +67,19 @@ class TrafficAdmin(ScopedAdmin):
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         term = search_term.strip()
-        return (self.look_up(request, queryset, term) if term and self.search_fields else queryset), False
+        if not term or not self.search_fields:
+            return queryset, False
+        try:
+            return self.look_up(request, queryset, term), False
+        except TooManyLookUps as error:
+            self.message_user(request, str(error), messages.WARNING)
+            return queryset.none(), False
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         raise NotImplementedError
 
     def recipients(self, request: HttpRequest, term: str) -> list[int]:
-        """Return the ids of the recipients with this address.
+        """Return the ids of the recipients with this address. Raises :class:`TooManyLookUps`.
 
         With a subquery in their place PostgreSQL may read the whole table that is searched.
         """
@@ -80,6 +87,7 @@ class TrafficAdmin(ScopedAdmin):
             address = parse_test_address(term).text
         except AddressInvalid:
             return []
+        count_look_up(request, [address])
         found = Recipient.objects.filter(address=address)
         if not request.user.is_superuser:
             found = found.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))

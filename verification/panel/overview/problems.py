@@ -13,9 +13,11 @@ from django.utils.translation import gettext as _
 from verification.client_address import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
 from verification.panel.frame.display import ago
-from verification.services.oversight import cost_budgets
+from verification.services.oversight import collapses, cost_budgets
+from verification.services.oversight.collapses import Collapse
 from verification.services.projects.ceilings import lower_budget, platform, spent_today
 from verification.services.records import workers
+from verification.written_dates import DAY_AND_TIME, written_date
 from verification.written_numbers import grouped
 
 SHOWN = 6  # more lines would push the figures off the screen
@@ -87,6 +89,7 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> l
             if budget.is_spent
         ),
         *_spent_in_money(projects),
+        *_collapsed(projects),
         *_set_aside(request, projects),
     ][:SHOWN]
 
@@ -145,6 +148,38 @@ def warnings_of(request: HttpRequest) -> list[Problem]:
             ),
         )
     ]
+
+
+def _collapsed(projects: Any) -> list[Problem]:
+    """Return the providers that hardly deliver to a country, with what it cost and who does better there."""
+    return [
+        Problem(
+            _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at} UTC.").format(
+                name=_name(found.provider),
+                country=found.country,
+                since=found.since,
+                before=found.before,
+                at=written_date(found.at, DAY_AND_TIME),
+            ),
+            " ".join(filter(None, (_cost(found), _better(found)))),
+            reverse(
+                "admin:verification_provider_scorecard", args=(found.provider.pk,), query={"country": found.country}
+            )
+            if found.provider.project_id
+            else "",
+        )
+        for found in collapses.open_ones(projects.values_list("pk", flat=True))[:SHOWN]
+    ]
+
+
+def _cost(found: Collapse) -> str:
+    loss = found.loss
+    return loss.sentence if loss and loss.missed else ""
+
+
+def _better(found: Collapse) -> str:
+    other = found.other
+    return _("{name} brings {share} of 100 there.").format(name=other[0], share=other[1]) if other else ""
 
 
 def _set_aside(request: HttpRequest, projects: Any) -> list[Problem]:

@@ -107,12 +107,14 @@ def _all_well(state: DeliveryState) -> Problem:
     share, span = 100 * accepted // asked, _span(state.lately)
     if state.last_accepted:
         detail = ngettext(
+            # xgettext:no-python-format
             "{share} % of {asked} message was accepted in the last {span}, the last {ago}.",
             "{share} % of {asked} messages were accepted in the last {span}, the last {ago}.",
             asked,
         ).format(share=share, asked=grouped(asked), span=span, ago=ago(state.last_accepted))
     else:
         detail = ngettext(
+            # xgettext:no-python-format
             "{share} % of {asked} message was accepted in the last {span}.",
             "{share} % of {asked} messages were accepted in the last {span}.",
             asked,

@@ -7,8 +7,5 @@ it, at an address below its own.
 from importlib import import_module
 from pkgutil import walk_packages
 
-from verification.panel.frame import names
-
-names.translate()
 for found in walk_packages(__path__, f"{__name__}."):
     import_module(found.name)

@@ -9,11 +9,10 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminPasswordWidget
 
-from verification.lazy_words import gettext_lazy
 from verification.models import AlertService, Right
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import flag_of, how_long_ago, label, page_address

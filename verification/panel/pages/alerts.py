@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Alert, AlertService, Right
 from verification.panel.frame import display
 from verification.panel.frame.alert_links import links_of
@@ -132,7 +132,7 @@ class AlertAdmin(TrafficAdmin):
             )
         if alert.error:
             return display.label(_("Given up"), "danger")
-        by = (("mail", alert.mailed_at), ("call", alert.posted_at), ("chat", alert.told_services))
+        by = ((_("mail"), alert.mailed_at), (_("call"), alert.posted_at), (_("chat"), alert.told_services))
         ways = [way for way, at in by if at]
         return (
             display.label(_("By {names}").format(names=", ".join(ways)), "success")

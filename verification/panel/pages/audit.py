@@ -15,10 +15,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from verification.addresses import mask
-from verification.lazy_words import gettext_lazy
 from verification.models import ALL_SENDING, AuditEntry, ChannelType, Right
 from verification.models.audit import WATCHED
 from verification.panel.frame import display
@@ -27,7 +26,8 @@ from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter
 
 CHANGES = {gettext_noop("Created"): "success", gettext_noop("Changed"): "info", gettext_noop("Deleted"): "danger"}
-KINDS = {model._meta.label_lower: model._meta.verbose_name for model in apps.get_models()}
+MODELS = {model._meta.label_lower: model for model in apps.get_models()}
+KINDS = {name: model._meta.verbose_name for name, model in MODELS.items()}
 MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch.masked}
 IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
 WIRE_NAMES = {ALL_SENDING: gettext_lazy("all sending"), **dict(ChannelType.choices)}
@@ -135,7 +135,7 @@ class AuditAdmin(ScopedAdmin):
     def fields_changed(self, entry: AuditEntry) -> str:
         if entry.action != "Changed":
             return "–"
-        names = sorted(map(field_name, entry.changes))
+        names = sorted(field_name(entry.object_type, column) for column in entry.changes)
         shortened = ", ".join(names[:FIELDS_SHOWN])
         if len(names) <= FIELDS_SHOWN:
             return shortened
@@ -149,7 +149,7 @@ class AuditAdmin(ScopedAdmin):
     def before_and_after(self, entry: AuditEntry) -> SafeString:
         hidden = MASKED.get(entry.object_type, ())
         rows = (
-            (field_name(name), *(shown(value, is_address=name in hidden) for value in values))
+            (field_name(entry.object_type, name), *(shown(value, is_address=name in hidden) for value in values))
             for name, values in sorted(entry.changes.items())
         )
         return format_html(
@@ -161,8 +161,11 @@ class AuditAdmin(ScopedAdmin):
         )
 
 
-def field_name(column: str) -> str:
-    return _(column.removesuffix("_id").replace("_", " "))
+def field_name(object_type: str, column: str) -> str:
+    """Return the name of a column; of one that is there no more, its own words."""
+    model = MODELS.get(object_type)
+    named = (field for field in model._meta.concrete_fields if field.column == column) if model else ()
+    return next((str(field.verbose_name) for field in named), column.removesuffix("_id").replace("_", " "))
 
 
 def shown(value: Any, *, is_address: bool) -> str:

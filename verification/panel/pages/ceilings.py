@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import KillSwitch, Platform
 from verification.panel.frame.display import how_long_ago, label, time_of
 from verification.panel.frame.page import ScopedAdmin

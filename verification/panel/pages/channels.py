@@ -9,10 +9,10 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import Channel, Provider, Right, RoutingMode
 from verification.panel.frame.display import channel_icon, label
 from verification.panel.frame.page import ScopedAdmin

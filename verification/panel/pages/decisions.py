@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models import ChannelType, Decision, GuardRule, ListSubject, Right
 from verification.models.guard_rules import ABOUT_COUNTRIES
 from verification.panel.frame import display
@@ -90,7 +90,7 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description=_("What it means"))
     def meaning(self, decision: Decision) -> str:
-        return RULES[decision.rule].meaning if decision.rule in RULES else "–"
+        return str(RULES[decision.rule].meaning) if decision.rule in RULES else "–"
 
     @admin.display(description=_("Subject"), ordering="subject")
     def shown_subject(self, decision: Decision) -> str:

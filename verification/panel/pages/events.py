@@ -12,10 +12,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
-from verification.lazy_words import gettext_lazy
 from verification.models import EventType, Right, WebhookAttempt, WebhookEvent
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame import display

@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models import ExchangeRate
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who

@@ -12,10 +12,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadReque
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import translation
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Project, Provider
 from verification.panel.frame.figures_shown import (
     EMPTY,

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification.addresses import mask
 from verification.models import Decision, Right
 from verification.panel.frame import display, replica
+from verification.panel.frame.look_ups import TooManyLookUps, count_look_up
 from verification.panel.frame.scoping import has_right, own_project_ids, own_projects
 from verification.panel.frame.story import ICONS, STATES
 from verification.panel.pages.decisions import title_of_rule
 from verification.services.oversight import search
+from verification.services.oversight.ranges import DAY
 from verification.services.oversight.stories.rows import Rows
 from verification.services.oversight.stories.story import in_brief
 from verification.services.oversight.stories.verdict import Verdict
@@ -59,8 +64,12 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if not has_right(request, Right.SEE_TRAFFIC):
         raise PermissionDenied
     projects = own_project_ids(request, Right.SEE_TRAFFIC)
+    too_many = ""
     with replica.reading(replica.database_for(request)):
-        found = search.search(term, projects)
+        try:
+            found = search.search(term, projects, before_addresses=partial(count_look_up, request))
+        except TooManyLookUps as error:
+            found, too_many = search.Found(), str(error)
         if found.only is not None:
             return HttpResponseRedirect(display.page_address(found.only))
         hits = [_hit(rows, verdict) for rows, verdict in in_brief(found.sessions, found.messages)[: search.MOST]]
@@ -69,6 +78,7 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         _("Find"),
         opts=None,
         term=term,
+        too_many=too_many,
         hits=hits,
         is_cut=found.is_cut,
         refusals=[_refused(decision) for decision in found.refusals],
@@ -80,7 +90,8 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         most=search.MOST,
         messages_list=reverse("admin:verification_message_changelist"),
     )
-    response = TemplateResponse(request, "admin/verification/find.html", context)
+    status = HTTPStatus.TOO_MANY_REQUESTS if too_many else HTTPStatus.OK
+    response = TemplateResponse(request, "admin/verification/find.html", context, status=status)
     response["Cache-Control"] = "no-store"
     return response
 
@@ -92,7 +103,7 @@ def _hit(rows: Rows, verdict: Verdict) -> Hit:
         tone=STATES[verdict.tone],
         sentence=verdict.sentence,
         began=display.exactly(rows.began_at),
-        ago=display.ago(rows.began_at),
+        ago=display.ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
         kind=_("Verification") if rows.session else _("Manual send"),
         to=mask(rows.recipient.address),
         project=rows.project.name,

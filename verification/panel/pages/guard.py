@@ -10,10 +10,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
-from verification.lazy_words import gettext_lazy
 from verification.models import GuardBlock, GuardRule, Right
 from verification.models.guard_rules import ABOUT_COUNTRIES, REFUSES_SENDS
 from verification.panel.frame import display

@@ -91,7 +91,7 @@ def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]
 def _entry(message: InboxMessage) -> Entry:
     return Entry(
         message,
-        channel=ChannelType(message.channel).label if message.channel in ChannelType.values else message.channel,
+        channel=str(ChannelType(message.channel).label) if message.channel in ChannelType.values else message.channel,
         icon=channel_icon(message.channel if message.channel in ChannelType.values else ChannelType.SMS),
         ago=ago(datetime.fromisoformat(message.at)),
     )

@@ -11,14 +11,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from verification import sids
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import ApiKey, KeyKind, Right
 from verification.panel.door import once
 from verification.panel.frame.display import how_long_ago, label, monospace, page_address, time_of, when

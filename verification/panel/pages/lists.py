@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.addresses import mask
+from verification.addresses import AddressInvalid, mask, parse_test_address
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import ListEntry, ListKind, ListSubject, Right
 from verification.panel.frame.display import country, how_long_ago, label, monospace, when
+from verification.panel.frame.look_ups import TooManyLookUps, count_look_up
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import ProjectFilter
 from verification.services.projects.lists import add_entry, clean_value, search_values
@@ -86,7 +88,15 @@ class ListEntryAdmin(ScopedAdmin):
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         term = search_term.strip()
-        return (queryset.filter(value__in=search_values(term)) if term else queryset), False
+        if not term:
+            return queryset, False
+        try:
+            with suppress(AddressInvalid):
+                count_look_up(request, [parse_test_address(term).text])
+        except TooManyLookUps as error:
+            self.message_user(request, str(error), messages.WARNING)
+            return queryset.none(), False
+        return queryset.filter(value__in=search_values(term)), False
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Only superusers may leave the project empty, for an entry of the whole platform."""

@@ -14,9 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
-from verification.lazy_words import gettext_lazy
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
 from verification.models.messages import FINAL
 from verification.panel.door.session import BY_ITSELF
@@ -25,12 +24,11 @@ from verification.panel.frame.display import cause_of, channel_of, text_of, time
 from verification.panel.frame.figure_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
 from verification.panel.frame.figures_shown import BETWEEN
 from verification.panel.frame.paging import MAX_COUNT
-from verification.panel.frame.scoping import ProjectFilter, ScopedInline, chosen_project_ids
+from verification.panel.frame.scoping import ProjectFilter, ScopedInline, chosen_project_ids, sees_addresses
 from verification.panel.frame.story import story_shown
 from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin, TestFilter
 from verification.panel.pages.figures import figures_view
 from verification.panel.pages.inbox import inbox_view
-from verification.panel.pages.recipients import may_see_addresses
 from verification.panel.pages.sending import LIVE
 from verification.random_ids import is_session_id
 from verification.services.oversight import figures
@@ -91,7 +89,7 @@ def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> A
 
     It may hold the recipient's number, as WhatsApp's do.
     """
-    sees = message is not None and may_see_addresses(request.user, message.recipient)
+    sees = message is not None and sees_addresses(request.user, message.project_id)
     return fields if sees else tuple(name for name in fields if name != "reference")
 
 

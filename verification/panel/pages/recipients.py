@@ -13,17 +13,16 @@ from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from verification.addresses import mask
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
-from verification.models import AuditEntry, Membership, Recipient, Right, Subscription
+from verification.models import AuditEntry, Recipient, Right, Subscription
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, flag_of, time_of
-from verification.panel.frame.scoping import ProjectFilter, ScopedInline
+from verification.panel.frame.scoping import ProjectFilter, ScopedInline, sees_addresses
 from verification.panel.frame.traffic_page import CreatedFilter, NewestFirstAdmin
 from verification.panel.pages.audit import LOOKS
 from verification.services.protection import limits_used
@@ -146,7 +145,7 @@ class RecipientAdmin(NewestFirstAdmin):
     def find_shown(self, request: HttpRequest, object_id: str) -> Recipient:
         """Return a recipient whose address the user may see. Raises ``PermissionDenied`` for any other."""
         recipient: Recipient = self.find(request, object_id)
-        if not may_see_addresses(request.user, recipient):
+        if not sees_addresses(request.user, recipient.project_id):
             raise PermissionDenied
         return recipient
 
@@ -158,7 +157,8 @@ class RecipientAdmin(NewestFirstAdmin):
 
     def has_address_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Return whether the user may see whole addresses: a superuser, or a member whose membership says so."""
-        return may_see_addresses(request.user, self.get_object(request, str(object_id)) if object_id else None)
+        recipient = self.get_object(request, str(object_id)) if object_id else None
+        return sees_addresses(request.user, recipient.project_id if recipient else None)
 
     @action(
         description=gettext_lazy("Show the address"), icon="visibility", permissions=["address"], url_path="address"
@@ -241,10 +241,3 @@ def _clock(moment: datetime) -> str:
     """Return the time of day, with the date where it is not today."""
     local = timezone.localtime(moment)
     return f"{written_date(local, 'H:i:s' if local.date() == timezone.localdate() else 'j M, H:i:s')} UTC"
-
-
-def may_see_addresses(user: Any, recipient: Recipient | None) -> bool:
-    memberships = Membership.objects.filter(user=user, sees_addresses=True)
-    if recipient is not None:
-        memberships = memberships.filter(project=recipient.project_id)
-    return bool(user.is_superuser or memberships.exists())

@@ -10,13 +10,12 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from verification.addresses import AddressInvalid, mask, parse_address
 from verification.errors import FieldsInvalid, Refusal
-from verification.lazy_words import gettext_lazy
 from verification.models import Channel, ChannelType, Project, Provider, Right
 from verification.panel.door import once
 from verification.panel.frame.display import page_address
@@ -117,7 +116,7 @@ def send(
             form.add_error("to", _("Try again in {retry_after} s.").format(retry_after=error.retry_after))
         return None
     to = mask(address.text)
-    audit.record(f"{done}, {to}", row=row, project=project, label=to)
+    audit.record(f"{done}, {to}", row=row, project=project, label=str(row))
     return sent.message_id
 
 

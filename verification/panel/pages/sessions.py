@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Message, Right, Session
 from verification.panel.frame import display
 from verification.panel.frame.display import cause_of, channel_of, flag_of, text_of, time_of

@@ -8,11 +8,10 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from verification.addresses import mask
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Right, Suppression
 from verification.panel.frame import display
 from verification.panel.frame.display import channel_of, time_of

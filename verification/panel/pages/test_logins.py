@@ -9,13 +9,14 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
-from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models import Right, TestLogin
 from verification.panel.frame.display import label, monospace, when
 from verification.panel.frame.page import ScopedAdmin

@@ -15,10 +15,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
-from verification.lazy_words import gettext_lazy
 from verification.panel.frame.display import how_long_ago, label, time_of
 from verification.panel.frame.page import ScopedAdmin
 from verification.panel.frame.scoping import Who

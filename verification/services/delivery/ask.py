@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
+
+from django.db import close_old_connections
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from providers.door.deadline import within
@@ -18,8 +21,10 @@ log = logging.getLogger(__name__)
 def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, *, seconds: float) -> Result:
     """Return the provider's answer, or a result that tells why there is none. Never raises.
 
-    ``seconds`` is the time for names, connection, TLS and all requests together.
+    ``seconds`` is the time for names, connection, TLS and all requests together. The database connection goes back to
+    the pool for that time.
     """
+    close_old_connections()
     try:
         with within(seconds):
             return sender.send(outgoing)
@@ -34,7 +39,8 @@ def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: Outgoing
     except Exception as error:
         # The adapter has a fault, and we cannot know how far it came. The error's text may hold anything, so we keep
         # its kind alone.
-        log.error("message %s: the adapter of %s failed with %s", outgoing.id, provider.name, type(error).__name__)
+        fault = {"message_id": outgoing.id, "error": type(error).__name__}
+        log.error("the adapter of a provider failed", extra=told(provider) | fault)
         return Result(Outcome.UNKNOWN, error=f"The adapter failed ({type(error).__name__}).")
 
 
@@ -56,4 +62,10 @@ def note_fault(provider: LiveProvider, result: Result) -> None:
     ).note_provider_failure
     if is_set_aside:
         forget_providers()  # else this process's other threads ask it for up to a second more
-        log.warning("%s is set aside for a while: %s", provider.name, result.error)
+        fault = {"outcome": result.outcome.value, "error": result.error}
+        log.warning("a provider is set aside for a while", extra=told(provider) | fault)
+
+
+def told(provider: LiveProvider) -> dict[str, Any]:
+    """Return the fields by which a line of the log is found."""
+    return {"provider": provider.id, "provider_name": provider.name}

@@ -76,7 +76,8 @@ def _adapter(row: Provider) -> Adapter | None:
     try:
         return adapter_of(row)
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
-        log.error("provider %s is not connected: its settings cannot be read (%s)", row.pk, type(error).__name__)
+        told = {"provider": row.pk, "error": type(error).__name__}
+        log.error("a provider is not connected: its settings cannot be read", extra=told)
         return None
 
 
@@ -85,7 +86,8 @@ def _open(row: Provider, adapter: Adapter) -> None:
     try:
         _held[row.pk] = _Held(adapter.connect(partial(receipts.act_on_once, row), name=row.name), adapter.settings)
     except Exception as error:  # a fault of one adapter must not keep the others unconnected
-        log.error("provider %s is not connected: its adapter failed with %s", row.pk, type(error).__name__)
+        told = {"provider": row.pk, "error": type(error).__name__}
+        log.error("a provider is not connected: its adapter failed", extra=told)
 
 
 def _close(provider_id: int) -> None:

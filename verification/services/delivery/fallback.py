@@ -22,7 +22,6 @@ def send_fallbacks(*, limit: int) -> int:
     """Send up to ``limit`` overdue codes over their next channel, and return how many were wanted."""
     taken_up = 0
     for _ in range(limit):
-        sql.drop_dead_connection()
         with transaction.atomic():  # if this worker dies, the rollback leaves the row to another
             claimed = sql.call_many(DueFallback, "claim_fallback")
             if not claimed:
@@ -43,7 +42,8 @@ def _take_up(due: DueFallback) -> None:
     except (OperationalError, InterfaceError):  # nothing is lost: the fall-back is claimed again
         raise
     except Exception as error:  # a fault of ours must not keep other fall-backs from their turn
-        log.error("project %s: a fall-back failed with %s", due.project_id, type(error).__name__)
+        told = {"project": due.project_id, "error": type(error).__name__}
+        log.error("a fall-back failed", extra=told)
 
 
 def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:
@@ -59,7 +59,8 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
             send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
         except Refusal as refusal:
             note_refusal(refusal)
-            log.info("project %s: no fall-back to %s: %s", project.id, channel_type, refusal.problem_code)
+            told = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
+            log.info("no fall-back to a channel", extra=told)
             continue
         return channel_type
     return None

@@ -73,7 +73,7 @@ def _find_provider(provider_uuid: str, secret: str) -> Provider:
     except (ValueError, Provider.DoesNotExist):
         raise not_found from None
     except DecryptionFailed:
-        log.error("provider %s is not heard: the secret of its webhook address cannot be read", provider.pk)
+        log.error("the secret of a webhook address cannot be read", extra={"provider": provider.pk})
         raise not_found from None
     if not hmac.compare_digest(expected.encode(), secret.encode()):
         raise not_found
@@ -125,7 +125,8 @@ def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
         # Look again even if nothing was under way: the acceptance may have been recorded since the first look.
         still_unknown = _record_all_known(provider, unknown)
         if still_unknown:
-            log.info("%s receipts of %s are for no message of ours.", len(still_unknown), provider.name)
+            told = {"provider": provider.pk, "provider_name": provider.name, "receipts": len(still_unknown)}
+            log.info("receipts are for no message of ours", extra=told)
 
 
 def _wait_for_acceptances(provider: Provider) -> None:

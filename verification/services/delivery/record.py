@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db import IntegrityError, InterfaceError, OperationalError, connection
 
 from providers.base import OutgoingMessage, Result
-from verification import sql
+from verification import request_ids, sql
 from verification.models import Choice, Message, MessageStatus
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
@@ -60,6 +60,15 @@ def times_of(message_id: int) -> Times | None:
     except (OperationalError, InterfaceError):
         return None
     return row and Times(*row)
+
+
+def request_of(message_id: int) -> str:
+    """Return the id of the message's request, for a line of the log; empty where none is kept, or it is not told."""
+    try:
+        row = Message.objects.filter(pk=message_id).values_list("request", "caller_request").first()
+    except (OperationalError, InterfaceError):
+        return ""
+    return request_ids.written(*row) if row else ""
 
 
 def attempt_of(

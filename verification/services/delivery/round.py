@@ -7,17 +7,18 @@ import math
 import threading
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils import timezone
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from verification import metrics, sql, traces, wake
 from verification.addresses import country_of
-from verification.crypto import DecryptionFailed
+from verification.crypto import DecryptionFailed, KeyUnknown
 from verification.memory import Fresh
 from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
-from verification.services.delivery.ask import ask, note_fault
+from verification.services.delivery.ask import ask, note_fault, told
 from verification.services.delivery.compose import addressed, compose
 from verification.services.delivery.connections import sender_of
 from verification.services.delivery.policy import POLICY
@@ -77,8 +78,12 @@ class Round:
             return
         try:
             outgoing = compose(message, country=self.country)
+        except KeyUnknown:
+            log.error("its code is under a key that this worker does not have", extra=self._told())
+            record.give_back(message, in_seconds=self._pause())
+            return
         except DecryptionFailed:
-            log.error("message %s: its code cannot be decrypted; is a key missing?", message.id)
+            log.error("its code cannot be decrypted", extra=self._told())
             record.close(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
             return
         try:
@@ -223,8 +228,9 @@ class Round:
                 window = provider.adapter.receipt_window_seconds or UNCONFIRMED_SECONDS
                 record.await_receipt(self.message, for_seconds=window, attempt=attempt)
             return True
-        why = attempt.attempt_error or "-"
-        log.info("message %s: %s answered %s: %s", self.message.id, provider.name, result.outcome, why)
+        if log.isEnabledFor(logging.INFO):
+            answer = {"outcome": result.outcome.value, "error": attempt.attempt_error or None}
+            log.info("a provider did not accept a message", extra=self._told() | told(provider) | answer)
         if not POLICY[result.outcome].next_provider:
             record.close(self.message, MessageStatus.FAILED, error=result.error, attempt=attempt)
             return True
@@ -254,7 +260,7 @@ class Round:
         elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:
             sql.call("note_provider_success", provider=provider.id)
             forget_providers()  # else this process's other threads leave it out for up to a second more
-            log.info("%s works again.", provider.name)
+            log.info("a provider works again", extra=told(provider))
 
     def _report_complaints(self) -> None:
         """Tell owners and breakers of the answers that concern them, once the message itself is settled."""
@@ -275,14 +281,26 @@ class Round:
 
     def _give_back_or_end(self) -> None:
         """No provider took it: try again while the code lives, wait for a receipt that may come, or fail."""
-        pause = RETRY_SECONDS[min(self.message.claims, len(RETRY_SECONDS)) - 1]
-        delay = max(pause, self.refusal.retry_after)
+        delay = max(self._pause(), self.refusal.retry_after)
         if delay < self._lives_seconds():
             record.give_back(self.message, in_seconds=delay)
         elif self.refusal.may_have_sent:
             record.await_receipt(self.message, for_seconds=UNCONFIRMED_SECONDS)
         else:
             record.close(self.message, MessageStatus.FAILED, error=self.refusal.error)
+
+    def _pause(self) -> float:
+        return RETRY_SECONDS[min(self.message.claims, len(RETRY_SECONDS)) - 1]
+
+    def _told(self) -> dict[str, Any]:
+        """Return the fields by which a line of the log is found."""
+        message = self.message
+        return {
+            "message_id": message.id,
+            "request_id": record.request_of(message.id) or None,
+            "project": message.project_id,
+            "channel": message.channel,
+        }
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.started_at

@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from providers import registry
 from providers.base import OutgoingMessage
 from providers.door.http import HttpAnswer, Timeouts, classify_status
-from providers.errors import ProviderError, SettingsInvalid
+from providers.errors import ProviderError, SettingsInvalid, sentence
 from verification import bindings, sql
-from verification.adapter_words import sentence
 from verification.bulkhead import BulkheadFull, bulkhead
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse

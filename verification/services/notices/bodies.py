@@ -15,7 +15,7 @@ def webhook_id(row: DescribedEvent) -> str:
 
 
 def body_of(row: DescribedEvent) -> dict[str, Any]:
-    """Return the body of an event. It holds no code, and no whole recipient unless the project says so."""
+    """Return the body of an event. It holds no code, and no whole recipient unless its row says so."""
     return _message(row) if row.message_id is not None else _session(row)
 
 

@@ -49,7 +49,9 @@ def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
         return
     title, advice = _WORDS[result.outcome]
     if provider.is_system:
-        log.error("%s %s: %s", provider.name, title, result.error)
+        told = {"provider": provider.id, "provider_name": provider.name}
+        answer = {"outcome": result.outcome.value, "error": result.error}
+        log.error("a provider of the system needs attention", extra=told | answer)
     else:
         alerts.raise_alert(
             project_id=project_id,

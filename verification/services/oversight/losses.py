@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from verification.models import BreakerOpening, HourlyFigures
-from verification.models.oversight import OUTAGE
+from verification.models.oversight import COLLAPSE, OUTAGE
 from verification.services.notices.provider_alerts import KIND as PROVIDER
+from verification.services.oversight.breaks import read_key
 from verification.services.oversight.ranges import DAY, HOUR
 from verification.whole_numbers import whole_number
 from verification.written_numbers import grouped
@@ -68,6 +69,9 @@ def of_alert(*, project: int, kind: str, key: str, since: datetime, until: datet
     """Return the estimate for what an alert tells of: an outage, or a provider that was set aside for a while."""
     if kind == OUTAGE:
         return loss([project], since, until)
+    if kind == COLLAPSE:
+        broken = read_key(key)
+        return since_break([project], broken.country, broken.at, until) if broken else None
     provider = whole_number(key.partition(" ")[0]) if kind == PROVIDER else None
     if provider is None:
         return None
@@ -76,6 +80,20 @@ def of_alert(*, project: int, kind: str, key: str, since: datetime, until: datet
     if found is None or (found.closed_at or timezone.now()) - found.opened_at < SHORTEST:
         return None
     return loss([project], min(since, found.opened_at), found.closed_at)
+
+
+def since_break(projects: Sequence[int], country: str, at: datetime, until: datetime | None) -> Loss | None:
+    """Return the estimate for a country where a provider fails: its sessions since then, if verified as a week before.
+
+    It counts all providers and channels, so that users whom another one saved are not lost. None without a past.
+    """
+    rows = HourlyFigures.objects.filter(project__in=projects, country=country)
+    sums = {"sessions": Sum("sessions"), "verified": Sum("sessions_verified")}
+    before = rows.filter(hour__gte=at - DAYS_BEFORE * DAY, hour__lt=at).aggregate(**sums)
+    since = rows.filter(hour__gte=at, hour__lt=until or timezone.now()).aggregate(**sums)
+    if not before["sessions"] or not since["sessions"]:
+        return None
+    return Loss(since["verified"], round(since["sessions"] * before["verified"] / before["sessions"]))
 
 
 def _verified(projects: Sequence[int], hours: Sequence[datetime]) -> int | None:

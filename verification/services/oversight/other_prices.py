@@ -14,8 +14,9 @@ from django.utils import timezone
 
 from verification.models import Provider
 from verification.services.gateways.prices import PriceBook, book_of
-from verification.services.oversight import costs
+from verification.services.oversight import costs, experience
 from verification.services.oversight.costs import Cost, Rates, Where
+from verification.services.oversight.experience import Experience
 from verification.services.oversight.ranges import Range
 
 
@@ -24,6 +25,9 @@ class Offer:
     """A provider's price for messages of a range, beside what the same ones have cost.
 
     ``compared`` messages have both prices known; of ``left_out`` ones, one is not, or the provider does not serve them.
+    The last four say what is known of it where it would carry them: of ``known`` messages, those to countries where the
+    project has used it enough. ``verified`` of ``known`` would be of users who are verified, as its own messages there
+    were. ``used`` counts its messages there.
     """
 
     provider: str
@@ -33,6 +37,21 @@ class Offer:
     did_cost: Decimal = Decimal(0)
     compared: int = 0
     left_out: int = 0
+    known: int = 0
+    known_cost: Decimal = Decimal(0)
+    verified: float = 0.0
+    sessions_verified: float = 0.0  # of a hundred sessions, summed over the known messages
+    used: int = 0
+
+    @property
+    def conversion(self) -> float | None:
+        """The verified of a hundred sessions where it is known; None where it is not."""
+        return round(self.sessions_verified / self.known, 1) if self.known else None
+
+    @property
+    def per_verified(self) -> Decimal | None:
+        """The estimated cost of a verified user where it is known; None where it is not."""
+        return self.known_cost / Decimal(self.verified) if self.verified else None
 
     @property
     def saved(self) -> Decimal:
@@ -54,6 +73,7 @@ def offers(
     day = min(timezone.now(), span.until - timedelta(seconds=1)).date()
     found: dict[int, Offer] = {}
     senders = list({owner for owner, _, _ in traffic})
+    known = experience.of_providers(senders, timezone.now()) if senders else {}
     for provider in Provider.objects.serving(senders).filter(price_list__gt=0).order_by("pk"):
         if provider.is_system and not with_system:
             continue
@@ -69,8 +89,19 @@ def offers(
             offer.would_cost += would
             offer.did_cost += did.amount
             offer.compared += did.sends
+            _learn(offer, did.sends, would, known.get((provider.pk, country), Experience()))
     told = [offer for offer in found.values() if offer.compared]
     return sorted(told, key=lambda offer: (offer.channel, -offer.saved, offer.provider))
+
+
+def _learn(offer: Offer, sends: int, would: Decimal, seen: Experience) -> None:
+    """Add what is known of the provider in the country of these messages."""
+    offer.used += seen.accepted
+    if seen.is_enough:
+        offer.known += sends
+        offer.known_cost += would
+        offer.verified += sends * seen.verified / seen.accepted
+        offer.sessions_verified += sends * 100 * seen.verified / seen.sent
 
 
 def as_dict(offer: Offer) -> dict[str, Any]:
@@ -83,6 +114,9 @@ def as_dict(offer: Offer) -> dict[str, Any]:
         "did_cost": str(round(offer.did_cost, costs.SUM_PLACES)),
         "messages_compared": offer.compared,
         "messages_left_out": offer.left_out,
+        "messages_known": offer.known,
+        "conversion_percent": offer.conversion,
+        "cost_per_verified": None if offer.per_verified is None else str(round(offer.per_verified, costs.SHOWN_PLACES)),
     }
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 MAX_DAYS = 366  # the longest range: with the range before it, what the daily figures are kept for

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -66,8 +66,12 @@ class Found:
         return hits[0] if len(hits) == 1 and not self.refusals else None
 
 
-def search(term: str, projects: list[int]) -> Found:
-    """Return what the term names in these projects."""
+def search(term: str, projects: list[int], *, before_addresses: Callable[[list[str]], None] | None = None) -> Found:
+    """Return what the term names in these projects.
+
+    ``before_addresses`` is called with the addresses that the term may mean, before any of them is looked up; what it
+    raises ends the search.
+    """
     term = term.strip()[:TERM_MAX_LENGTH]
     if not term or "\0" in term or not projects:
         return Found()
@@ -77,6 +81,8 @@ def search(term: str, projects: list[int]) -> Found:
     if found.sessions or found.messages:
         return found
     found.addresses = addresses_of(term, projects)
+    if before_addresses is not None:
+        before_addresses(found.addresses)
     for recipient in _recipients(found.addresses, projects):
         _add_traffic_of(recipient, found)
     found.refusals = _refusals_of(found, projects)

@@ -10,16 +10,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
-from verification.models import Alert, ChannelType, Project
+from verification.models import Alert, ChannelType, Project, Provider
+from verification.models.oversight import COLLAPSE, COLLAPSE_OVER, OUTAGE
+from verification.services.notices import balance_alerts, provider_alerts
 from verification.services.oversight import costs, other_prices, report
+from verification.services.oversight.breaks import read_key
 from verification.services.oversight.money import Money, money_of
 from verification.services.oversight.ranges import Range
 from verification.services.oversight.report import Told, Where
 
 EVENTS_TOLD = 50  # the latest of a range: more marks on a chart hide each other
+# The kinds of alerts whose key begins with a provider's id.
+ABOUT_PROVIDERS = (provider_alerts.KIND, balance_alerts.KIND, COLLAPSE, COLLAPSE_OVER)
 NOT_SENT, NO_COUNTRY = gettext_lazy("Not sent"), gettext_lazy("No country")  # the names of empty keys
 
 
@@ -93,18 +99,35 @@ def summarize(
         by={name: _lines(place, name, rows, rows_before) for place, name in enumerate(report.DIMENSIONS)},
         refused=report.refusals(projects, span, country),
         refused_before=sum(times for _, times in report.refusals(projects, span.before, country)),
-        events=events(projects, span),
+        events=events(projects, span, where),
         money=money_of(projects, span, where, with_system=with_system),
     )
 
 
-def events(projects: Sequence[int], span: Range) -> list[Event]:
-    """Return the latest alerts of a range, in the order of time."""
+def events(projects: Sequence[int], span: Range, where: Where | None = None) -> list[Event]:
+    """Return the latest alerts of a range, in the order of time.
+
+    Of one provider's figures these are its own alerts and the outages of its channel; of one country's, no other's.
+    The alert that a provider fails in a country stands at the hour since which it does.
+    """
     found = Alert.objects.filter(project__in=projects, created_at__gte=span.since, created_at__lt=span.until)
-    return [
-        Event(each.pk, each.project_id, each.kind, each.key, each.title, each.created_at, each.ended_at)
-        for each in reversed(found.order_by("-created_at")[:EVENTS_TOLD])
-    ]
+    if provider := Provider.objects.filter(pk=(where or {}).get("provider_id") or 0).first():
+        its_own = Q(kind__in=ABOUT_PROVIDERS) & (Q(key__startswith=f"{provider.pk} ") | Q(key=str(provider.pk)))
+        found = found.filter(its_own | Q(kind__in=(OUTAGE, "channel_up"), key__startswith=provider.channel))
+    if country := (where or {}).get("country"):
+        found = found.exclude(Q(kind__in=(COLLAPSE, COLLAPSE_OVER)) & ~Q(key__contains=f" {country} "))
+    return sorted(
+        (
+            Event(each.pk, each.project_id, each.kind, each.key, each.title, _began(each, span), each.ended_at)
+            for each in found.order_by("-created_at")[:EVENTS_TOLD]
+        ),
+        key=lambda event: event.at,
+    )
+
+
+def _began(alert: Alert, span: Range) -> datetime:
+    found = read_key(alert.key) if alert.kind == COLLAPSE else None
+    return max(found.at, span.since) if found else alert.created_at
 
 
 def as_dict(summary: Summary) -> dict[str, Any]:

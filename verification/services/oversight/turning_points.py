@@ -54,20 +54,28 @@ def worsened(projects: Sequence[int], provider_id: int, span: Range, country: st
     return sorted(filter(None, cuts), key=lambda each: -each.asked)[:TOLD]
 
 
-def cut(country: str, points: Sequence[tuple[datetime, tuple[int, int]]]) -> TurningPoint | None:
+def cut(
+    country: str,
+    points: Sequence[tuple[datetime, tuple[int, int]]],
+    *,
+    least_before: int = LEAST_ASKED,
+    least_since: int = LEAST_ASKED,
+    drop: float = LEAST_DROP,
+    evidence: float = LEAST_EVIDENCE,
+) -> TurningPoint | None:
     """Return where the share of arrivals fell; None where it did not, or nobody can tell."""
     asked = list(accumulate(number for _, (number, _) in points))
     arrived = list(accumulate(min(part, number) for _, (number, part) in points))
-    best, place = LEAST_EVIDENCE, 0
+    best, place = evidence, 0
     for index in range(1, len(points)):
         before, since = asked[index - 1], asked[-1] - asked[index - 1]
-        if min(before, since) < LEAST_ASKED:
+        if before < least_before or since < least_since:
             continue
         parts = (arrived[index - 1], before), (arrived[-1] - arrived[index - 1], since)
-        drop = 100 * (parts[0][0] / before - parts[1][0] / since)
-        evidence = 2 * (_likelihood(*parts[0]) + _likelihood(*parts[1]) - _likelihood(arrived[-1], asked[-1]))
-        if drop >= LEAST_DROP and evidence > best:
-            best, place = evidence, index
+        fall = 100 * (parts[0][0] / before - parts[1][0] / since)
+        found = 2 * (_likelihood(*parts[0]) + _likelihood(*parts[1]) - _likelihood(arrived[-1], asked[-1]))
+        if fall >= drop and found > best:
+            best, place = found, index
     if not place:
         return None
     since = asked[-1] - asked[place - 1]

@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 
 MAX_BYTES = 100 * 1024  # Bytes of the file: a logo of 512 pixels square has fewer.
 MAX_SIDE = 1_024  # Pixels: four times what the page shows, for sharp screens.

@@ -12,16 +12,15 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
 from providers.registry import BOOLEANS, UnknownAdapter, adapter_class
 from verification import bindings
-from verification.adapter_words import sentence
 from verification.crypto import DecryptionFailed, decrypt, encrypt
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
@@ -31,6 +30,7 @@ from verification.whole_numbers import whole_number
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
 CALLED = {"alert_url", "event_url"}  # addresses that the service calls
+SWITCHES_RECIPIENTS_ON = gettext_lazy("Only who sees whole addresses may switch this on.")
 _RULES = {  # by the name of the database's constraint
     "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code has digits, letters or both."),
 }
@@ -69,7 +69,7 @@ def all_faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     except ValidationError as error:
         found = {name: texts[0] for name, texts in error.message_dict.items()}
         if ROW in found:
-            found[ROW] = next((text for rule, text in _RULES.items() if rule in found[ROW]), found[ROW])
+            found[ROW] = next((str(text) for rule, text in _RULES.items() if rule in found[ROW]), found[ROW])
         return found
     return {}
 
@@ -132,7 +132,7 @@ def judge_called_url(url: str) -> None:
     try:
         judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
     except AddressBlocked as error:
-        raise Misuse(sentence(error.args[0])) from None
+        raise Misuse(error.sentence) from None
 
 
 def seal_challenge_secret(project: Project, text: str) -> bytes | None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from providers import sandbox
-from verification import sql
+from verification import pseudonyms, sql
 from verification.addresses import Address, AddressKind, kind_of
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.services.projects import terms
@@ -168,7 +168,10 @@ class ProjectConfig:
         return dict.fromkeys(self.wrong_limits, 0) if self.simulated(to) else self.wrong_limits
 
     def terms_for(self, to: str) -> Any:
-        """Return the terms for this recipient, as the SQL functions take them: serialised once for its kind."""
+        """Return the terms for this recipient, as the SQL functions take them: serialised once for its kind.
+
+        The platform's limit of SMS takes the recipient's hash besides, for projects that have erased them.
+        """
         key = kind_of(to), self.is_unlimited(to), self.simulated(to) is not None
         if key not in self._terms:
             self._terms[key] = terms.serialised(
@@ -186,6 +189,8 @@ class ProjectConfig:
                     **self._events,
                 }
             )
+        if self._platform_sms_a_day and key[0] is AddressKind.PHONE:
+            return terms.with_erased(self._terms[key], pseudonyms.erased(to))
         return self._terms[key]
 
     @cached_property

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
+from django.utils.translation import gettext_lazy as _
 
 from verification import sql
 from verification.codes import WRONG_CODES_DIVISORS
-from verification.lazy_words import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Window:
     """A stretch of time up to now, and the setting of a project that limits what may happen within it."""
 
     setting: str
-    name: str  # as owners read it
+    name: StrOrPromise  # as owners read it
     seconds: int
     is_lifted_by_challenge: bool = False  # for a session that passed a challenge
 
@@ -66,6 +69,11 @@ def wrong_code_limits(settings: Mapping[str, int]) -> dict[str, Any]:
     return limits_of(WRONG_CODES, settings) | {
         "divisors": {str(length): divisor for length, divisor in WRONG_CODES_DIVISORS.items()}
     }
+
+
+def with_erased(shared: Any, erased: str) -> Any:
+    """Return serialised terms with what the platform's limit knows the erased recipient by."""
+    return sql.json(b'{"erased":"%s",' % erased.encode() + shared.obj[1:], dumps=bytes)
 
 
 def serialised(terms: Mapping[str, Any]) -> Any:

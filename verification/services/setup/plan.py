@@ -102,19 +102,31 @@ def no_secrets(name: str) -> None:
     """Find no secret: those that are stored stay."""
 
 
-def plan(document: Document, *, find_secret: Finder = no_secrets, only: Project | None = None) -> Plan:
+def plan(
+    document: Document,
+    *,
+    find_secret: Finder = no_secrets,
+    only: Project | None = None,
+    sees_addresses: bool = True,
+) -> Plan:
     """Return what applying the file would change. Nothing is changed. Raises :class:`FileRefused`.
 
-    ``only`` is the one project that the file may be about, whatever name the file gives it.
+    ``only`` is the one project that the file may be about, whatever name the file gives it. Who does not see whole
+    recipients has no file let events tell them.
     """
     with transaction.atomic():
-        found = _bring(document, find_secret, only, is_trial=True)
+        found = _bring(document, find_secret, only, is_trial=True, sees_addresses=sees_addresses)
         transaction.set_rollback(True)
     return found
 
 
 def apply(
-    document: Document, *, find_secret: Finder = no_secrets, only: Project | None = None, shown: str = ""
+    document: Document,
+    *,
+    find_secret: Finder = no_secrets,
+    only: Project | None = None,
+    shown: str = "",
+    sees_addresses: bool = True,
 ) -> Plan:
     """Bring every project of the file to what it says, in one transaction, and return what has changed.
 
@@ -122,7 +134,7 @@ def apply(
     :class:`PlanChanged`; then nothing is changed.
     """
     with transaction.atomic():
-        found = _bring(document, find_secret, only, is_trial=False)
+        found = _bring(document, find_secret, only, is_trial=False, sees_addresses=sees_addresses)
         if shown and found.digest != shown:
             raise PlanChanged(found)
     return found
@@ -133,7 +145,9 @@ def secret_names(document: Document) -> list[str]:
     return list(dict.fromkeys(_references(document.value)))
 
 
-def _bring(document: Document, find_secret: Finder, only: Project | None, *, is_trial: bool) -> Plan:
+def _bring(
+    document: Document, find_secret: Finder, only: Project | None, *, is_trial: bool, sees_addresses: bool
+) -> Plan:
     if found := schema.faults(document):
         raise document.refusal(*found)
     wanted: dict[str, Any] = document.value["projects"]
@@ -146,7 +160,10 @@ def _bring(document: Document, find_secret: Finder, only: Project | None, *, is_
         bounds.lock(project)
         project.refresh_from_db()
     return Plan(
-        tuple(_bring_project(document, name, row, find_secret, is_trial=is_trial) for name, row in rows.items())
+        tuple(
+            _bring_project(document, name, row, find_secret, is_trial=is_trial, sees_addresses=sees_addresses)
+            for name, row in rows.items()
+        )
     )
 
 
@@ -167,7 +184,13 @@ def _find(document: Document, name: str) -> Project | None:
 
 
 def _bring_project(
-    document: Document, name: str, row: Project | None, find_secret: Finder, *, is_trial: bool
+    document: Document,
+    name: str,
+    row: Project | None,
+    find_secret: Finder,
+    *,
+    is_trial: bool,
+    sees_addresses: bool,
 ) -> ProjectPlan:
     path: Path = ("projects", name)
     if row is None:
@@ -178,7 +201,7 @@ def _bring_project(
     else:
         project = row
     before = export.state_of(project)
-    bringing = Bringing(project, document, find_secret, is_trial)
+    bringing = Bringing(project, document, find_secret, is_trial, sees_addresses)
     wanted = document.value["projects"][name]
     for part, bring in _PARTS.items():
         if part in wanted:

@@ -12,12 +12,12 @@ from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from providers.base import Adapter, Setting, SettingKind
 from providers.registry import MAX_TEXT_LENGTH
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Project, Provider
 from verification.models.changes import Field
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
@@ -198,11 +198,11 @@ def _settings_of(adapter: type[Adapter]) -> Schema:
 
 
 def _of_setting(setting: Setting) -> Schema:
-    described = {"title": setting.label, **({"description": setting.help} if setting.help else {})}
+    described = {"title": str(setting.label), **({"description": str(setting.help)} if setting.help else {})}
     default = {} if setting.default == "" else {"default": setting.default}
     match setting.kind:
         case SettingKind.SECRET:
-            return {**_REFERENCE, "title": setting.label}
+            return {**_REFERENCE, "title": str(setting.label)}
         case SettingKind.BOOLEAN:
             return {**described, "type": "boolean", **default}
         case SettingKind.NUMBER:

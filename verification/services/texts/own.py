@@ -7,10 +7,10 @@ import unicodedata
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from providers.reading import gsm
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Project, bounds
 from verification.services.texts.rendering import (
     ANDROID_MAX_BYTES,

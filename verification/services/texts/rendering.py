@@ -12,6 +12,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import F, Value
 from django.template.loader import render_to_string
+from django.utils.translation.trans_real import parse_accept_lang_header
 
 from providers.reading import gsm
 from verification.memory import Fresh
@@ -25,7 +26,6 @@ RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
 
 _PLACEHOLDER = re.compile(r"\{(code|project|minutes)\}")
 _SENTENCE = re.compile(r"[^.。।]+[.。।]?\s*")
-_RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*)(?:\s*;\s*q=([01](?:\.[0-9]{0,3})?))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,15 +214,12 @@ def fill(text: str, values: dict[str, str]) -> str:
 
 
 def _ranges(header: str) -> list[str]:
-    """Return the languages of the header in lower case, the most wanted first."""
-    found: list[tuple[float, str]] = []
-    for part in header.split(","):
-        match = _RANGE.fullmatch(part.strip())
-        if match and match[1] != "*":
-            weight = float(match[2] or 1)
-            if weight > 0:
-                found.append((weight, match[1].lower()))
-    return [name for _, name in sorted(found, key=lambda item: -item[0])]
+    """Return the languages of the header in lower case, the most wanted first.
+
+    Django reads it part by part, as it passes over the whole of a header of which it cannot read one part.
+    """
+    found = [each for part in header.split(",") for each in parse_accept_lang_header(part.strip())]
+    return [name for name, weight in sorted(found, key=lambda each: -each[1]) if weight and name != "*"]
 
 
 def texts_for(language: str) -> dict[str, str]:

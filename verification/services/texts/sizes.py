@@ -9,8 +9,9 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from providers.reading import gsm
-from verification.lazy_words import gettext_lazy as _
 
 MAX_NAMED = 6  # characters that a note lists: more are the alphabet of a language.
 EMOJI_FROM, EMOJI_UNTIL = 0x1F000, 0x20000  # the plane of pictures; some are newer than Python's Unicode tables.

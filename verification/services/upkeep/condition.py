@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,7 +16,7 @@ from redis.exceptions import RedisError
 
 from verification.broker import BOTS, CONNECTIONS, MESSAGES, broker
 from verification.memory import Fresh
-from verification.models import CircuitBreaker, Message, MessageStatus, Upkeep, WebhookEvent, Worker
+from verification.models import Channel, CircuitBreaker, Message, MessageStatus, Provider, Upkeep, WebhookEvent, Worker
 from verification.services.records import workers
 from verification.services.upkeep import retention
 
@@ -32,6 +33,7 @@ DEGRADED = {
     "broker": "Valkey or Redis does not answer: messages go out with the workers' sweep, a second or two later.",
     "cache": "Valkey or Redis does not answer: limits per second and per client address count in each process alone.",
     "workers": "No worker was heard of for a minute: nothing is delivered.",
+    "channels": "Every provider of a channel is set aside, as each keeps failing: users get no codes over it.",
     "backlog": "Messages wait for a worker: there are too few threads, or their providers are slow.",
     "callbacks": "Callbacks and other events wait: there are too few workers, or customers' servers are slow.",
     "sweep": "The traffic guard has not swept for a minute: some findings are late.",
@@ -49,13 +51,18 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The condition at one moment. ``wake_ups`` are those that wait at the broker, None while it is away."""
+    """The condition at one moment.
+
+    ``wake_ups`` are those that wait at the broker, None while it is away. ``aside`` are the enabled providers that are
+    set aside, ``alone`` those of them that no other provider stands in for.
+    """
 
     workers: tuple[Worker, ...]
     messages: Queue
     being_sent: int
     callbacks: Queue
     aside: tuple[CircuitBreaker, ...]
+    alone: tuple[CircuitBreaker, ...]
     last_purge: datetime | None
     last_guard_sweep: datetime | None
     first_project_at: datetime | None
@@ -71,6 +78,7 @@ class Condition:
             "broker": self.wake_ups is None,
             "cache": not self.has_cache,
             "workers": not self.workers,
+            "channels": bool(self.alone),
             "backlog": self.messages.age > MESSAGES_LATE.total_seconds(),
             "callbacks": self.callbacks.age > CALLBACKS_LATE.total_seconds(),
             "sweep": bool(self.workers) and self._is_guard_late(now),
@@ -108,12 +116,14 @@ def _read() -> Condition:
     due_events = WebhookEvent.objects.filter(due_at__lte=now).order_by()[:LOOKED_AT]
     callbacks = due_events.aggregate(due=Count("pk"), oldest=Min("due_at"))
     wake_ups = _wake_ups()
+    aside = _aside()
     return Condition(
         workers=tuple(workers.running()),
         messages=_queue(told["due"], told["oldest"], now),
         being_sent=told["being_sent"],
         callbacks=_queue(callbacks["due"], callbacks["oldest"], now),
-        aside=tuple(CircuitBreaker.objects.filter(open_until__isnull=False).select_related("provider")),
+        aside=aside,
+        alone=tuple(_alone(aside)),
         last_purge=runs.get(retention.RUN),
         last_guard_sweep=runs.get(GUARD),
         first_project_at=retention.first_project_at(),
@@ -121,6 +131,35 @@ def _read() -> Condition:
         has_cache=wake_ups is not None and _has_cache(),
         clock_ahead=here - now.timestamp(),
     )
+
+
+def _aside() -> tuple[CircuitBreaker, ...]:
+    rows = CircuitBreaker.objects.filter(open_until__isnull=False, provider__in=Provider.objects.working())
+    return tuple(rows.select_related("provider").order_by("provider"))
+
+
+def _alone(aside: tuple[CircuitBreaker, ...]) -> Iterator[CircuitBreaker]:
+    """Yield those that are set aside on a channel over which nothing gets out for some project."""
+    if not aside:
+        return
+    channels = {each.provider.channel for each in aside}
+    sound = Provider.objects.working().filter(channel__in=channels).exclude(breaker__open_until__isnull=False)
+    serving = set(sound.values_list("project", "channel"))
+    offered = Channel.objects.filter(
+        type__in=channels, is_active=True, project__is_enabled=True, project__deleted_at=None
+    ).values_list("project", "type", "project__is_sandbox")
+    silent = {
+        (project, channel, is_sandbox)
+        for project, channel, is_sandbox in offered
+        if (project, channel) not in serving and (is_sandbox or (None, channel) not in serving)
+    }
+    for breaker in aside:
+        own, channel = breaker.provider.project_id, breaker.provider.channel
+        if any(
+            channel == lost and (own == project or (own is None and not is_sandbox))
+            for project, lost, is_sandbox in silent
+        ):
+            yield breaker
 
 
 def _database_clock() -> datetime:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
+from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
@@ -15,7 +16,7 @@ from django.utils import timezone
 
 from verification import metrics
 from verification.models import Decision, Provider
-from verification.services.upkeep import condition
+from verification.services.upkeep import condition, health
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MAX_NAMED = metrics.MAX_PROVIDERS  # providers with lines of their own; an installation with more shows the first ones
@@ -76,7 +77,7 @@ def _write(*collectors: _Gauges) -> bytes:
     from prometheus_client.multiprocess import MultiProcessCollector
 
     registry = CollectorRegistry()
-    if metrics.is_on():
+    if metrics.is_on() and metrics.folder().is_dir():
         MultiProcessCollector(registry, path=str(metrics.folder()))  # type: ignore[no-untyped-call]
     for collector in collectors:
         registry.register(collector)  # type: ignore[arg-type]  # which asks for the one method that it has
@@ -124,13 +125,35 @@ def _read() -> Iterator[object]:
 
 def _of_machine() -> Iterator[object]:
     """What needs no database: a full disk may be why it is away."""
-    disk = shutil.disk_usage(settings.HOME_DIR if settings.HOME_DIR.exists() else "/")
-    yield _gauge("disk_bytes", "The disk of WATCHWORD_HOME.", "state", [(("free",), disk.free), (("all",), disk.total)])
+    sizes: list[tuple[tuple[str, str], float]] = []
+    for name, folder in disks().items():
+        disk = shutil.disk_usage(folder)
+        sizes += [((name, "free"), disk.free), ((name, "all"), disk.total)]
+    yield _gauge("disk_bytes", "The disks of WATCHWORD_HOME and METRICS_DIR.", "folder state", sizes)
     yield _gauge("build_info", "The version that answers.", "version", [((settings.VERSION,), 1)])
 
 
+def disks() -> dict[str, Path]:
+    """Return the folders of ours by their settings' names, one of each disk."""
+    found = {"WATCHWORD_HOME": _there(settings.HOME_DIR)}
+    if settings.METRICS_TOKEN:
+        counted_in = _there(settings.METRICS_DIR)
+        if counted_in.stat().st_dev != found["WATCHWORD_HOME"].stat().st_dev:
+            found["METRICS_DIR"] = counted_in
+    return found
+
+
+def _there(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that exists."""
+    return next(each for each in (folder, *folder.absolute().parents) if each.is_dir())
+
+
 def _of_condition(now: condition.Condition) -> Iterator[object]:
-    parts = {"database": True, "broker": now.wake_ups is not None, "cache": now.has_cache}
+    parts = {
+        "database": health.failing() != health.ONLY_READS,
+        "broker": now.wake_ups is not None,
+        "cache": now.has_cache,
+    }
     yield _gauge("up", "Whether a part answers.", "part", [((name,), is_up) for name, is_up in parts.items()])
     degraded = [((name,), float(name in now.degraded)) for name in condition.DEGRADED]
     yield _gauge("degraded", "Whether a part is degraded, as /readyz says.", "part", degraded)

@@ -1,8 +1,9 @@
 """Handing out, and erasing, all that is known of one recipient of a project.
 
 Erasing must not be a way around a limit. So rows that count within the day stay for that day without the address, under
-its keyed hash. A recipient who comes back in that time is found by the hash and gets the counts back. An opt-out stays
-under the hash until it is lifted: to forget it would mean to send again.
+its keyed hash. The limit of all projects together finds them by another hash, which the purge removes after the day.
+A recipient who comes back in that time is found by the hash and gets the counts back. An opt-out stays under the hash
+until it is lifted: to forget it would mean to send again.
 """
 
 from __future__ import annotations
@@ -140,6 +141,7 @@ def _erase(recipient: Recipient) -> dict[str, int]:
     if not (kept_messages or kept_sessions or recipient.suppressions.exists()):
         recipient.delete()
         return counts
+    recipient.erased_hash = pseudonyms.erased(recipient.address) if kept_messages else None
     recipient.address, recipient.mailbox = pseudonyms.forgotten(recipient.project_id, recipient.address), None
     recipient.language = recipient.verified_channel = recipient.reached_channel = ""
     recipient.forgotten_at = now

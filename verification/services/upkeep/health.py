@@ -10,10 +10,14 @@ from django.db.migrations.loader import MigrationLoader
 
 from verification import sql
 from verification.memory import Fresh, Memory
+from verification.services.upkeep import key_ring
+from verification.sql import read_only
 
 log = logging.getLogger(__name__)
 
+_LOOK = "SELECT current_setting('transaction_read_only')::boolean, to_regclass('django_migrations') IS NOT NULL"
 AWAY = "The database is away."
+ONLY_READS = "The database only reads: a standby, or one whose disk is full."
 NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
 
 
@@ -51,16 +55,21 @@ def _tell(reason: str) -> None:
 
 def _ask() -> str:
     try:
-        sql.drop_dead_connection()
         with connection.cursor() as cursor:
-            cursor.execute("SELECT to_regclass('django_migrations') IS NOT NULL")
-            if not cursor.fetchone()[0]:
+            cursor.execute(_LOOK)
+            only_reads, is_there = cursor.fetchone()
+            if only_reads:
+                read_only.leave()
+                _tell(read_only.WORDS)
+                return ONLY_READS
+            if not is_there:
                 return NOT_MIGRATED
             cursor.execute("SELECT app, name FROM django_migrations")
             missing = expected_migrations() - set(cursor.fetchall())
+        wrong_keys = "" if missing else key_ring.refusal()
     except (DatabaseError, InterfaceError) as error:
         _tell(sql.reason(error))
         close_old_connections()
-        return AWAY
+        return ONLY_READS if read_only.is_reason(error) else AWAY
     _tell("")
-    return NOT_MIGRATED if missing else ""
+    return NOT_MIGRATED if missing else wrong_keys

@@ -69,6 +69,7 @@ COLUMNS = (
     EncryptedColumn(Message, "code_encrypted", ("pk",), bindings.message_code),
     EncryptedColumn(IdempotentRequest, "answer_encrypted", ("project_id", "key"), bindings.idempotent_answer),
 )
+SHORT_LIVED = (Session, Message, IdempotentRequest)  # their ciphertexts go within minutes, and their tables are large
 
 
 @dataclass(frozen=True, slots=True)

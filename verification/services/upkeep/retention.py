@@ -335,6 +335,7 @@ def _end_forgotten(before: datetime) -> int:
     rows = Recipient.objects.filter(forgotten_at__lt=before)
     _delete(Message.objects.filter(recipient__in=rows))
     _delete(Session.objects.filter(recipient__in=rows))
+    rows.exclude(erased_hash=None).update(erased_hash=None)
     return _delete(
         rows.filter(
             ~Exists(Suppression.objects.filter(recipient=OuterRef("pk"), lifted_at=None)),

@@ -20,13 +20,12 @@ from django.db.models import F
 from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone, translation
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from verification import sql
 from verification.crypto import stored_digest
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import Invitation, Membership, Project, Role
 from verification.models.bounds import MAX_INVITATIONS, lock
 from verification.services.notices import schedule

@@ -8,9 +8,9 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import Membership, Project, Right, Role, roles_with
 from verification.models.bounds import lock
 from verification.services.records import audit

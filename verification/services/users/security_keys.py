@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from webauthn import (
     base64url_to_bytes,
     generate_authentication_options,
@@ -31,7 +32,6 @@ from webauthn.helpers.structs import (
 
 from verification.crypto import stored_digest
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import SecurityKey
 from verification.services.records import audit
 from verification.services.users import second_factor

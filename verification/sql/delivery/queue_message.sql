@@ -12,7 +12,7 @@
 --   budgets  {"sms": messages a day} where the owner set one
 --   waits    the project's order of fall-back as {channel: seconds}. If it names any, the message of a session notes when
 --            the next channel is due.
---   platform_sms_a_day  as in platform_wait
+--   platform_sms_a_day, erased  as in wait_for_all_projects
 -- p_request, p_caller_request and p_subnet are the request's, as in the table; empty where the session's row has them.
 --
 -- Outcome: 'queued', 'suppressed', 'session_sends', 'too_many_sends', 'over_platform_limit', 'guarded' or
@@ -74,7 +74,9 @@ BEGIN
         END IF;
 
         IF p_channel = 'sms' AND (p_terms -> 'platform_sms_a_day')::integer > 0 THEN
-            retry_after := platform_wait(p_recipient, p_address, (p_terms -> 'platform_sms_a_day')::integer, p_now);
+            retry_after := wait_for_all_projects(
+                p_recipient, p_address, p_terms ->> 'erased', (p_terms -> 'platform_sms_a_day')::integer, p_now
+            );
             IF retry_after > 0 THEN
                 outcome := 'over_platform_limit';
                 RETURN;
@@ -167,7 +169,7 @@ BEGIN
         INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;
         EXIT WHEN FOUND;
         UPDATE verification_recipient AS r
-        SET address = p_address, mailbox = mailbox_of(p_address), forgotten_at = NULL
+        SET address = p_address, mailbox = mailbox_of(p_address), forgotten_at = NULL, erased_hash = NULL
         WHERE r.project_id = p_project AND r.address = p_forgotten
         RETURNING r.id, r.mailbox, r.language, r.verified_channel, r.verified_at, r.reached_channel, false
         INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;

@@ -1,8 +1,10 @@
 -- How long to wait until all projects together have sent a recipient fewer SMS than the platform's limit of a day, which
 -- is p_limit: whole seconds, 0 for "no need to". A limit of 0 is off. A project that is alone in sending there is bound
 -- by its own limits only. Sends in flight in other projects may overshoot the limit, as no lock spans projects.
-CREATE OR REPLACE FUNCTION platform_wait(p_recipient bigint, p_address text, p_limit integer, p_now timestamptz)
-RETURNS integer LANGUAGE plpgsql STABLE AS $$
+-- p_erased is the recipient's hash without a project: what a project sent before it erased them counts for all others.
+CREATE OR REPLACE FUNCTION wait_for_all_projects(
+    p_recipient bigint, p_address text, p_erased text, p_limit integer, p_now timestamptz
+) RETURNS integer LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_recipients bigint[];
     v_moments timestamptz[];
@@ -12,6 +14,8 @@ BEGIN
     END IF;
     v_recipients := ARRAY(
         SELECT id FROM verification_recipient WHERE address = p_address
+        UNION
+        SELECT id FROM verification_recipient WHERE erased_hash = p_erased
     );
     IF cardinality(v_recipients) = 1 OR NOT EXISTS (
         SELECT FROM unnest(v_recipients) AS other (id)

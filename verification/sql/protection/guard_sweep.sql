@@ -39,16 +39,19 @@ $$;
 -- The conversion rule: too few of the sessions' SMS and calls to a country within the window were proved by
 -- session/verify. Only sends older than a session lives count. Below the limit the country is refused, below twice the
 -- limit it is watched. Sends before the end or the lifting of the country's last finding are not counted again.
+-- What a provider that fails there did not deliver is left out before the country is refused. If the rest is no reason
+-- to refuse, the country is watched.
 CREATE OR REPLACE FUNCTION judge_countries(p_project verification_project, p_now timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_session_lives constant interval := '180 seconds';
     v_window constant interval := make_interval(mins => p_project.guard_country_minutes);
     v_found record;
+    v_undelivered bigint;
     v_figures jsonb;
 BEGIN
     FOR v_found IN
-        SELECT send.country, count(*) AS sends, count(send.verified_at) AS verified
+        SELECT send.country, count(*) AS sends, count(send.verified_at) AS verified, min(send.created_at) AS since
         FROM verification_guardedsend AS send
         LEFT JOIN verification_guardblock AS block
             ON block.project_id = p_project.id AND block.subject = send.country AND block.rule = 'conversion'
@@ -61,12 +64,23 @@ BEGIN
         HAVING count(*) >= p_project.guard_country_sends
            AND count(send.verified_at) * 100 < count(*) * least(2 * p_project.guard_country_percent, 100)
     LOOP
+        v_undelivered := 0;
+        IF v_found.verified * 100 < v_found.sends * p_project.guard_country_percent THEN
+            v_undelivered := lost_by_a_provider(
+                p_project, v_found.country, v_found.since, p_now - v_session_lives, v_found.sends, p_now
+            );
+        END IF;
         v_figures := jsonb_build_object(
             'sends', v_found.sends, 'verified', v_found.verified,
             'percent', floor(v_found.verified * 100.0 / v_found.sends), 'limit', p_project.guard_country_percent,
             'minutes', p_project.guard_country_minutes
         );
-        IF v_found.verified * 100 < v_found.sends * p_project.guard_country_percent THEN
+        IF v_undelivered > 0 THEN
+            v_figures := v_figures || jsonb_build_object('undelivered', v_undelivered);
+        END IF;
+        IF v_found.verified * 100 < (v_found.sends - v_undelivered) * p_project.guard_country_percent
+            AND v_found.sends - v_undelivered >= p_project.guard_country_sends
+        THEN
             PERFORM guard_block(
                 p_project.id, 'conversion', v_found.country, 0, v_figures, p_project.guard_block_minutes * 60,
                 p_project.guard_block_max_minutes * 60, p_project.guard_quiet_hours * 3600, p_now
@@ -79,6 +93,62 @@ BEGIN
             PERFORM guard_watch(p_project.id, 'low_conversion', v_found.country, v_figures, v_window, p_now);
         END IF;
     END LOOP;
+END
+$$;
+
+-- Return how many of a country's unverified sends did not arrive because their provider fails there: sends that a rule
+-- on pumping must not count. 0 where nothing proves it.
+--
+-- A receipt alone proves nothing: whoever pumps may ask for codes to made-up numbers, or own the network that reports
+-- what it likes. So a provider is judged by people who are known: numbers that the project has had for a week and that
+-- a right code once came from. It fails if of 10 or more of these that it was to reach, more than half got nothing.
+-- A send arrived if its message did, or if it was verified. What arrived is counted in any case, so that numbers which
+-- earn by what is delivered to them are refused as ever. And nothing is left out where the sends are more than three
+-- times the most users that the country had verified in an hour of the last week: a provider's fault makes users ask
+-- again, and no more of them. So whoever prepares ten numbers for a week gains no more than that.
+CREATE OR REPLACE FUNCTION lost_by_a_provider(
+    p_project verification_project, p_country text, p_since timestamptz, p_until timestamptz, p_sends bigint,
+    p_now timestamptz
+) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_week constant interval := '7 days';
+    v_least_known constant integer := 10;
+    v_surge constant integer := 3;  -- times the busiest hour; a session has up to five sends, and most users ask twice
+    v_usual bigint;
+    v_lost bigint;
+BEGIN
+    SELECT max(verified) INTO v_usual
+    FROM (
+        SELECT sum(sessions_verified) AS verified
+        FROM verification_hourlyfigures
+        WHERE project_id = p_project.id AND country = p_country AND channel IN ('sms', 'voice')
+          AND hour > p_now - v_week AND hour <= p_now
+        GROUP BY hour
+    ) AS hours;
+    IF p_sends * 60 > coalesce(v_usual, 0) * v_surge * greatest(p_project.guard_country_minutes, 60) THEN
+        RETURN 0;
+    END IF;
+    WITH send AS (
+        SELECT one.recipient_id, message.provider_id,
+               one.verified_at IS NOT NULL OR message.status = 'success' AS has_arrived,
+               recipient.verified_at IS NOT NULL AND recipient.created_at < one.created_at - v_week AS is_known
+        FROM verification_guardedsend AS one
+        JOIN verification_message AS message ON message.id = one.message_id
+        JOIN verification_recipient AS recipient ON recipient.id = one.recipient_id
+        WHERE one.project_id = p_project.id AND one.country = p_country AND NOT one.is_manual
+          AND one.created_at >= p_since AND one.created_at <= p_until
+    ), failing AS (
+        SELECT provider_id
+        FROM (
+            SELECT provider_id, recipient_id, bool_or(has_arrived) AS has_arrived
+            FROM send WHERE is_known AND provider_id IS NOT NULL
+            GROUP BY provider_id, recipient_id
+        ) AS known
+        GROUP BY provider_id
+        HAVING count(*) >= v_least_known AND 2 * count(*) FILTER (WHERE NOT has_arrived) > count(*)
+    )
+    SELECT count(*) INTO v_lost FROM send JOIN failing USING (provider_id) WHERE NOT has_arrived;
+    RETURN v_lost;
 END
 $$;
 

@@ -3,7 +3,8 @@
 -- p_guard are the terms of guard_terms (guard/judge.py): null where nothing is judged or counted; else, in seconds:
 --   {"enforce": true, "rule": "prefix", "counts_all": false, "prefix": "+49151123", "country": "DE",
 --    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400}
--- open_session adds "goes_elsewhere": true if the code goes out over another channel where the guard refuses this one.
+-- open_session adds "goes_elsewhere": true if the code goes out over another channel where the guard refuses this one;
+-- it and send_code add "passed": true for a session that passed a challenge.
 
 -- The guard judges SMS and calls alone: they cost money, which is paid to somebody else's network.
 CREATE OR REPLACE FUNCTION is_guarded(p_channel text, p_guard jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -20,6 +21,8 @@ $$;
 -- unverified sends alone: in enforce mode there are hardly more than `numbers` of them. While a finding runs, nothing
 -- is counted at all. Uncommitted sends are not seen, so the sends in flight may overshoot the limit. The end or the
 -- lifting of a finding is the start of a new count. In observe mode all is noted and nothing is refused.
+--
+-- Who passed a challenge gets through a finding in a small quota: see guard_lets_through.
 CREATE OR REPLACE FUNCTION guard_refuses(p_project bigint, p_recipient bigint, p_guard jsonb, p_now timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -37,7 +40,9 @@ BEGIN
           AND subject IN (v_prefix, p_guard ->> 'country')
           AND (rule = v_rule OR v_rule = 'prefix' AND rule = 'conversion')
     LOOP
-        IF v_finding.lifted_at IS NULL AND v_finding.until > p_now AND v_finding.since <= latest_past(p_now) THEN
+        IF v_finding.lifted_at IS NULL AND v_finding.until > p_now AND v_finding.since <= latest_past(p_now)
+           AND NOT (coalesce((p_guard -> 'passed')::boolean, false) AND guard_lets_through(v_finding, p_now))
+        THEN
             UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_finding.id;
             PERFORM note_guarded(p_project, p_guard, v_finding.rule, v_finding.figures);
             RETURN (p_guard -> 'enforce')::boolean;
@@ -71,6 +76,29 @@ BEGIN
     );
     PERFORM note_guarded(p_project, p_guard, v_rule, v_figures);  -- after the finding: rows are locked in this order
     RETURN (p_guard -> 'enforce')::boolean;
+END
+$$;
+
+-- Return whether a finding lets one more send through to whoever passed a challenge. A stranger with the API key can bring
+-- a finding about; so it must not keep out everybody of a prefix or country. But challenges are solved by machines and
+-- for money too: so only 5 unverified sends of half an hour pass a finding, 240 a day. What is verified does not count,
+-- so people hardly use it up, and pumping does. The finding's row is locked, so the count is exact.
+CREATE OR REPLACE FUNCTION guard_lets_through(p_finding verification_guardblock, p_now timestamptz)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_most constant integer := 5;
+    v_since constant timestamptz := greatest(p_finding.since, p_now - interval '30 minutes');
+BEGIN
+    PERFORM FROM verification_guardblock WHERE id = p_finding.id FOR NO KEY UPDATE;
+    RETURN v_most > CASE WHEN p_finding.rule = 'conversion' THEN (
+        SELECT count(*) FROM verification_guardedsend
+        WHERE project_id = p_finding.project_id AND country = p_finding.subject AND verified_at IS NULL
+          AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+    ) ELSE (
+        SELECT count(*) FROM verification_guardedsend
+        WHERE project_id = p_finding.project_id AND prefix = p_finding.subject AND verified_at IS NULL
+          AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+    ) END;
 END
 $$;
 

@@ -9,9 +9,13 @@ CREATE OR REPLACE FUNCTION note_session_event(
 BEGIN
     IF p_events -> 'types' ? p_type THEN
         PERFORM pg_current_xact_id();  -- from here on list_events knows of this transaction
-        INSERT INTO verification_webhookevent (project_id, type, session_id, channel, reason, subject, due_at)
+        INSERT INTO verification_webhookevent (
+            project_id, type, session_id, channel, reason, subject, tells_recipient, due_at
+        )
         VALUES (
             p_project, p_type, p_session, p_channel, p_reason, p_subject,
+            -- As the row has it now: who switches it on later sees nobody of before.
+            coalesce((SELECT event_recipients FROM verification_project WHERE id = p_project), false),
             CASE WHEN (p_events -> 'is_called')::boolean THEN clock_timestamp() END
         );
     END IF;
@@ -61,7 +65,7 @@ BEGIN
                event.message_id, message.status::text, message.error::text, message.finished_at,
                event.session_id::text, coalesce(message.channel, event.channel)::text, event.reason::text,
                event.subject::text, recipient.address::text, session.language::text, session.is_test,
-               session.created_at AS opened_at, session.expires_at, project.event_recipients
+               session.created_at AS opened_at, session.expires_at, event.tells_recipient
         FROM verification_webhookevent AS event
         JOIN verification_project AS project ON project.id = event.project_id
         LEFT JOIN verification_message AS message ON message.id = event.message_id

@@ -102,7 +102,8 @@ BEGIN
         -- The traffic guard has no say over the other channels: if it refuses, the code goes that way, where there is one.
         IF is_guarded(v_channel, p_guard) THEN
             v_guard := p_guard || jsonb_build_object(
-                'goes_elsewhere', p_type IS NULL AND NOT p_channels <@ (v_suppressed || '{sms,voice}')
+                'goes_elsewhere', p_type IS NULL AND NOT p_channels <@ (v_suppressed || '{sms,voice}'),
+                'passed', p_challenge IS NOT NULL OR v_is_returned AND v_session.is_challenged
             );
         END IF;
         IF NOT (v_is_returned AND (p_terms -> 'draws_new_code')::boolean) OR v_session.is_test THEN

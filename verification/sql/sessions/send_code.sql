@@ -61,7 +61,7 @@ BEGIN
     v_queued := queue_message(
         p_message, p_project, v_recipient.id, v_recipient.address, v_recipient.mailbox, false, p_session, false,
         p_channel, v_session.language, v_session.expires_at, NULL, '', NULL, v_session.is_test,
-        suppressed_channels(v_recipient.id), p_terms, p_guard, v_now, p_request, p_caller_request, p_subnet
+        suppressed_channels(v_recipient.id), p_terms, p_guard || jsonb_build_object('passed', v_session.is_challenged), v_now, p_request, p_caller_request, p_subnet
     );
     outcome := v_queued.outcome;
     retry_after := v_queued.retry_after;

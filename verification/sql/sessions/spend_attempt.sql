@@ -1,7 +1,8 @@
 -- Spend one attempt of a session and compare: one round trip, committed before the answer, whatever the answer is.
 --
 -- The recipient's lock makes parallel checks take turns. So at most `attempts_max` comparisons are ever made, and of any
--- number of right codes only one gets the token. p_code_digest is null for a code that cannot be right.
+-- number of right codes only one gets the token. p_code_digest is null for a code that cannot be right. It holds a digest
+-- of 32 bytes for SECRET_KEY and each of its fallbacks, one after the other: a process of before may have made the code.
 -- p_terms are as in open_session; p_network and p_guess are kept with a wrong code, for the guard. p_subnet is as in
 -- judge_stranger, by which a caller who seems to guess is refused and spends nothing. p_request and p_caller_request are
 -- kept with the wrong code or the token.
@@ -57,7 +58,10 @@ BEGIN
     retry_after := NULL;
 
     -- A session whose code never went anywhere cannot be verified: there, every code is wrong.
-    IF v_session.channel <> '' AND v_session.code_digest = p_code_digest THEN
+    IF v_session.channel <> '' AND EXISTS (
+        SELECT FROM generate_series(1, length(p_code_digest), 32) AS start
+        WHERE substring(p_code_digest FROM start FOR 32) = v_session.code_digest
+    ) THEN
         UPDATE verification_session
         SET attempts = attempts + 1, verified_at = v_now, is_open = false, code_encrypted = NULL, code_digest = NULL
         WHERE id = p_session;

@@ -1,4 +1,4 @@
-"""The client for asyncio. Written by packages/generate_clients.py from client.py."""
+"""The client for asyncio. ``packages/generate_clients.py`` writes ``client.py`` from this file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client. ``packages/generate_clients.py`` writes ``async_client.py`` from this file."""
+"""The client. Written by packages/generate_clients.py from async_client.py."""
 
 from __future__ import annotations
 

@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except ValueError as error:  # a webhook secret that is none
         return _fail(str(error))
+    except BrokenPipeError:  # the reader has gone, as `| head` does; the interpreter must not try again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         pass
     return 0
@@ -101,7 +103,8 @@ def _show(event: Event, answer: str | None, *, as_json: bool) -> None:
         told: dict[str, Any] = {"id": event.id, "type": event.type, "body": event.body, "answer": answer}
         print(json.dumps(told, ensure_ascii=False), flush=True)
         return
-    line = f"{event.timestamp.isoformat(timespec='milliseconds')}  {event.type}  {event.id}"
+    at = event.timestamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    line = f"{at}  {event.type}  {event.id}"
     print(f"{line}  → {answer}" if answer else line)
     print(f"  {json.dumps(event.body, ensure_ascii=False)}", flush=True)
 

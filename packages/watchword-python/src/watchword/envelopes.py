@@ -12,12 +12,12 @@ IV_BYTES, TAG_BYTES = 12, 16
 
 
 def open_envelope(envelope: str, secret_key: str) -> str:
-    """Return the code in an envelope. Needs ``pip install 'watchword-client[decrypt]'``."""
+    """Return the code in an envelope. Needs the package ``cryptography``, the extra ``decrypt``."""
     try:
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError:
-        raise ImportError("Opening envelopes needs: pip install 'watchword-client[decrypt]'") from None
+        raise ImportError("Opening envelopes needs: pip install cryptography") from None
     label, *parts = envelope.split(":")
     try:
         iv, ciphertext, tag = (base64.b64decode(part, validate=True) for part in parts)

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 
-from verification.lazy_words import gettext_lazy
 from verification.models import ApiKey, KeyKind, Project
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin

@@ -6,9 +6,9 @@ from typing import Any
 
 from django import forms
 from django.forms.models import BaseInlineFormSet
+from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from verification.lazy_words import gettext_lazy as _
 from verification.models import ChannelType, FallbackStep, Right
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.panel.frame.scoping import ScopedInline
@@ -45,7 +45,7 @@ class FallbackInline(ScopedInline):
     form = FallbackForm
     formset = FallbackFormSet
     fields = ("position", "channel", "wait_seconds")
-    verbose_name = "channel"
+    verbose_name: Any = _("channel")
     verbose_name_plural: Any = _("fall-back order")
     template_before = "admin/verification/project/fallback.html"
     tab = True

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
@@ -15,23 +15,26 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
 from verification import bindings
 from verification.crypto import DecryptionFailed, decrypt, encrypt
-from verification.lazy_words import gettext_lazy
 from verification.models import Project
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin
+from verification.panel.frame.scoping import sees_addresses
 from verification.services.setup.export import file_of
 from verification.services.setup.plan import Change, Plan, PlanChanged, apply, plan, secret_names
 from verification.services.setup.reading import FileRefused, read
 from verification.services.setup.schema import SECRET_NAME
 from verification.services.setup.showing import is_told, leaves, words
 from verification.services.setup.writing import SCHEMA_PATH, write
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 MAX_BYTES = 64 * 1024  # Bytes of a file: it travels encrypted in two forms, and a request has 256 KiB.
 MAX_SECRETS = 50  # Secrets that are asked for beside a difference; more than any project has providers in use.
@@ -92,7 +95,7 @@ class FileForm(forms.Form):
 class ShownChange:
     """One difference as the page shows it. ``rows`` are the values of a row that is added."""
 
-    word: str
+    word: StrOrPromise
     tone: str
     path: str
     before: str = ""
@@ -131,7 +134,13 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
         page.message_user(request, _("The page was open in another session. Choose the file again."), messages.WARNING)
         return HttpResponseRedirect(_address(project))
     try:
-        done = apply(read(text), find_secret=secrets.get, only=project, shown=shown)
+        done = apply(
+            read(text),
+            find_secret=secrets.get,
+            only=project,
+            shown=shown,
+            sees_addresses=sees_addresses(request.user, project.pk),
+        )
     except PlanChanged as error:
         page.message_user(request, str(error), messages.WARNING)
         return _look(page, request, project, text, secrets)
@@ -151,7 +160,12 @@ def _look(
     try:
         document = read(text)
         names = [name for name in secret_names(document) if re.fullmatch(SECRET_NAME, name)][:MAX_SECRETS]
-        planned = plan(document, find_secret=secrets.get, only=project)
+        planned = plan(
+            document,
+            find_secret=secrets.get,
+            only=project,
+            sees_addresses=sees_addresses(request.user, project.pk),
+        )
     except FileRefused as error:
         found: dict[str, Any] = {"faults": error.faults}
     else:

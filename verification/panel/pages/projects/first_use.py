@@ -68,7 +68,7 @@ def steps_of(project: Project) -> list[Step]:
         ),
         Step(
             _("Ask for a code from your app"),
-            _("The call in six languages, with your address and key filled in. The session appears here."),
+            _("The call in six languages, with your address filled in. The session appears here."),
             _page("project_show_code", project.pk),
             _("See the code"),
             facts.has_session,

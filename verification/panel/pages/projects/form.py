@@ -6,13 +6,13 @@ from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy as _
 from verification.models import Project
 from verification.services.projects.projects import require_free_name
-from verification.services.projects.settings import faults, seal_challenge_secret
+from verification.services.projects.settings import SWITCHES_RECIPIENTS_ON, faults, seal_challenge_secret
 
 
 class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -27,6 +27,7 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         ),
     )
 
+    sees_addresses = False  # whether the user sees whole recipients in this project
     neighbours: QuerySet[Project] = Project.objects.none()  # what the user sees, among which names are told apart
 
     def clean_name(self) -> str:
@@ -36,6 +37,12 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         except Misuse as error:
             raise forms.ValidationError(str(error)) from None
         return name
+
+    def clean_event_recipients(self) -> bool:
+        is_on: bool = self.cleaned_data["event_recipients"]
+        if is_on and not self.sees_addresses and "event_recipients" in self.changed_data:
+            raise forms.ValidationError(SWITCHES_RECIPIENTS_ON)
+        return is_on
 
     def clean(self) -> dict[str, Any]:
         cleaned_data: dict[str, Any] = super().clean() or self.cleaned_data

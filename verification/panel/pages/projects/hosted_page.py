@@ -11,9 +11,9 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.text import capfirst
+from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
@@ -23,7 +23,6 @@ from unfold.widgets import (
 )
 
 from verification.errors import Misuse
-from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models import HandOver, HostedPage, Project
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address

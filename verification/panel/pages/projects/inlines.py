@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import ApiKey, Channel, Provider, Right
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.display import flag_of, monospace, page_link, time_of

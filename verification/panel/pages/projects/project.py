@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
@@ -10,15 +10,14 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
 from verification.panel.frame.display import label, text_of, when
 from verification.panel.frame.page import ScopedAdmin
-from verification.panel.frame.scoping import Who, own_projects
+from verification.panel.frame.scoping import Who, own_projects, sees_addresses
 from verification.panel.frame.tabs import HEADING
 from verification.panel.pages.projects import deleting, file, hosted_page
 from verification.panel.pages.projects.code import show_code
@@ -33,10 +32,13 @@ from verification.panel.pages.projects.webhook_secret import webhook_secret
 from verification.services.projects.projects import equip
 from verification.written_numbers import grouped
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 INNER_STEPS = ("apply-file", "hosted-page-logo")  # a difference that was seen, a logo that was chosen
 
 
-def _group(name: str, description: str, *more: str, tab: str = "") -> Any:
+def _group(name: str, description: StrOrPromise, *more: str, tab: str = "") -> Any:
     """The settings of one group, each secret as the field that takes a new one, and what else stands with them.
 
     It has a tab to itself, or stands on ``tab`` with others.
@@ -192,6 +194,7 @@ class ProjectAdmin(ScopedAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         form.neighbours = own_projects(request.user)
+        form.sees_addresses = sees_addresses(request.user, obj.pk if obj else None)
         return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Project | None = None) -> Any:

@@ -10,12 +10,12 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from providers.door.outbound import MAX_URL_LENGTH
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import EventType, Project, WebhookEvent
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address

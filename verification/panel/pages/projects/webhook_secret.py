@@ -5,11 +5,10 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import Project
 from verification.panel.door import once
 from verification.panel.frame.display import page_address, when

@@ -10,10 +10,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import formats, timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import label, page_address

@@ -5,13 +5,12 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from providers.base import Health
 from providers.errors import ProviderError
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.frame.display import page_address
 from verification.panel.frame.page import ScopedAdmin

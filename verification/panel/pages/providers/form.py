@@ -1,7 +1,4 @@
-"""The form of a provider: the row's own fields, and one for each setting that the adapter declares.
-
-The adapters speak English. Their words are translated here, from the list in ``frame/written_adapter_words.py``.
-"""
+"""The form of a provider: the row's own fields, and one for each setting that the adapter declares."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminPasswordWidget,
@@ -21,11 +19,9 @@ from unfold.widgets import (
 
 from providers import registry
 from providers.base import Setting, SettingKind
-from providers.errors import SettingsInvalid
-from verification.adapter_words import sentence
+from providers.errors import SettingsInvalid, sentence
 from verification.crypto import DecryptionFailed
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.services.gateways.accounts import is_known, require_free_name, store_settings, stored_secrets
 from verification.services.gateways.room import require_connections, require_room
@@ -52,7 +48,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         for name, value in self.fixed.items():
             setattr(self.instance, name, value)
         if self.fixed:
-            self.initial.setdefault("name", registry.adapter_class(self.instance.type).label.partition(" (")[0])
+            self.initial.setdefault("name", str(registry.adapter_class(self.instance.type).label).partition(" (")[0])
         for name, value in self.instance.settings.items():
             if PREFIX + name in self.fields:
                 self.initial.setdefault(PREFIX + name, value)
@@ -112,7 +108,7 @@ def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> 
             if can_be_forgotten(setting, kept):
                 fields[FORGET + setting.name] = forms.BooleanField(
                     required=False,
-                    label=_("Remove: {setting}").format(setting=_(setting.label)),
+                    label=_("Remove: {setting}").format(setting=setting.label),
                     widget=UnfoldBooleanWidget,
                 )
     return type("ProviderForm", (ProviderForm,), fields)
@@ -121,16 +117,10 @@ def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> 
 def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
     """``is_kept`` says that a value of this secret is stored, which leaving the field blank keeps."""
     is_secret = setting.kind is SettingKind.SECRET
+    kept = _("A value is stored. Leave blank to keep it.") if is_kept else ""
     common: dict[str, Any] = {
-        "label": _(setting.label),
-        "help_text": " ".join(
-            part
-            for part in (
-                setting.help and _(setting.help),
-                _("A value is stored. Leave blank to keep it.") if is_kept else "",
-            )
-            if part
-        ),
+        "label": setting.label,
+        "help_text": " ".join(filter(None, (str(setting.help), kept))),
         "required": setting.required and setting.default == "" and not is_kept,
         "initial": None if is_secret else setting.default,
     }
@@ -144,7 +134,7 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
     if setting.kind is SettingKind.NUMBER:
         return forms.IntegerField(widget=UnfoldAdminIntegerFieldWidget, **common)
     if setting.kind is SettingKind.CHOICE:
-        choices = [(value, _(words)) for value, words in setting.choices]
+        choices = list(setting.choices)
         if not setting.default and not setting.required:
             choices = [("", "–"), *choices]
         return forms.ChoiceField(widget=UnfoldAdminSelectWidget, choices=choices, **common)

@@ -9,11 +9,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import page_address

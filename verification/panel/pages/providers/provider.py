@@ -12,11 +12,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 
 from providers import registry
 from verification.crypto import DecryptionFailed
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Project, Provider, Right
 from verification.panel.door.confirmation import without_asking
 from verification.panel.frame.display import channel as show_channel
@@ -51,7 +51,7 @@ COST = (
     gettext_lazy("Cost"),
     {
         "fields": ("failed_costs",),
-        "description": gettext_lazy("The page Prices, whose button is above, has what a message costs."),
+        "description": gettext_lazy("What a message costs stands on the page Prices of a saved provider."),
     },
 )
 
@@ -131,7 +131,7 @@ class ProviderAdmin(ScopedAdmin):
                 "label": text,
                 "icon": channel_icon(value),
                 "types": sorted(
-                    ((each.type, _(each.label)) for each in registry.for_channel(value)), key=itemgetter(1)
+                    ((each.type, str(each.label)) for each in registry.for_channel(value)), key=itemgetter(1)
                 ),
             }
             for value, text in ChannelType.choices
@@ -171,7 +171,7 @@ class ProviderAdmin(ScopedAdmin):
                 names.append(FORGET + setting.name)
         sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
-            sets.append((_("Settings of {adapter}").format(adapter=_(adapter.label)), {"fields": names}))
+            sets.append((_("Settings of {adapter}").format(adapter=adapter.label), {"fields": names}))
         return [*sets, order, COST]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -186,7 +186,11 @@ class ProviderAdmin(ScopedAdmin):
 
     # --- columns and readonly fields ------------------------------------------------------------------------------
 
-    @admin.display(description=gettext_lazy("Project"), ordering="project__name", empty_value=gettext_lazy("System"))
+    @admin.display(
+        description=gettext_lazy("Project"),
+        ordering="project__name",
+        empty_value=gettext_lazy("System"),  # type: ignore[call-overload]  # Django takes a lazy one as well
+    )
     def owner(self, provider: Provider) -> Any:
         return label(_("System: serves every project"), "info") if provider.is_system else provider.project
 
@@ -197,7 +201,7 @@ class ProviderAdmin(ScopedAdmin):
     @admin.display(description=gettext_lazy("Type"), ordering="type")
     def shown_type(self, provider: Provider) -> str:
         try:
-            return _(registry.adapter_class(provider.type).label)
+            return str(registry.adapter_class(provider.type).label)
         except registry.AdapterShowsCodes:
             return label(_("{type}: shows codes, not run here").format(type=provider.type), "danger")
         except registry.UnknownAdapter:
@@ -247,4 +251,4 @@ class ProviderAdmin(ScopedAdmin):
 
 def what_is_added(choice: dict[str, Any]) -> str:
     owner = choice["project"].name if choice.get("project") else _("System")
-    return f"{owner} · {ChannelType(choice['channel']).label} · {_(registry.adapter_class(choice['type']).label)}"
+    return f"{owner} · {ChannelType(choice['channel']).label} · {registry.adapter_class(choice['type']).label}"

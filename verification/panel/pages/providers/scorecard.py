@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 
-from verification.lazy_words import gettext_lazy
 from verification.models import Provider
 from verification.panel.frame.display import OUTCOMES, cause, exactly, page_address
 from verification.panel.frame.figures_shown import list_link, money_cell, over_time, percent, seconds
@@ -76,7 +76,9 @@ def _told(provider: Provider, projects: list[int], choice: RangeChoice, country:
         "before": _row(before, provider, choice, money_before),
         "currency": costs.account_currency(),
         "faults": [(OUTCOMES.get(outcome, outcome), *_words(outcome, provider), calls) for outcome, calls in faults],
-        "worsened": [_worsened(each, span) for each in turning_points.worsened(projects, provider.pk, span, country)],
+        "worsened": [
+            _worsened(each, span, projects) for each in turning_points.worsened(projects, provider.pk, span, country)
+        ],
         **over_time(summary),
         "openings": _openings(projects, scorecards.openings(provider, span)),
         "countries": [
@@ -124,8 +126,10 @@ def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[
     }
 
 
-def _worsened(point: TurningPoint, span: Range) -> dict[str, Any]:
+def _worsened(point: TurningPoint, span: Range, projects: list[int]) -> dict[str, Any]:
+    loss = losses.since_break(projects, point.country, point.at, span.until)
     return {
+        "loss": loss.sentence if loss and loss.missed else "",
         "country": point.country,
         "at": written_date(point.at, DAY if span.is_by_day else DAY_AND_TIME) + ("" if span.is_by_day else " UTC"),
         "before": point.before,

@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, Right, SenderRule
 from verification.models.bounds import MAX_SENDERS
 from verification.panel.frame.scoping import ScopedInline

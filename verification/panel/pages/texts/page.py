@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, MessageTemplate, Right
 from verification.panel.frame.display import channel as show_channel
 from verification.panel.frame.page import ScopedAdmin

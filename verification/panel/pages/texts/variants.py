@@ -7,11 +7,12 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
 from verification.errors import Misuse
-from verification.lazy_words import format_lazy, gettext_lazy
 from verification.models import ChannelType, Right, TextVariant
 from verification.models.texts import MAX_SHARE, MIN_SHARE
 from verification.panel.frame.display import when
@@ -126,7 +127,7 @@ def _show(
 def _verdict(difference: Any) -> tuple[str, str]:
     """Return the state and the sentence about it."""
     if difference is None:
-        return "plain", NOT_YET
+        return "plain", str(NOT_YET)
     if difference.is_better:
         return "good", _("The new text converts better.")
     if difference.is_worse:

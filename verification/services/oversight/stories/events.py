@@ -22,7 +22,7 @@ from verification.models import (
     WebhookAttempt,
     WebhookEvent,
 )
-from verification.services.oversight.stories.providers import passed_over
+from verification.services.oversight.stories.providers import awaited, passed_over, set_aside, waiting_for
 from verification.services.oversight.stories.refusals import refusal_of
 from verification.services.oversight.stories.rows import Rows, attempts_of, host_of
 from verification.services.oversight.stories.words import Tone, answer_of, channel_name, lowered, sentence
@@ -132,6 +132,10 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
     yield Event(message.created_at, text, detail, row=message, request=message.request_id)
     for provider, why in passed_over(rows, message):
         yield Event(message.created_at, _("{provider} was not asked").format(provider=provider.name), why, row=provider)
+    if message.finished_at is None and message.sent_at is None and (aside := awaited(rows, message)):
+        why = " ".join(filter(None, (set_aside(each.breaker, message) for each in aside)))
+        at = max(message.created_at, aside[0].breaker.opened_at or message.created_at)
+        yield Event(at, waiting_for(aside).rstrip("."), why, Tone.FAIR, aside[0])
     for attempt in attempts_of(message):
         answer = answer_of(attempt.outcome)
         asked = (

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from providers import registry
 from providers.outcomes import Outcome
-from verification.lazy_words import gettext_lazy
 from verification.models import CircuitBreaker, Message, Provider
 from verification.services.delivery.policy import POLICY
 from verification.services.oversight.stories.rows import Rows, attempts_of
+from verification.services.oversight.stories.words import channel_name
 
 UNKNOWN = gettext_lazy(
     "Why is not kept: it may have been set aside, switched off or late just then, or an earlier answer left it no time."
@@ -42,7 +44,37 @@ def passed_over(rows: Rows, message: Message) -> Iterator[tuple[Provider, str]]:
         if why:
             yield provider, why
         else:
-            yield provider, UNKNOWN
+            yield provider, str(UNKNOWN)
+
+
+def awaited(rows: Rows, message: Message) -> list[Provider]:
+    """Return the providers that a message waits for: all that could carry it are set aside. The first to end leads.
+
+    Empty where one could be asked, or where the rows hold no providers, as in a list of stories.
+    """
+    able = [
+        each
+        for each in rows.providers
+        if each.channel == message.channel and message.pinned_provider_id in (None, each.pk) and not _unfit(rows, each)
+    ]
+    aside = [(until, each.pk, each) for each in able if (until := _open_until(each))]
+    return [each for _until, _pk, each in sorted(aside)] if len(aside) == len(able) else []
+
+
+def waiting_for(aside: list[Provider]) -> str:
+    """Tell in a sentence what a message waits for."""
+    first, *others = aside
+    told = (
+        _("Waiting: all {channel} providers are paused, {name} until {time} UTC.")
+        if others
+        else _("Waiting: {name} is paused until {time} UTC; there is no other {channel} provider.")
+    )
+    return told.format(name=first.name, channel=channel_name(first.channel), time=f"{_open_until(first):%H:%M:%S}")
+
+
+def _open_until(provider: Provider) -> datetime | None:
+    breaker = getattr(provider, "breaker", None)
+    return breaker.open_until if breaker else None
 
 
 def _decides(outcome: str) -> bool:
@@ -52,6 +84,12 @@ def _decides(outcome: str) -> bool:
 
 def _reason(rows: Rows, message: Message, provider: Provider) -> str:
     """Return the reason that the provider's own row gives, empty if there is none."""
+    breaker = getattr(provider, "breaker", None)
+    return _unfit(rows, provider) or (set_aside(breaker, message) if breaker else "")
+
+
+def _unfit(rows: Rows, provider: Provider) -> str:
+    """Return why it cannot carry messages to this recipient, empty if it can."""
     if not provider.is_enabled:
         return _("It is switched off.")
     address = rows.recipient.address
@@ -64,11 +102,10 @@ def _reason(rows: Rows, message: Message, provider: Provider) -> str:
         return _("This installation runs no provider of its type, {type}.").format(type=provider.type)
     if needs_start and provider.pk not in rows.started_bots:
         return _("The user has not started its bot.")
-    breaker = getattr(provider, "breaker", None)
-    return _set_aside(breaker, message) if breaker else ""
+    return ""
 
 
-def _set_aside(breaker: CircuitBreaker, message: Message) -> str:
+def set_aside(breaker: CircuitBreaker, message: Message) -> str:
     """Return that the provider was set aside while the message was on its way, if it was."""
     end = message.finished_at or message.expires_at
     if not breaker.opened_at or not breaker.open_until or breaker.opened_at > end:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType, GuardRule, Session
 from verification.services.oversight.stories.words import Advice, lowered
 from verification.services.records.decisions import RULES, Rule, rule_of

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from providers.outcomes import Outcome
-from verification.lazy_words import gettext_lazy
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.oversight.delivery_state import WAITS_TOO_LONG
+from verification.services.oversight.stories.providers import awaited, waiting_for
 from verification.services.oversight.stories.refusals import bot_advice, remedy_of, why_not_sent
 from verification.services.oversight.stories.rows import Rows, attempts_of, host_of
 from verification.services.oversight.stories.words import (
+    ANSWERS,
     Advice,
     Tone,
     answer_of,
@@ -28,6 +29,7 @@ from verification.services.oversight.stories.words import (
     sentence,
 )
 
+PAUSED = ANSWERS[Outcome.TEMPORARY].remedy  # a second provider
 UNDER_WAY = (MessageStatus.QUEUED, MessageStatus.SENDING)
 NO_PROVIDER = gettext_noop("No enabled provider serves this channel.")  # as services/delivery/round.py writes it
 REDEEM = gettext_lazy("Let your server send the verify token to session/verify with the secret key, within 60 seconds.")
@@ -155,7 +157,7 @@ def _of_unverified(rows: Rows, now: datetime) -> Verdict:
     assert session
     best = _furthest(rows.messages)
     if best.sent_at is None and best.status != MessageStatus.SUCCESS:
-        return _of_lost(rows, rows.messages) if best.status not in UNDER_WAY else _of_waiting(best, now)
+        return _of_lost(rows, rows.messages) if best.status not in UNDER_WAY else _of_waiting(rows, best, now)
     told = _of_delivery(rows, best, now)
     got = told.sentence.rstrip(".")
     if session.expires_at > now and session.is_open:
@@ -199,7 +201,7 @@ def _of_delivery(rows: Rows, message: Message, now: datetime) -> Verdict:
         told = _("Accepted over {channel} after {time}; its receipt has not come yet.")
         return Verdict(told.format(channel=over, time=lasted(message.sent_at - began)), Tone.PLAIN)
     if message.status in UNDER_WAY:
-        return _of_waiting(message, now)
+        return _of_waiting(rows, message, now)
     if message.sent_at:
         ends = _why_not_arrived(message)
         advice = Advice(
@@ -219,8 +221,12 @@ def _why_not_arrived(message: Message) -> str:
     return _("the provider's receipt says that it did not arrive (“{error}”)").format(error=quoted)
 
 
-def _of_waiting(message: Message, now: datetime) -> Verdict:
+def _of_waiting(rows: Rows, message: Message, now: datetime) -> Verdict:
     waits = now - message.created_at
+    is_taken = message.claims > 0 or waits < WAITS_TOO_LONG
+    if is_taken and (aside := awaited(rows, message)):
+        advice = list(_advice(attempts_of(message))) or [Advice(str(PAUSED).format(name=aside[0].name), "provider")]
+        return Verdict(waiting_for(aside), Tone.FAIR, advice)
     if waits < WAITS_TOO_LONG and not attempts_of(message):
         told = _("On its way over {channel} for {time}.")
         return Verdict(told.format(channel=channel_name(message.channel), time=lasted(waits)), Tone.PLAIN)
@@ -228,6 +234,9 @@ def _of_waiting(message: Message, now: datetime) -> Verdict:
         remedy = Advice(_("No worker has taken it: see whether one runs, on the overview or with manage.py health."))
         told = _("Waiting for {time}: no worker has taken the message.").format(time=lasted(waits))
         return Verdict(told, Tone.BAD, [remedy])
+    if not attempts_of(message):
+        told = _("Waiting for {time}: no provider has been asked so far.").format(time=lasted(waits))
+        return Verdict(told, Tone.FAIR, [_without_attempt(message)])
     advice = list(_advice(attempts_of(message)))
     told = _("Not sent so far: it is tried again since {time}.").format(time=lasted(waits))
     return Verdict(told, Tone.FAIR, advice)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from django.db.models import Model
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from providers.outcomes import Outcome
-from verification.lazy_words import gettext_lazy
 from verification.models import ChannelType
 from verification.written_numbers import grouped
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class Tone(StrEnum):
@@ -37,9 +41,9 @@ class Advice:
 class Answer:
     """The words for one outcome of a call; ``{name}`` is the provider's. ``remedy`` is empty where nothing helps."""
 
-    text: str
+    text: StrOrPromise
     tone: Tone
-    remedy: str = ""
+    remedy: StrOrPromise = ""
     page: str = ""  # where the remedy is applied, if not on the provider's page: as in Advice
     is_outage: bool = False  # the provider was away, so another one helps
 

@@ -14,9 +14,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification import sql
-from verification.lazy_words import gettext_lazy
 from verification.models import GuardBlock, GuardMode, GuardRule, Project
 from verification.models.guard_rules import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notices import alerts
@@ -90,8 +90,13 @@ def subject_of(finding: GuardBlock) -> str:
 
 
 def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
-    """Return the figures of a finding as a sentence."""
-    return GUARD_RULES[rule].counted.format(**figures)
+    """Return the figures of a finding in sentences."""
+    counted = str(GUARD_RULES[rule].counted).format(**figures)
+    undelivered = figures.get("undelivered")
+    if not undelivered:
+        return counted
+    lost = _("Of these {number} were not delivered, by a provider that fails there.").format(number=undelivered)
+    return f"{counted} {lost}"
 
 
 def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:

@@ -42,7 +42,9 @@ SUBJECTS: dict[str, tuple[Check, ...]] = {
     "machine": machine.CHECKS,
     "backups": backups.CHECKS,
 }
-AWAY = frozenset({"database-away", "database-not-migrated"})  # then no other question to the database makes sense
+AWAY = frozenset(
+    {"database-away", "database-read-only", "database-not-migrated"}
+)  # then no other question to the database makes sense
 WITHOUT_DATABASE = frozenset({"outside", "machine", "backups"})
 
 

@@ -10,6 +10,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from verification.services.upkeep import condition, exposition, health
 from verification.services.upkeep.doctor.findings import Aims, Finding, critical, warning
+from verification.sql import read_only
 
 APP = "verification"
 REPLICA = "replica"  # its name in DATABASES
@@ -48,17 +49,30 @@ def is_there(aims: Aims) -> Iterator[Finding]:
     try:
         connection.ensure_connection()
     except (DatabaseError, InterfaceError) as error:
+        if read_only.is_reason(error):
+            return  # takes_writes says so
         reason = str(error).strip().partition("\n")[0]
         yield critical(
             "database-away",
             f"The database cannot be reached: {reason.rstrip('.')}.",
-            "See whether PostgreSQL runs and takes connections from here, and whether DATABASE_URL is right.",
+            "See whether PostgreSQL runs and takes connections from here, and whether DATABASE_URL is right. Where a"
+            " pooler stands before it, set DATABASE_POOLER=transaction.",
+        )
+
+
+def takes_writes(aims: Aims) -> Iterator[Finding]:
+    if health.failing() == health.ONLY_READS:
+        yield critical(
+            "database-read-only",
+            "The database only reads, so no code is created, checked or sent.",
+            "See whether DATABASE_URL leads to the primary (docs/scale.md: target_session_attrs=read-write), whether"
+            " its disk is full, and who set default_transaction_read_only.",
         )
 
 
 def is_migrated(aims: Aims) -> Iterator[Finding]:
     """Compare the migrations of this version with those that the database had."""
-    if reason := health.failing():
+    if (reason := health.failing()) == health.NOT_MIGRATED:
         yield critical("database-not-migrated", reason.partition(" Run:")[0], "Run: manage.py migrate")
         return
     loader = MigrationLoader(connection)
@@ -144,6 +158,7 @@ def replica_follows(aims: Aims) -> Iterator[Finding]:
 
 CHECKS = (
     is_there,
+    takes_writes,
     is_migrated,
     clocks_agree,
     connections_are_left,

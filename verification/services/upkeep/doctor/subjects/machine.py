@@ -6,18 +6,17 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from django.conf import settings
-
+from verification.services.upkeep import exposition
 from verification.services.upkeep.doctor.findings import Aims, Finding, critical, warning
 
 LEAST_FREE, LAST_FREE = 0.1, 0.02  # parts of a disk: as in the alarm WatchwordDiskFull, and where writes soon fail
 
 
 def disk_is_free(aims: Aims) -> Iterator[Finding]:
-    """Look at the disk of WATCHWORD_HOME, on which the embedded servers and the metrics are."""
-    folder = settings.HOME_DIR if settings.HOME_DIR.exists() else Path("/")
-    disk = shutil.disk_usage(folder)
-    yield from judge_disk(folder, disk.free, disk.total)
+    """Look at the disks of WATCHWORD_HOME, on which the embedded servers are, and of METRICS_DIR."""
+    for folder in exposition.disks().values():
+        disk = shutil.disk_usage(folder)
+        yield from judge_disk(folder, disk.free, disk.total)
 
 
 def judge_disk(folder: Path, free: int, total: int) -> Iterator[Finding]:

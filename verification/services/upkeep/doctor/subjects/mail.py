@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 from django.conf import settings
 from django.core.mail import get_connection
 
-from providers.door.lookups import domain_of
 from verification.models import ChannelType
 from verification.services.upkeep.doctor.findings import Aims, Finding, critical, note, warning
 from verification.services.upkeep.doctor.name_server import NoAnswer, texts_of
@@ -23,6 +22,8 @@ from verification.services.upkeep.doctor.subjects.providers import in_use
 Ask = Callable[[str], list[str]]
 # Ends of names that no public name server knows (RFC 6761), and those of private networks.
 PRIVATE = ("test", "example", "invalid", "localhost", "local", "internal", "lan", "home.arpa")
+# Second levels under which a country's registry sells names, as in example.co.uk.
+REGISTRIES = ("ac", "co", "com", "edu", "gov", "net", "ne", "or", "org")
 # The selectors that mail servers and mail services use without being told: ours to try where none is given.
 USUAL_SELECTORS = (
     *("default", "dkim", "mail", "email", "selector1", "selector2", "s1", "s2", "k1", "k2", "k3", "google", "smtp"),
@@ -32,6 +33,7 @@ LEAST_RSA_BITS = 1_024  # Below that, receivers ignore the signature (RFC 8301).
 OWN_SERVER = "smtp"  # the type of provider whose mails have our domain as their envelope's, so that SPF is asked there
 SILENT_CONNECTIONS = (
     "django.core.mail.backends.console.EmailBackend",
+    "verification.mail_log.EmailBackend",
     "django.core.mail.backends.locmem.EmailBackend",
     "django.core.mail.backends.dummy.EmailBackend",
 )
@@ -168,6 +170,13 @@ def dmarc(domain: str, ask: Ask) -> Iterator[Finding]:
         f"{domain} has no DMARC record, which large mailboxes ask of who sends much.",
         f'Publish a TXT record at _dmarc.{above}, such as "v=DMARC1; p=none; rua=mailto:you@{above}".',
     )
+
+
+def domain_of(host: str) -> str:
+    """Return the domain that somebody registered to have this name, as far as its writing tells."""
+    labels = host.split(".")
+    is_under_registry = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in REGISTRIES
+    return ".".join(labels[-3 if is_under_registry else -2 :])
 
 
 def tags_of(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A pooler between us and PostgreSQL: its mode, against DATABASE_POOLER, and the limits of its sessions."""
+"""A pooler between us and PostgreSQL: its mode, against DATABASE_POOLER. A system check looks at the limits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 
 from verification.services.upkeep.doctor.findings import Aims, Finding, critical, note, warning
@@ -18,7 +19,7 @@ def mode_is_as_set(aims: Aims) -> Iterator[Finding]:
     """Compare DATABASE_POOLER with what two connections see of each other, and of the server's processes."""
     own: Any = connection
     own.ensure_connection()
-    is_set = bool(own.settings_dict["POOLED"])
+    is_set = settings.DATABASE_POOLER != "none"
     if not is_between(own):
         if is_set:
             yield note(
@@ -44,12 +45,6 @@ def mode_is_as_set(aims: Aims) -> Iterator[Finding]:
             "pooler-by-session",
             "The pooler keeps a session for each connection (pool_mode = session), so it saves none.",
             "Set pool_mode = transaction in pgbouncer.ini, or connect to PostgreSQL directly.",
-        )
-    if is_set and (lacking := own.lacking_limits()):
-        yield warning(
-            "pooler-lacks-limits",
-            f"Sessions behind the pooler lack limits ({', '.join(lacking)}): a statement may hang for ever.",
-            "Run manage.py migrate with the same user and settings, and then RECONNECT in the pooler's console.",
         )
 
 

@@ -17,6 +17,7 @@ REMEDIES = {
     "broker": (Severity.WARNING, "Start Valkey again; nothing in it has to be restored. See REDIS_URL."),
     "cache": (Severity.WARNING, "Start Valkey again; nothing in it has to be restored. See REDIS_URL."),
     "workers": (Severity.CRITICAL, "Start manage.py worker. If it ends at once, its last lines say why."),
+    "channels": (Severity.CRITICAL, "Run manage.py checkproviders, which asks them anew, and add a second provider."),
     "backlog": (Severity.CRITICAL, "Start another worker, or switch a slow provider off (manage.py provider disable)."),
     "callbacks": (Severity.WARNING, "See the panel's Events page for a slow server; else start another worker."),
     "sweep": (Severity.WARNING, "Workers sweep: see that they run, and that the database is not overloaded."),

@@ -15,8 +15,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from verification import crypto
-from verification.models import IdempotentRequest, Message, Session
-from verification.services.upkeep import reencryption
+from verification.services.upkeep import key_ring, reencryption
 from verification.services.upkeep.doctor.findings import Aims, Finding, critical, warning
 
 MIN_CHARACTERS = 12  # of a password that a program sends: nobody has to remember it
@@ -29,7 +28,6 @@ SECRETS = (
 MADE_FILES = ("secrets.json", "demo.json")  # of the embedded mode, under WATCHWORD_HOME
 MOUNTED = Path("/run/secrets")  # orchestrators let every user of the container read these, and there is but one
 READ_BY_OTHERS = stat.S_IROTH | stat.S_IWOTH
-SHORT_LIVED = (Session, Message, IdempotentRequest)  # their ciphertexts go within minutes, and their tables are large
 
 
 def servers_have_passwords(aims: Aims) -> Iterator[Finding]:
@@ -80,10 +78,16 @@ def files_are_private(aims: Aims) -> Iterator[Finding]:
 def keys_open_the_database(aims: Aims) -> Iterator[Finding]:
     """Compare the ring of encryption keys with the rows that last, by the ids of the keys."""
     ring = {key_id.hex() for key_id in crypto.key_ids()}
-    lasting = [column for column in reencryption.COLUMNS if column.model not in SHORT_LIVED]
+    lasting = [column for column in reencryption.COLUMNS if column.model not in reencryption.SHORT_LIVED]
     rows = reencryption.rows_by_key(lasting)
     lost = sum(count for key_id, count in rows.items() if key_id not in ring)
-    if lost:
+    if key_ring.refusal():
+        yield critical(
+            "encryption-keys-wrong",
+            "ENCRYPTION_KEYS opens no secret of this database. Processes with these keys do not start.",
+            "Give every process the keys that the database was written with: in each unit, pod and .env the same.",
+        )
+    elif lost:
         yield critical(
             "encryption-key-missing",
             f"Stored secrets under a key that ENCRYPTION_KEYS does not have: {lost}. Their providers cannot send.",

@@ -1,0 +1,84 @@
+"""How the processes connect to PostgreSQL: directly, or by a pooler that shares sessions by transaction.
+
+Each session has limits, so that no request hangs. Without a pooler a connection brings them along. A pooler gives each
+transaction another session and passes no such options on: there the sessions get them from the database's role, as
+docs/operate.md says, and a system check finds those that lack them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+POOLERS = ("none", "transaction")
+# Milliseconds are PostgreSQL's unit of all time-outs here. A lock that is not had within three seconds ends in a 503.
+# A transaction in which nothing happens for half a minute belongs to a process that hangs.
+LIMITS = {"lock_timeout": "3000", "idle_in_transaction_session_timeout": "30000"}
+# What a statement may take in a web process, and in every session behind a pooler: a page must not hold a thread for
+# ever. Elsewhere a statement takes as long as it takes.
+STATEMENT_TIMEOUT = 10_000
+PREPARE_AFTER = 3  # executions of a statement on one connection, after which the server keeps its plan
+WEB_CONNECTIONS = 8  # of a process. A request holds one only while it asks, so its threads may be more.
+WORKER_CONNECTIONS = 16  # of a process. Its threads wait for providers most of the time, and then hold none.
+WAIT_SECONDS = 2.0  # for a connection of the pool; so long a thread is held by a request that finds PostgreSQL away
+# How long the pool tries for a connection by itself; its pauses double meanwhile. Then whoever asks next has it try at
+# once. By default it is five minutes, so that a server which was away for two was left alone for two more.
+RECONNECT_SECONDS = 2.0
+
+
+def forget_libpq_variables() -> None:
+    """Take what libpq reads out of the environment: it is meant for another server than our own.
+
+    With somebody's ``PGPORT`` it would look for a socket that is not there.
+    """
+    for name in [name for name in os.environ if name.startswith("PG")]:
+        del os.environ[name]
+
+
+def limits(*, pooler: str, statement_timeout: int) -> dict[str, str]:
+    """Return the options that a session is to have. ``statement_timeout`` is this process's, in milliseconds, 0 for
+    none."""
+    if pooler != "none":
+        statement_timeout = statement_timeout or STATEMENT_TIMEOUT  # all processes share the sessions
+    return {**LIMITS, "statement_timeout": str(statement_timeout)}
+
+
+def connected(
+    parsed: dict[str, Any],
+    *,
+    pooler: str,
+    statement_timeout: int,
+    name: str,
+    connections: int = 0,
+) -> dict[str, Any]:
+    """Return Django's settings of a database from those that its URL gives.
+
+    - ``name`` is shown in ``pg_stat_activity``.
+    - ``connections``: the process's threads share so many. With 0 each thread keeps one of its own.
+    """
+    # A socket folder arrives as an option; as HOST it serves `dbshell` too.
+    options = {**parsed.get("OPTIONS", {})}
+    host = parsed["HOST"] or options.pop("host", "")
+    options |= {"application_name": name[:63]}  # bytes, PostgreSQL's limit of a name
+    if pooler == "none":
+        own = {**limits(pooler=pooler, statement_timeout=statement_timeout), "TimeZone": "UTC"}
+        given = f"{options.get('options', '')} {' '.join(f'-c {option}={value}' for option, value in own.items())}"
+        options = {"prepare_threshold": PREPARE_AFTER, **options, "options": given.strip()}
+    else:
+        # PgBouncer before 1.22 gives a prepared statement to the wrong session. With a later one the URL may say so.
+        options = {"prepare_threshold": None, **options}
+    if connections:
+        options["pool"] = {
+            "min_size": 1,
+            "max_size": connections,
+            "timeout": WAIT_SECONDS,
+            "reconnect_timeout": RECONNECT_SECONDS,
+        }
+    return {
+        **parsed,
+        "HOST": host,
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": 0 if connections else None,  # 0: back to the pool
+        "DISABLE_SERVER_SIDE_CURSORS": pooler != "none",  # a cursor lives in one session
+        "OPTIONS": options,
+    }

@@ -1,0 +1,72 @@
+"""Problem documents: the answer to everything that fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from verification.codes import WRONG_CODES_THAT_LOCK
+from verification.errors import CATALOGUE
+from verification.models import ChallengeProvider
+
+ERROR_CODES = [(code, words.title) for code, words in CATALOGUE.items()]
+FIELD_ERRORS = [
+    ("required", "the field is missing"),
+    ("null", "a required field is null"),
+    ("invalid_type", "the JSON type is another one; nothing is coerced"),
+    ("blank", "the text is empty"),
+    ("too_long", "the text is longer than allowed"),
+    ("invalid_choice", "not one of the listed values"),
+    ("invalid", "not of the form described"),
+    ("unknown", "well formed, but there is no such thing"),
+    ("repeated", "a query parameter stands there twice"),
+]
+
+
+PROBLEM_DOCS = "/docs/errors/"
+
+
+def problem_address(base_url: str, code: str) -> str:
+    """Return the address of the page that explains a code: the ``type`` of its problem documents."""
+    return f"{base_url}{PROBLEM_DOCS}{code}/"
+
+
+class FieldProblem(serializers.Serializer[Any]):
+    field = serializers.CharField(help_text="The name of the field, query parameter or header.")
+    code = serializers.ChoiceField(FIELD_ERRORS, help_text="What is wrong with it, for machines.")
+    detail = serializers.CharField(help_text="What is wrong with it, for people.")
+
+
+class Problem(serializers.Serializer[Any]):
+    """Problem details (RFC 9457): the answer to everything that fails. Further members may be added."""
+
+    type = serializers.URLField(help_text="The page that explains this code.")
+    title = serializers.CharField(help_text="The code in words; always the same for one code.")
+    status = serializers.IntegerField(min_value=400, max_value=599, help_text="The HTTP status, once more.")
+    code = serializers.ChoiceField(
+        ERROR_CODES, help_text="The stable value to program against. Later versions may know more of them."
+    )
+    detail = serializers.CharField(help_text="What happened this time, in English, for people.")
+    request_id = serializers.CharField(
+        help_text="Names this request, as `X-Request-Id` does. With it the operator finds a 500 in the log."
+    )
+    errors = FieldProblem(  # type: ignore[assignment]  # a field of this name hides the serializer's own property
+        many=True, required=False, help_text="With `validation_error`: every wrong field."
+    )
+    retry_after = serializers.IntegerField(
+        required=False, min_value=0, help_text="Whole seconds to wait, where waiting helps; also in `Retry-After`."
+    )
+    attempts_left = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=max(WRONG_CODES_THAT_LOCK.values()) - 1,
+        help_text="With `invalid_code`: how many tries remain.",
+    )
+    provider = serializers.ChoiceField(
+        ChallengeProvider.choices, required=False, help_text="With `challenge_required`: whose widget to show."
+    )
+    api_key = serializers.CharField(
+        required=False, help_text="With `challenge_required`: the site key for the widget, as in session/settings."
+    )
+    link = serializers.URLField(required=False, help_text="With `channel_not_active`: the way into the messenger.")

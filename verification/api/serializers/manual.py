@@ -1,0 +1,91 @@
+"""The manual endpoints: their requests and answers, and the body of a callback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from verification.api.serializers.fields import (
+    CalledUrlField,
+    ChannelField,
+    ManualCodeField,
+    MomentField,
+    ProviderIdField,
+    RecipientField,
+)
+from verification.codes import LENGTHS_IN_WORDS
+from verification.whole_numbers import MAX_ID
+
+MESSAGE_STATUSES = [
+    ("queued", "accepted by us, not taken up yet"),
+    ("sending", "being handed to a provider"),
+    ("sent", "a provider has it; its delivery receipt is awaited"),
+    ("success", "final: delivered, as far as the provider can tell"),
+    ("failed", "final: given up; `error` says why"),
+    ("expired", "final: its time ran out before it was sent, or before the receipt came; `error` says which"),
+]
+FINAL_STATUSES = MESSAGE_STATUSES[3:]
+ENVELOPE = r"^aes256:[A-Za-z0-9+/]{16}:[A-Za-z0-9+/]{6}(==|[A-Za-z0-9+/]{2}):[A-Za-z0-9+/]{22}==$"
+
+
+class ManualSendRequest(serializers.Serializer[Any]):
+    to = RecipientField()
+    channel = ChannelField(help_text="The channel to send over.")
+    provider_id = ProviderIdField(
+        required=False,
+        allow_null=True,
+        help_text="Pins one provider (see manual/channels) and turns fail-over off. Left out: the channel's providers "
+        "are tried in their order.",
+    )
+    code = ManualCodeField(
+        required=False,
+        allow_null=True,
+        help_text=f"Your own code: {LENGTHS_IN_WORDS} digits, as a string. Left out: one is drawn, digits, in the "
+        "project's length.",
+    )
+    callback_url = CalledUrlField(
+        required=False,
+        allow_null=True,
+        help_text="Where the finished status is sent, signed: a public https address on port 443 or 8443, without user "
+        "name and fragment. See the callback of this operation.",
+    )
+
+
+class ManualSendResponse(serializers.Serializer[Any]):
+    message = serializers.CharField(help_text="A sentence for people.")
+    code = serializers.RegexField(
+        ENVELOPE,
+        help_text="The code, encrypted: `aes256:<iv>:<ciphertext>:<tag>`, each part in padded base64. AES-256-GCM with "
+        "a 12-byte IV and a 16-byte tag; the key is the SHA-256 of the text of the secret key used in the request.",
+    )
+    message_id = serializers.IntegerField(
+        min_value=1, max_value=MAX_ID, help_text="Read what became of it at manual/message/{id}."
+    )
+
+
+class ManualMessage(serializers.Serializer[Any]):
+    id = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="The message.")
+    channel = ChannelField(help_text="The channel it went over.")
+    status = serializers.ChoiceField(MESSAGE_STATUSES, help_text="Where it stands. It only moves forward.")
+    error = serializers.CharField(allow_null=True, help_text="Why it failed or expired, in one sentence; else null.")
+
+
+class ManualMessageFinished(ManualMessage):
+    status = serializers.ChoiceField(FINAL_STATUSES, help_text="How it ended. It never changes again.")
+    finished_at = MomentField(help_text="When it ended. ISO 8601, UTC.")
+
+
+class ManualProvider(serializers.Serializer[Any]):
+    id = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="What to send as `provider_id`.")
+    name = serializers.CharField(help_text="The name that the owner gave it.")
+    type = serializers.CharField(help_text="The kind of provider, such as `smtp` or `http`.")
+    is_system = serializers.BooleanField(
+        help_text="Whether it belongs to the installation and serves every project. These come after the project's own."
+    )
+
+
+class ManualChannel(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="The channel's name.")
+    type = ChannelField(help_text="The value to send as `channel`.")
+    providers = ManualProvider(many=True, help_text="Its providers, in the order in which they are tried.")

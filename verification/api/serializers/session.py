@@ -1,0 +1,180 @@
+"""The session endpoints and verify: their requests, queries and answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from verification.api.serializers.fields import (
+    ChannelField,
+    MomentField,
+    RecipientField,
+    SessionIdField,
+    StrictBooleanField,
+    StrictCharField,
+    UuidField,
+    challenge_token_field,
+)
+from verification.codes import MAX_GUESS_CHARACTERS, WRONG_CODES_THAT_LOCK
+from verification.models import ChallengeProvider
+from verification.services.sessions.describe import SessionSettings as SettingsOfSession
+
+CODE_LENGTHS = [(length, f"{most} wrong codes lock the session") for length, most in WRONG_CODES_THAT_LOCK.items()]
+
+SESSION = "The session: a ULID, 26 characters in capitals."
+EXPIRY = "When the session ends: three minutes after it was created, and nothing extends it. ISO 8601, UTC."
+
+
+class SessionChannel(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="The name to show; the project's owner chooses it.")
+    type = ChannelField(help_text="The value to send as `type`.")
+    is_active = serializers.BooleanField(
+        help_text="Whether a code can reach the user over it now. False for a messenger bot that the user has not "
+        "started: show `link` then."
+    )
+    timeout = serializers.IntegerField(
+        min_value=0,
+        max_value=60,
+        help_text="Whole seconds until a code can be sent over this channel again; 0 means now. The block is per "
+        "recipient and channel, so it outlives the session.",
+    )
+    image_url = serializers.URLField(help_text="The channel's icon, always an absolute URL.")
+    link = serializers.URLField(
+        help_text="Where to send the user for this channel: the messenger bot, or the project's site. Always absolute."
+    )
+
+
+class SessionQuery(serializers.Serializer[Any]):
+    session_id = SessionIdField(
+        required=False,
+        help_text="A session that has not expired. With it the answer describes this session, without it the project. "
+        "Give it once at most, and not empty.",
+    )
+
+
+class SessionCreateRequest(serializers.Serializer[Any]):
+    to = RecipientField()
+    type = ChannelField(
+        help_text="The channel to send over. Left out (or null): the channel that this recipient last verified with, "
+        "else the one a code last reached them over, else the project's default.",
+        required=False,
+        allow_null=True,
+    )
+    send = StrictBooleanField(
+        required=False,
+        allow_null=True,  # no ``default``: generated TypeScript would then ask for the member
+        help_text="Left out, true. False only creates the session, sends nothing and spends no send limit.",
+    )
+    challenge_token = challenge_token_field()
+
+
+class SessionCreateResponse(serializers.Serializer[Any]):
+    session_id = SessionIdField(help_text=SESSION)
+    session_expired_at = MomentField(source="expires_at", help_text=EXPIRY)
+    sent_to = ChannelField(
+        help_text="The channel over which this session's code last went (or is going) out; **null when none has yet**, "
+        "as after `send: false`.",
+        allow_null=True,
+    )
+    channels = SessionChannel(many=True, help_text="The channels this recipient can be reached over, in order.")
+
+
+class SessionSendRequest(serializers.Serializer[Any]):
+    session_id = SessionIdField(help_text=SESSION)
+    type = ChannelField(help_text="The channel to send over.")
+    challenge_token = challenge_token_field()
+
+
+class SessionSendResponse(serializers.Serializer[Any]):
+    session_id = SessionIdField(help_text=SESSION)
+    session_expired_at = MomentField(source="expires_at", help_text=EXPIRY)
+    channel = SessionChannel(help_text="The channel the code went out over, with its block now running.")
+
+
+class SessionCheckRequest(serializers.Serializer[Any]):
+    session_id = SessionIdField(help_text=SESSION)
+    code = StrictCharField(
+        min_length=1,
+        max_length=MAX_GUESS_CHARACTERS,
+        help_text="What the user typed, as a string. Spaces around it and lower case do not matter. Every string of 1 "
+        f"to {MAX_GUESS_CHARACTERS} characters spends a try; an empty, longer or non-string one spends none.",
+    )
+
+
+class SessionCheckResponse(serializers.Serializer[Any]):
+    verify_token = serializers.UUIDField(
+        help_text="Send it to your server, which redeems it at session/verify within 60 seconds. It works once."
+    )
+    is_test = serializers.BooleanField(help_text="Whether the recipient is one of the project's test logins.")
+
+
+class SessionSettingsProject(serializers.Serializer[Any]):
+    name = serializers.CharField(source="project_name", help_text="The project's name.")
+
+
+class SessionSettingsCode(serializers.Serializer[Any]):
+    length = serializers.ChoiceField(CODE_LENGTHS, help_text="How many characters the code has.")
+    digits = serializers.BooleanField(help_text="Whether the code may hold digits.")
+    letters = serializers.BooleanField(
+        help_text="Whether the code may hold letters: A to Z without I, L and O. With both, the digits 0 and 1 are "
+        "left out."
+    )
+
+
+class SessionSettingsChallenge(serializers.Serializer[Any]):
+    enabled = serializers.BooleanField(help_text="Whether a challenge must be solved by this caller.")
+    api_key = serializers.CharField(
+        allow_null=True,
+        help_text="The site key of the challenge provider, for `altcha` the address of its puzzles; null while "
+        "`enabled` is false.",
+    )
+    provider = serializers.ChoiceField(
+        ChallengeProvider.choices, required=False, help_text="The challenge provider; absent while `enabled` is false."
+    )
+
+    def get_attribute(self, instance: SettingsOfSession) -> dict[str, Any]:
+        challenge = instance.challenge
+        if challenge is None:
+            return {"enabled": False, "api_key": None}
+        return {"enabled": True, "api_key": challenge.api_key, "provider": challenge.provider}
+
+
+class SessionSettings(serializers.Serializer[Any]):
+    language = serializers.CharField(help_text="The language of the messages, such as `en` or `de`.")
+    project = SessionSettingsProject(source="*", help_text="The project.")
+    code = SessionSettingsCode(help_text="What the code looks like; for a test login that of its fixed code.")
+    challenge = SessionSettingsChallenge(help_text="Bot protection.")
+
+
+class PuzzleQuery(serializers.Serializer[Any]):
+    project = UuidField(help_text="The project's public id, as it stands in the `api_key` of session/settings.")
+
+
+class PuzzleParameters(serializers.Serializer[Any]):
+    algorithm = serializers.CharField(help_text="How a try is computed.")
+    cost = serializers.IntegerField(min_value=1, help_text="The iterations of one try.")
+    keyLength = serializers.IntegerField(min_value=1, help_text="The length of a try's result in bytes.")
+    keyPrefix = serializers.CharField(help_text="What the result of the right try begins with, in hexadecimal.")
+    nonce = serializers.CharField(help_text="Random bytes, in hexadecimal.")
+    salt = serializers.CharField(help_text="Random bytes, in hexadecimal.")
+    expiresAt = serializers.IntegerField(help_text="When it ends, in seconds since 1970.")
+    data = serializers.DictField(child=serializers.CharField(), help_text="The project that it is for.")  # type: ignore[assignment]  # as above
+
+
+class Puzzle(serializers.Serializer[Any]):
+    parameters = PuzzleParameters(help_text="What is to be solved.")
+    signature = serializers.CharField(help_text="Ours, over the parameters.")
+
+
+class SessionVerifyRequest(serializers.Serializer[Any]):
+    verify_token = UuidField(help_text="The token from session/check: a UUID, written in lower case.")
+
+
+class SessionVerifyResponse(serializers.Serializer[Any]):
+    phone = serializers.RegexField(
+        r"^\+[1-9][0-9]{6,14}$", required=False, help_text="The verified number in E.164; absent for an e-mail login."
+    )
+    email = serializers.EmailField(
+        required=False, help_text="The verified address in lower case; absent for a phone login."
+    )
