@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, cast
 
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -22,8 +25,8 @@ class ApiView(APIView):
     """An endpoint. REST framework looks at the key, then at the method, and the view at the body."""
 
     http_method_names = ["get", "post", "head"]  # OPTIONS is for preflights alone, and the middleware answers those
-    authentication_classes = ()
-    permission_classes = ()
+    authentication_classes: Sequence[type[BaseAuthentication]] = ()
+    permission_classes: Sequence[type[BasePermission]] = ()
 
     def body(self, request: Request, serializer: type[Serializer[Any]], **context: Any) -> dict[str, Any]:
         """Return the fields of a JSON body. Raises what the parser raises, and ``ValidationError``."""
