@@ -81,7 +81,15 @@ def _without_request(record: logging.LogRecord) -> bool:
 
 def on_starting(server: Any) -> None:
     lifeline.hold()  # a web server that `up` started ends with it
-    gc.freeze()  # what the parent has loaded is never collected, so its pages stay shared
+    if server.cfg.preload_app:
+        from django.db import connections
+
+        for each in connections.all(
+            initialized_only=True
+        ):  # a fork cannot go on with a socket and threads of its parent
+            each.close()
+            each.close_pool()
+        gc.freeze()  # what the parent has loaded is never collected, so its pages stay shared
 
 
 def post_worker_init(worker: Any) -> None:

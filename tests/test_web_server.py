@@ -28,9 +28,9 @@ SLOW = "1"  # second that a client may pause
 
 
 class Server:
-    def __init__(self, log: Path, *, workers: int = 1, **environment: str) -> None:
+    def __init__(self, log: Path, *options: str, workers: int = 1, **environment: str) -> None:
         self.port, self.log = free_port(), log
-        command = [sys.executable, "manage.py", "web", "--port", str(self.port), "--workers", str(workers)]
+        command = [sys.executable, "manage.py", "web", "--port", str(self.port), "--workers", str(workers), *options]
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=PRODUCTION | environment, start_new_session=True, stderr=output
@@ -213,8 +213,9 @@ def test_its_log_tells_where_it_listens_and_that_it_stops(tmp_path):
     assert {line["logger"] for line in server.lines()} == {"gunicorn.error"}
 
 
-def test_a_process_that_dies_is_replaced_and_none_outlives_the_server(tmp_path):
-    with Server(tmp_path / "log") as server:
+@pytest.mark.parametrize("options", [(), ("--preload",)])
+def test_a_process_that_dies_is_replaced_and_none_outlives_the_server(tmp_path, options):
+    with Server(tmp_path / "log", *options) as server:
         [first] = server.processes()
         os.kill(first, signal.SIGKILL)
         wait_until(lambda: server.processes() not in ([], [first]) and server.answers(), "another answers")

@@ -14,12 +14,12 @@ def test_the_web_server_takes_the_commands_place_and_finds_the_service_from_anyw
     started = []
     monkeypatch.setattr(os, "execve", lambda *given: started.append(given))
     settings.IS_EMBEDDED, settings.WEB_THREADS = False, 7
-    run("web", "--host", "::1", "--port", "8001", "--workers", "3")
+    run("web", "--host", "::1", "--port", "8001", "--workers", "3", "--preload")
     ((program, arguments, environment),) = started
     assert program == sys.executable
     assert arguments[1:] == [
         *("-m", "gunicorn", "--config", str(ROOT / "config" / "gunicorn.py")),
-        *("--bind", "[::1]:8001", "--workers", "3", "--threads", "7"),
+        *("--bind", "[::1]:8001", "--workers", "3", "--threads", "7", "--preload"),
     ]
     assert environment["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
 
