@@ -91,7 +91,7 @@ def connections_are_left(aims: Aims) -> Iterator[Finding]:
         yield found(
             "connections-used-up",
             f"{load.used} of {load.most} connections to PostgreSQL are in use.",
-            "Lower WEB_THREADS or the number of workers, raise max_connections, or put PgBouncer between"
+            "Lower DATABASE_CONNECTIONS or the number of processes, raise max_connections, or put PgBouncer between"
             " (docs/operate.md, A pooler).",
         )
     if load.oldest > TRANSACTION_SECONDS:
