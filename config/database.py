@@ -79,6 +79,7 @@ def connected(
         "HOST": host,
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": 0 if connections else None,  # 0: back to the pool
+        "CONN_HEALTH_CHECKS": not connections,  # sql/pool.py looks at those of the pool, for less
         "DISABLE_SERVER_SIDE_CURSORS": pooler != "none",  # a cursor lives in one session
         "OPTIONS": options,
     }

@@ -47,7 +47,8 @@ def test_a_statement_has_the_time_of_its_process_or_behind_a_pooler_that_of_the_
 
 
 def test_a_thread_keeps_its_connection_where_none_are_shared():
-    assert settings(URL, pooler="none")["CONN_MAX_AGE"] is None
+    found = settings(URL, pooler="none")
+    assert (found["CONN_MAX_AGE"], found["CONN_HEALTH_CHECKS"]) == (None, True)
 
 
 # --- a pool, as web processes and workers have ------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.db import close_old_connections
-
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from providers.door.deadline import within
 from providers.errors import ProviderError
@@ -24,7 +22,7 @@ def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: Outgoing
     ``seconds`` is the time for names, connection, TLS and all requests together. The database connection goes back to
     the pool for that time.
     """
-    close_old_connections()
+    sql.give_back()
     try:
         with within(seconds):
             return sender.send(outgoing)
