@@ -24,7 +24,7 @@ REPLAYED_HEADER = "Idempotency-Replayed"
 class ManualSendView(SecretKeyView):
     @operations.send_manual
     def post(self, request: Request) -> Response:
-        fields = self.body(request, serializers.ManualSendRequest, project=self.project)
+        fields = self.body(request, serializers.ManualSendRequest, self.project)
 
         def send() -> dict[str, Any]:
             sent = messages.send_message(

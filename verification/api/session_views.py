@@ -20,7 +20,7 @@ TEST_LOGIN_HEADER = "X-Test-Login"
 class SessionCreateView(ApiKeyView):
     @operations.create_session
     def post(self, request: Request) -> Response:
-        fields = self.body(request, serializers.SessionCreateRequest, project=self.project)
+        fields = self.body(request, serializers.SessionCreateRequest, self.project)
         session = create.create_session(
             project=self.project,
             address=fields["to"],
