@@ -48,18 +48,18 @@ def refusal_at_start() -> str:
 
 
 def _opens(connection: BaseDatabaseWrapper) -> bool:
-    newest = sql.SQL(" UNION ").join(
+    newest: list[sql.Composed] = [
         _NEWEST.format(
             column=sql.Identifier(each.column),
             start=crypto.KEY_ID_FROM + 1,  # PostgreSQL counts from one
             length=crypto.KEY_ID_BYTES,
             table=sql.Identifier(each.model._meta.db_table),
-            pk=sql.Identifier(each.model._meta.pk.column),
+            pk=sql.Identifier(str(each.model._meta.pk.column)),
         )
         for each in COLUMNS
         if each.model not in SHORT_LIVED
-    )
+    ]
     with connection.cursor() as cursor:
-        cursor.execute(newest)
+        cursor.execute(sql.SQL(" UNION ").join(newest))
         found = {bytes(key_id) for (key_id,) in cursor.fetchall() if key_id is not None}
     return not found or not found.isdisjoint(crypto.key_ids())
