@@ -144,7 +144,7 @@ def _alone(aside: tuple[CircuitBreaker, ...]) -> Iterator[CircuitBreaker]:
         return
     channels = {each.provider.channel for each in aside}
     sound = Provider.objects.working().filter(channel__in=channels).exclude(breaker__open_until__isnull=False)
-    serving: set[tuple[int | None, str]] = set(sound.values_list("project", "channel"))
+    serving: set[tuple[int | None, str]] = set(sound.values_list("project_id", "channel"))
     offered = Channel.objects.filter(
         type__in=channels, is_active=True, project__is_enabled=True, project__deleted_at=None
     ).values_list("project", "type", "project__is_sandbox")

@@ -37,8 +37,7 @@ def refusal() -> str:
 def refusal_at_start() -> str:
     """Return the same, by a connection of its own, and nothing of a database that is away or not migrated yet."""
     looking = connections[DEFAULT_DB_ALIAS].copy()
-    # Not of the pool: the parent of a web server would leave its own to processes that it forks.
-    options = {name: value for name, value in looking.settings_dict["OPTIONS"].items() if name != "pool"}
+    options = looking.settings_dict["OPTIONS"]
     looking.settings_dict["OPTIONS"] = {**options, "connect_timeout": CONNECT_SECONDS}
     try:
         return "" if _opens(looking) else REFUSED
@@ -49,7 +48,7 @@ def refusal_at_start() -> str:
 
 
 def _opens(connection: BaseDatabaseWrapper) -> bool:
-    looks: list[sql.Composable] = [
+    newest: list[sql.Composed] = [
         _NEWEST.format(
             column=sql.Identifier(each.column),
             start=crypto.KEY_ID_FROM + 1,  # PostgreSQL counts from one
@@ -61,6 +60,6 @@ def _opens(connection: BaseDatabaseWrapper) -> bool:
         if each.model not in SHORT_LIVED
     ]
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL(" UNION ").join(looks))
+        cursor.execute(sql.SQL(" UNION ").join(newest))
         found = {bytes(key_id) for (key_id,) in cursor.fetchall() if key_id is not None}
     return not found or not found.isdisjoint(crypto.key_ids())
