@@ -193,7 +193,7 @@ def test_no_secret_that_an_address_holds_is_in_the_proxys_log(proxy):
 )
 def proxy_of_nobody(request):
     port = free_port()
-    with Nginx([port]) if request.param == "nginx" else Caddy(port) as running:
+    with Nginx([port]) if request.param == "nginx" else Caddy([port]) as running:
         wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", running.port)) == 0, "the proxy listens")
         yield running
 
