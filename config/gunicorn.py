@@ -100,7 +100,7 @@ def post_worker_init(worker: Any) -> None:
     """
     from django.conf import settings
 
-    from verification import bulkhead
+    from verification.core import bulkhead
 
     bulkhead.protect(worker.cfg.threads)
     seconds = struct.pack("ll", settings.WEB_BODY_SECONDS, 0)
