@@ -117,7 +117,7 @@ def _deliver(message_id: int) -> None:
 @contextmanager
 def _noted_messages() -> Iterator[list[int]]:
     """Keep the wake-ups, so that each message is delivered here, and no worker's queue grows."""
-    from verification.broker import broker
+    from verification.worker.broker import broker
 
     noted: list[int] = []
     wake = broker.wake

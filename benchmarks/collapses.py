@@ -46,7 +46,7 @@ def _poisson(mean: float, chance: random.Random) -> int:
 
 def false_alarms(country: Country, a_day: float, days: int, chance: random.Random) -> int:
     """Return the alarms of a provider that always delivers as usual. One alarm lasts until it is seen to be over."""
-    from verification.services.oversight import collapses
+    from verification.services.analytics import collapses
 
     found, since, points = 0, None, []
     for at in _hours(START, days * 24):
@@ -62,7 +62,7 @@ def false_alarms(country: Country, a_day: float, days: int, chance: random.Rando
 
 def delay(country: Country, a_day: float, begins: int, loses: float, chance: random.Random) -> tuple[int, int] | None:
     """Return the hours and the messages of a fault until it is seen; None where it never is."""
-    from verification.services.oversight import collapses
+    from verification.services.analytics import collapses
 
     points, messages = [], 0
     fault = START + timedelta(hours=PAST_HOURS + begins)
@@ -80,7 +80,7 @@ def delay(country: Country, a_day: float, begins: int, loses: float, chance: ran
 
 def _is_suspect(points: list) -> bool:
     """Look at the last hours as the service does, before it reads the past."""
-    from verification.services.oversight import collapses
+    from verification.services.analytics import collapses
 
     times = [round(each / HOUR) for each in collapses.LOOKED_AT]
     return any(

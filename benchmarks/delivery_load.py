@@ -13,9 +13,9 @@ import psycopg
 from redis.exceptions import RedisError
 
 from benchmarks.scripts import recipients
-from verification import bindings, random_ids
-from verification.broker import MESSAGES, broker
-from verification.crypto import encrypt
+from verification.core import aad, ids
+from verification.core.crypto import encrypt
+from verification.worker.broker import MESSAGES, broker
 
 LIVES_SECONDS = 600
 CODE = "123456"
@@ -36,9 +36,9 @@ class Load:
             " SELECT %s, address, '', '', 'sms' FROM unnest(%s::text[]) AS address RETURNING id",
             (self.project_id, list(islice(self.numbers, number))),
         )
-        ids = [random_ids.generate_message_id() for _ in range(number)]
+        ids = [ids.generate_message_id() for _ in range(number)]
         return [
-            (message_id, recipient_id, encrypt(CODE, binding=bindings.message_code(message_id)))
+            (message_id, recipient_id, encrypt(CODE, binding=aad.message_code(message_id)))
             for message_id, (recipient_id,) in zip(ids, rows, strict=True)
         ]
 

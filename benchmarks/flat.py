@@ -49,8 +49,8 @@ class Caller:
         from django.test import Client
 
         from verification.models import Message, Project, Recipient
-        from verification.services.gateways import accounts
         from verification.services.projects import keys, projects
+        from verification.services.providers import accounts
 
         settings.ALLOWED_HOSTS = ["testserver"]
         self.client = Client()
@@ -213,7 +213,7 @@ def measure_purge(days: int) -> int:
 
     from benchmarks.lists import postgres_seconds
     from verification.models import Message, Session
-    from verification.services.upkeep import retention
+    from verification.services.maintenance import retention
 
     before = Session.objects.count(), Message.objects.count()
     began = time.perf_counter(), time.process_time(), postgres_seconds()

@@ -192,7 +192,7 @@ def simulate(project: Any, shop: Shop, networks: int, *, seed: int = 1) -> Resul
     """An hour of the shop, attacked from so many networks. Leaves no row behind."""
     from django.db import connection, transaction
 
-    from verification.services.projects.terms import STRANGERS
+    from verification.services.projects.policy_document import STRANGERS
 
     limits = {term: getattr(project, setting) for term, setting in STRANGERS.items()}
     with transaction.atomic():

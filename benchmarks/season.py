@@ -180,7 +180,7 @@ def attempt(season: Season, message: Any, name: str, country: Country, outcome: 
 
 
 def session_id(at: datetime, chance: random.Random) -> str:
-    from verification.random_ids import first_session_id
+    from verification.core.ids import first_session_id
 
     letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
     return first_session_id(at)[:10] + "".join(chance.choice(letters) for _ in range(16))
@@ -199,7 +199,7 @@ def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY) -> None:
     """Write the season that ends now into an empty database, and count its figures."""
     from django.db import transaction
 
-    from verification.services.oversight import collapses, counting
+    from verification.services.analytics import collapses, rollups
 
     now = datetime.now(UTC).replace(microsecond=0)
     with transaction.atomic():
@@ -227,7 +227,7 @@ def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY) -> None:
     told(season)
     season_rows.add_rows(season.project, season.recipients, now, season.chance)
     say("counting")
-    counting.recount(days=days + 1)
+    rollups.recount(days=days + 1)
     collapses.watch()
 
 
@@ -246,7 +246,7 @@ def shop(now: datetime) -> Season:
         Provider,
         TextVariant,
     )
-    from verification.services.gateways import accounts, price_lists, prices
+    from verification.services.providers import accounts, price_lists, prices
 
     project = Project.objects.create(name="Corner Shop", retention_days=365)
     user = User.objects.create_user(OWNER, email="mara@shop.example", password=PASSWORD, is_staff=True)

@@ -105,7 +105,7 @@ def mark_recipients(project: Any) -> None:
 
 def add_guarded_sends(project: Any, now: datetime) -> None:
     """Add the rows by which the guard and the overview tell the countries of the last day."""
-    from verification.addresses import country_of
+    from verification.core.addresses import country_of
     from verification.models import GuardedSend, Message, Session
 
     sent = Message.objects.filter(project=project, created_at__gt=now - timedelta(days=1)).select_related("recipient")

@@ -29,7 +29,7 @@ import json, sys
 import django
 django.setup()
 from django.contrib.auth import get_user_model
-from verification.services.gateways import accounts as providers
+from verification.services.providers import accounts as providers
 from verification.services.projects import projects
 
 count, url, user, password = sys.argv[1:]

@@ -14,7 +14,7 @@ from benchmarks.driver import Driver, Failed, Request, Script, percentile
 from benchmarks.scripts import Target, recipients
 from benchmarks.service import Service, machine
 from benchmarks.tables import table
-from verification.random_ids import generate_session_id
+from verification.core.ids import generate_session_id
 
 GOAL_MS = 2.0  # between the medians of any two kinds
 WRONG_PER_SESSION = 4  # one fewer than locks it

@@ -88,7 +88,7 @@ def on_starting(server: Any) -> None:
             initialized_only=True
         ):  # a fork cannot go on with a socket and threads of its parent
             each.close()
-            each.close_pool()
+            each.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's have it
         gc.freeze()  # what the parent has loaded is never collected, so its pages stay shared
 
 
@@ -100,7 +100,7 @@ def post_worker_init(worker: Any) -> None:
     """
     from django.conf import settings
 
-    from verification import bulkhead
+    from verification.core import bulkhead
 
     bulkhead.protect(worker.cfg.threads)
     seconds = struct.pack("ll", settings.WEB_BODY_SECONDS, 0)

@@ -60,7 +60,7 @@ def _without_request(logger: Any, method: str, event: MutableMapping[str, Any]) 
 
 def _with_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Name the trace that this thread is at, so that a worker's line is found by the request's id."""
-    traces = sys.modules.get("verification.traces")  # needs the settings, which the web server's parent never loads
+    traces = sys.modules.get("verification.core.tracing")  # which the web server's parent never loads
     if traces is not None and (trace_id := traces.current_id()):
         event["trace_id"] = trace_id
     return event

@@ -89,7 +89,7 @@ ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",
-    "verification.panel.apps.PanelConfig",
+    "verification.admin.apps.PanelConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -118,7 +118,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "verification.panel.door.middleware.PanelMiddleware",
+    "verification.admin.auth.middleware.PanelMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -134,10 +134,10 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
             ],
             "libraries": {
-                "panel": "verification.panel.frame.breadcrumbs",
-                "panel_tabs": "verification.panel.frame.tabs",
-                "panel_languages": "verification.panel.frame.languages",
-                "written_dates": "verification.written_dates",
+                "panel": "verification.admin.base.breadcrumbs",
+                "panel_tabs": "verification.admin.base.tabs",
+                "panel_languages": "verification.admin.base.languages",
+                "written_dates": "verification.core.dates",
             },
         },
     },
@@ -165,7 +165,7 @@ DATABASES = {
 }
 if DATABASE_REPLICA_URL:
     DATABASES["replica"] = database.connected(env.db_url_config(DATABASE_REPLICA_URL), **_common)
-DATABASE_ROUTERS = ["verification.panel.frame.replica.Router"] if DATABASE_REPLICA_URL else []
+DATABASE_ROUTERS = ["verification.admin.base.database_router.Router"] if DATABASE_REPLICA_URL else []
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 _redis_url = REDIS_URL or EMBEDDED.redis_url
@@ -178,7 +178,7 @@ CACHES = {
         "LOCATION": [_redis_url],  # a text would be parted at its commas
         "KEY_PREFIX": "watchword",
         "OPTIONS": {
-            "CONNECTION_POOL_CLASS": "verification.valkey.Pool",
+            "CONNECTION_POOL_CLASS": "verification.core.valkey.Pool",
             # By default it unpickles, so that whoever writes to the cache would run code here.
             "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
             "SOCKET_CONNECT_TIMEOUT": REDIS_TIMEOUT_SECONDS,
@@ -192,15 +192,15 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# What failed logins may cost is in panel/door/throttle.py. Who is locked out reads the same as after a wrong password.
+# What failed logins may cost is in admin/auth/throttle.py. Who is locked out reads the same as after a wrong password.
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
-AXES_HANDLER = "verification.panel.door.throttle.LoginThrottle"
+AXES_HANDLER = "verification.admin.auth.throttle.LoginThrottle"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "username", "ip_address"]
 AXES_FAILURE_LIMIT = 1
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "verification.panel.door.throttle.client_network"
-AXES_USERNAME_CALLABLE = "verification.panel.door.throttle.client_username"
+AXES_CLIENT_IP_CALLABLE = "verification.admin.auth.throttle.client_network"
+AXES_USERNAME_CALLABLE = "verification.admin.auth.throttle.client_username"
 AXES_SENSITIVE_PARAMETERS = [
     *("username", "password", "code", "old_password", "new_password1", "new_password2"),
     *("_confirm", "_held", "csrfmiddlewaretoken"),
@@ -257,8 +257,8 @@ LANGUAGE_COOKIE_AGE = 365 * 24 * 3600  # seconds
 LANGUAGE_COOKIE_SECURE = _is_https
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
-SESSION_ENGINE = "verification.panel.door.session_store"  # Django's own keeps the cookie's value as it is
-SESSION_COOKIE_AGE = 30 * 60  # seconds without a click; panel/door/session.py renews, and ends busy ones after 12 hours
+SESSION_ENGINE = "verification.admin.auth.session_store"  # Django's own keeps the cookie's value as it is
+SESSION_COOKIE_AGE = 30 * 60  # seconds without a click; admin/auth/session.py renews, and ends busy ones after 12 hours
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie with names of objects
 X_FRAME_OPTIONS = "DENY"
 LOGIN_REDIRECT_URL = "admin:index"
@@ -336,7 +336,7 @@ if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
 OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])
 LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
 if LOG_FORMAT == "json" and not _email_url.removeprefix("consolemail://"):
-    EMAIL_BACKEND = "verification.mail_log.EmailBackend"  # a printed mail would stand between the lines of the log
+    EMAIL_BACKEND = "verification.core.mail_log.EmailBackend"  # a printed mail would stand between the lines of the log
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {
     "version": 1,
@@ -344,7 +344,7 @@ LOGGING = {
     "formatters": {
         "watchword": {"()": "config.logs.formatter", "log_format": LOG_FORMAT},
     },
-    "filters": {"forged_forms": {"()": "verification.refusal_log.ForgedForms"}},
+    "filters": {"forged_forms": {"()": "verification.core.request_log.ForgedForms"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "watchword"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {

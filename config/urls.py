@@ -4,9 +4,10 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from verification.admin.apps import discover
 from verification.api.reference import views
 
-admin.autodiscover()
+discover()
 
 handler400 = "verification.api.middleware.bad_request"
 handler404 = "verification.api.middleware.not_found"

@@ -25,9 +25,9 @@ except (ImproperlyConfigured, EmbeddedUnavailable) as error:
 django_application = get_wsgi_application()
 
 from providers import registry  # noqa: E402
-from verification import addresses  # noqa: E402  (needs the loaded settings)
 from verification.api.wsgi import with_length_of_chunked_body, with_readable_content_type  # noqa: E402
-from verification.services.upkeep import health, key_ring  # noqa: E402
+from verification.core import addresses  # noqa: E402  (needs the loaded settings)
+from verification.services.maintenance import health, key_ring  # noqa: E402
 
 if reason := key_ring.refusal_at_start():
     print(f"watchword: {reason}", file=sys.stderr)

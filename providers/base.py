@@ -12,8 +12,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from providers.door.http import HttpDoor
 from providers.errors import ProviderError
+from providers.http.client import HttpClient
 from providers.outcomes import Outcome as Outcome  # adapters take it from here
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class OutgoingMessage:
 class Price:
     """The money that a service says it takes for one message, all its parts together.
 
-    ``currency`` is the code of ISO 4217. ``providers.reading.prices`` makes it out of what a service writes.
+    ``currency`` is the code of ISO 4217. ``providers.parsing.prices`` makes it out of what a service writes.
     """
 
     amount: Decimal
@@ -287,7 +287,7 @@ class Adapter:
     """
 
     settings: Mapping[str, Value] = field(repr=False)
-    http: HttpDoor = field(repr=False)
+    http: HttpClient = field(repr=False)
     store: Store = field(repr=False)
 
     type: ClassVar[str]

@@ -18,9 +18,9 @@ from django.utils.translation import gettext as _
 
 from providers import adapters
 from providers.base import Adapter, Setting, SettingKind, Store, Value
-from providers.door import outbound, packages
-from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, SettingsInvalid
+from providers.http import packages, ssrf
+from providers.http.client import HttpClient
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ def split_secrets(type: str, values: Mapping[str, Value]) -> tuple[dict[str, Val
     return plain, secret
 
 
-def build(type: str, values: Mapping[str, Value], *, http: HttpDoor, store: Store) -> Adapter:
+def build(type: str, values: Mapping[str, Value], *, http: HttpClient, store: Store) -> Adapter:
     """Build an adapter with checked settings, secrets included.
 
     A setting that was added after the others were stored gets its default. Raises :class:`SettingsInvalid` where a
@@ -229,6 +229,6 @@ def _text(setting: Setting, raw: object) -> str:
 
 
 _JUDGES: dict[SettingKind, Callable[[str, Sequence[str]], None]] = {
-    SettingKind.URL: outbound.judge_url,
-    SettingKind.HOST: outbound.judge_host,
+    SettingKind.URL: ssrf.judge_url,
+    SettingKind.HOST: ssrf.judge_host,
 }

@@ -94,9 +94,9 @@ def django_db_setup(django_db_setup, django_db_blocker):
 @pytest.fixture(autouse=True)
 def fresh_memory(request):
     """Clear the process's memory, and the counts in the cache, so that they do not outlive the test that made them."""
-    from verification import memory
+    from verification.core import caching
 
-    memory.forget_all()
+    caching.clear_all()
     if "django_db_setup" in request.fixturenames or "db" in request.fixturenames:
         from tests.fakes.outage import lose_counts
 

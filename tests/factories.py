@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from unittest import mock
 
 from tests.fakes import collector
-from verification import bindings, memory
-from verification.crypto import encrypt
+from verification.core import aad, caching
+from verification.core.crypto import encrypt
+from verification.core.ids import generate_hook_secret
 from verification.models import Channel, Project, Provider, Recipient, Subscription
-from verification.random_ids import generate_hook_secret
-from verification.services.gateways import accounts
 from verification.services.projects import projects, test_logins
+from verification.services.providers import accounts
 
 
 @dataclass
@@ -30,7 +30,7 @@ class MadeProject:
             setattr(self.row, name, value)
         self.row.full_clean(validate_constraints=False)
         self.row.save()
-        memory.forget_all()
+        caching.clear_all()
         return self
 
     def provider(self, channel="sms", name="second", *, type="collector", priority=100, **fields):
@@ -38,16 +38,16 @@ class MadeProject:
             project=self.row, channel=channel, provider_type=type, name=name, values={"name": name}, priority=priority
         )
         Provider.objects.filter(pk=made.pk).update(**fields)
-        memory.forget_all()
+        caching.clear_all()
         return made
 
     def channel(self, channel_type, **fields):
         Channel.objects.filter(project=self.row, type=channel_type).update(**fields)
-        memory.forget_all()
+        caching.clear_all()
 
     def test_login(self, to, code, **fields):
         made = test_logins.add_test_login(project=self.row, to=to, code=code, **fields)
-        memory.forget_all()
+        caching.clear_all()
         return made
 
 
@@ -80,7 +80,7 @@ def provider(**fields):
 
 def _unsaved_provider(**fields):
     made = Provider(**fields)
-    made.hook_secret = encrypt(generate_hook_secret(), binding=bindings.provider_hook(made.uuid))
+    made.hook_secret = encrypt(generate_hook_secret(), binding=aad.provider_hook(made.uuid))
     return made
 
 

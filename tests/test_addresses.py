@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from verification.addresses import (
+from verification.core.addresses import (
     MAX_EMAIL_LENGTH,
     Address,
     AddressInvalid,

@@ -9,9 +9,9 @@ from benchmarks import fill
 from benchmarks.bare import views
 from benchmarks.driver import percentile, take_message
 from benchmarks.scripts import recipients
-from verification.addresses import NumberType, parse_address
+from verification.core.addresses import NumberType, parse_address
 from verification.models import Message, Session, VerifyToken
-from verification.services.upkeep.retention import purge
+from verification.services.maintenance.retention import purge
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 import redis
 from django.conf import settings
 
-from verification import broker as brokers
-from verification.broker import ListBroker
+from verification.worker import broker as brokers
+from verification.worker.broker import ListBroker
 
 QUEUE = "of one test"
 

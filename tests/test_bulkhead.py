@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, connections, transaction
 
-from verification import bulkhead as module
-from verification.bulkhead import BulkheadFull, Wait, bulkhead, limits
+from verification.core import bulkhead as module
+from verification.core.bulkhead import BulkheadFull, Wait, bulkhead, limits
 
 SECONDS = 30  # for a thread; longer fails
 THREADS = 16

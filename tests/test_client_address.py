@@ -4,7 +4,8 @@ import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 
-from verification import checks, client_address
+from verification import checks
+from verification.core import client_address
 
 NOBODY_READS = "X-Forwarded-For arrives from {}"
 

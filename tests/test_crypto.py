@@ -8,8 +8,8 @@ import pytest
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from verification import crypto, memory
-from verification.crypto import DecryptionFailed, code_digest, decrypt, encrypt, key_id_of, key_ids, seal_for_key
+from verification.core import caching, crypto
+from verification.core.crypto import DecryptionFailed, code_digest, decrypt, encrypt, key_id_of, key_ids, seal_for_key
 
 SESSION = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 OTHER_SESSION = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
@@ -21,7 +21,7 @@ def ring(settings):
 
     def turn(*keys):
         settings.ENCRYPTION_KEYS = list(keys)
-        memory.forget_all()
+        caching.clear_all()
 
     return turn
 
@@ -30,7 +30,7 @@ def ring(settings):
 def pepper(settings):
     def change(secret_key):
         settings.SECRET_KEY = secret_key
-        memory.forget_all()
+        caching.clear_all()
 
     return change
 

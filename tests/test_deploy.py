@@ -19,7 +19,7 @@ from tests.fakes.http_server import FakeHttpServer, answer
 from tests.fakes.nginx import Nginx
 from tests.live import ROOT, free_port, wait_until
 from verification.api.serializers.errors import problem_address
-from verification.errors import CATALOGUE
+from verification.core.errors import CATALOGUE
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 WORST_EXPOSURE = 29  # tenths: 100 is a process that may do everything
@@ -193,7 +193,7 @@ def test_no_secret_that_an_address_holds_is_in_the_proxys_log(proxy):
 )
 def proxy_of_nobody(request):
     port = free_port()
-    with Nginx([port]) if request.param == "nginx" else Caddy(port) as running:
+    with Nginx([port]) if request.param == "nginx" else Caddy([port]) as running:
         wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", running.port)) == 0, "the proxy listens")
         yield running
 

@@ -18,7 +18,8 @@ from django_redis import get_redis_connection
 
 from config import sentry
 from tests.conftest import ROOT
-from verification import checks, client_address, sql
+from verification import checks, sql
+from verification.core import client_address
 
 PRODUCTION = {
     "PATH": os.environ["PATH"],

@@ -15,13 +15,13 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from verification import memory
-from verification.errors import Refusal
+from verification.core import caching
+from verification.core.errors import ApiError
 from verification.models import KeyKind
+from verification.services.maintenance.reencryption import COLUMNS
 from verification.services.projects import keys
 from verification.services.projects.snapshot import load_project
 from verification.services.sessions import check
-from verification.services.upkeep.reencryption import COLUMNS
 from verification.services.users import second_factor
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def lived(api, project, client):
     client.force_login(user)
     over = keys.issue_key(project=project.row, kind=KeyKind.SECRET)
     keys.revoke_key(over.id)
-    memory.forget_all()
+    caching.clear_all()
     assert client.get(reverse("admin:index")).status_code == 200
     return {"envelope": sent["code"], "token": token, "cookie": client.cookies["session"].value, "factor": factor}
 
@@ -148,14 +148,14 @@ def test_nothing_stored_opens_what_is_encrypted(stored):
 
 def test_nothing_stored_is_taken_as_a_key(stored):
     for text in {text for value in stored for text in as_texts(value)}:
-        with pytest.raises(Refusal, match="unknown"):
+        with pytest.raises(ApiError, match="unknown"):
             keys.authenticate(text)
 
 
 def test_nothing_stored_is_taken_as_a_verify_token(project, lived, stored):
     config = load_project(project.id)
     for text in {text for value in stored for text in as_texts(value)}:
-        with pytest.raises(Refusal, match="token"):
+        with pytest.raises(ApiError, match="token"):
             check.redeem_verify_token(project=config, token=text)
     assert check.redeem_verify_token(project=config, token=lived["token"]).is_test
 

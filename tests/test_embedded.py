@@ -198,7 +198,7 @@ def test_what_the_environment_says_of_another_postgresql_is_not_heeded(home):
 def test_the_broker_and_django_redis_accept_the_redis_url(home):
     from django_redis.pool import ConnectionFactory
 
-    from verification.broker import ListBroker
+    from verification.worker.broker import ListBroker
 
     with started(home, postgres=False) as servers:
         assert ListBroker(servers.redis_url, timeout=1, middleware=[]).client.ping()

@@ -7,13 +7,13 @@ import pytest
 from standardwebhooks import Webhook
 
 from tests.commands.running import run
-from tests.services.setup.files import document
+from tests.services.config_files.files import document
 from tests.snippets import ROOT, block
 from verification.models import SESSION_EVENTS, Project, WebhookEvent
 from verification.models.project_settings import SETTABLE
-from verification.services.notices.schedule import RETRY_SECONDS
+from verification.services.config_files import plan
+from verification.services.notifications.retries import RETRY_SECONDS
 from verification.services.projects.webhook_secrets import live_webhook_secrets
-from verification.services.setup import plan
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.live import LiveService
-from verification.panel.pages.projects.code import filled_in
+from verification.admin.projects.code import filled_in
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -23,7 +23,7 @@ RUN = {
 }
 SETUP = """
 import json
-from verification.services.gateways import accounts
+from verification.services.providers import accounts
 from verification.services.projects import projects
 new = projects.create_project(name="First")
 accounts.add_provider(project=new.project, channel="email", provider_type="inbox", name="mail", values={})

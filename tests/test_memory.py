@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from verification import memory
-from verification.memory import Away, Fresh, Once, Waits
+from verification.core import caching
+from verification.core.caching import Cached, CircuitBreaker, Cooldown, TTLCache
 
 
 class Clock:
@@ -20,13 +20,13 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    monkeypatch.setattr(memory, "time", Clock())
-    return memory.time
+    monkeypatch.setattr(caching, "time", Clock())
+    return caching.time
 
 
 @pytest.fixture
 def remembered(clock):
-    remembered = Fresh()
+    remembered = TTLCache()
     assert remembered.get("key", lambda: "first") == "first"
     return remembered
 
@@ -82,7 +82,7 @@ def test_what_was_cleared_is_read_anew(remembered):
 
 
 def test_a_value_that_was_put_there_counts_from_the_question(clock):
-    remembered = Fresh()
+    remembered = TTLCache()
     remembered.put("key", "value", read_at=clock.now - 0.5)
     assert remembered.recent("key") == remembered.last("key") == "value"
     clock.now += 0.4
@@ -95,7 +95,7 @@ def test_values_that_nobody_asks_for_are_freed(clock):
     class Value:
         pass
 
-    remembered = Fresh()
+    remembered = TTLCache()
     value = weakref.ref(remembered.get("left", Value))
     clock.now += 61
     remembered.get("busy", Value)
@@ -104,7 +104,7 @@ def test_values_that_nobody_asks_for_are_freed(clock):
 
 
 def test_a_memory_with_a_bound_holds_no_more(clock):
-    remembered = Fresh(max_size=3)
+    remembered = TTLCache(max_size=3)
     for number in range(10):
         remembered.get(number, lambda: "value")
     assert len([number for number in range(10) if remembered.last(number)]) <= 3
@@ -115,7 +115,7 @@ def test_a_memory_with_a_bound_holds_no_more(clock):
 
 @pytest.fixture
 def away(clock):
-    away = Away(seconds=5, failures=2)
+    away = CircuitBreaker(seconds=5, failures=2)
     assert away.take_turn("vendor")
     away.failed("vendor")
     return away
@@ -153,7 +153,7 @@ def test_one_that_asked_and_never_said_what_came_of_it_bars_nobody(away, clock):
 
 
 def test_a_wait_runs_down(clock):
-    waits = Waits(10)
+    waits = Cooldown(10)
     assert not waits
     waits.begin("caller", 3)
     clock.now += 2
@@ -163,7 +163,7 @@ def test_a_wait_runs_down(clock):
 
 
 def test_waits_beyond_the_bound_take_no_memory(clock):
-    waits = Waits(3)
+    waits = Cooldown(3)
     for number in range(10):
         waits.begin(number, 60)
     assert len([number for number in range(10) if waits.left(number)]) <= 3
@@ -173,16 +173,16 @@ def test_waits_beyond_the_bound_take_no_memory(clock):
 
 
 def test_everything_is_forgotten_at_once():
-    @Once
+    @Cached
     def once():
         return object()
 
-    remembered, away, waits, first = Fresh(), Away(seconds=60), Waits(10), once()
+    remembered, away, waits, first = TTLCache(), CircuitBreaker(seconds=60), Cooldown(10), once()
     remembered.get("key", lambda: "first")
     away.failed("vendor")
     waits.begin("caller", 60)
     assert once() is first
-    memory.forget_all()
+    caching.clear_all()
     assert remembered.get("key", lambda: "second") == "second"
     assert away.take_turn("vendor")
     assert not waits.left("caller")
@@ -190,10 +190,10 @@ def test_everything_is_forgotten_at_once():
 
 
 def test_a_memory_that_nobody_holds_is_gone():
-    held = weakref.ref(Fresh())
+    held = weakref.ref(TTLCache())
     gc.collect()
     assert held() is None
-    memory.forget_all()
+    caching.clear_all()
 
 
 # --- nothing else remembers -----------------------------------------------------------------------------------------
@@ -218,6 +218,6 @@ def changing_globals(path):
 
 
 def test_what_a_module_remembers_is_a_memory_that_registers_itself():
-    root = Path(memory.__file__).parent
+    root = Path(caching.__file__).parent
     found = {(str(path.relative_to(root)), name) for path in root.rglob("*.py") for name in changing_globals(path)}
     assert found == STATE

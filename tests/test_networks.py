@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.conftest import ROOT
-from verification.errors import Misuse
-from verification.networks import NEIGHBOURS, clean_network, is_neighbour
+from verification.core.errors import UserError
+from verification.core.networks import NEIGHBOURS, clean_network, is_neighbour
 
 # Of the internet, or of nobody we know: some Python calls each of them private, reserved or its IPv4 part private.
 NO_NEIGHBOURS = [
@@ -85,5 +85,5 @@ def test_a_network_has_one_writing(text, network):
     "text", ["", "shop.example", "203.0.113.7/24", "203.0.113.0/33", "::ffff:203.0.113.0/120", "fe80::1%eth0", "1"]
 )
 def test_what_is_no_network_is_refused(text):
-    with pytest.raises(Misuse, match="is not a network"):
+    with pytest.raises(UserError, match="is not a network"):
         clean_network(text)

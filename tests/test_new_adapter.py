@@ -6,14 +6,14 @@ import pytest
 from django.urls import reverse
 
 from config import urls  # noqa: F401  (the panel is loaded before anybody logs in, as in a web server)
+from tests.admin.rows import form_values, make_panel
 from tests.api.calls import Api
 from tests.commands.running import run_json
 from tests.fakes.http_server import FakeHttpServer, answer
-from tests.panel.rows import form_values, make_panel
 from verification.management.commands import sendtest
 from verification.models import Provider
-from verification.services.gateways.accounts import stored_secrets
 from verification.services.projects.keys import issue_key
+from verification.services.providers.accounts import stored_secrets
 
 PIGEON = """
 from providers import base

@@ -10,7 +10,8 @@ from django.utils import timezone
 from providers.base import BotStarted, Receipt, ReceiptStatus
 from tests import factories
 from tests.api.calls import Api
-from verification import random_ids, sql
+from verification import sql
+from verification.core import ids
 from verification.models import (
     BotChat,
     DeliveryAttempt,
@@ -25,7 +26,7 @@ from verification.models import (
 )
 from verification.services.delivery import receipts, sweep
 from verification.services.delivery.record import await_receipt, give_back
-from verification.services.notices import events
+from verification.services.notifications import events
 from verification.services.projects.snapshot import load_project
 from verification.services.sessions.subscriptions import act_on
 from verification.sql.rows import ClaimedMessage
@@ -49,11 +50,11 @@ def made(request, db):
     def make(number):
         now = timezone.now()
         recipients = Recipient.objects.bulk_create(
-            [Recipient(project=project, address=f"+49{random_ids.generate_message_id()}") for _ in range(number)]
+            [Recipient(project=project, address=f"+49{ids.generate_message_id()}") for _ in range(number)]
         )
         rows = [
             Message(
-                id=random_ids.generate_message_id(),
+                id=ids.generate_message_id(),
                 project=project,
                 recipient=recipient,
                 channel="sms",
@@ -255,12 +256,12 @@ def test_the_session_of_a_link_is_found_without_the_others_that_stand_open(db, i
     bot = project.provider("messenger_a", name="bot", type="collector_bot")
     now = timezone.now()
     recipients = Recipient.objects.bulk_create(
-        [Recipient(project=project.row, address=f"+49{random_ids.generate_message_id()}") for _ in range(BACKLOG)]
+        [Recipient(project=project.row, address=f"+49{ids.generate_message_id()}") for _ in range(BACKLOG)]
     )
     sessions = Session.objects.bulk_create(
         [
             Session(
-                id=random_ids.generate_session_id(),
+                id=ids.generate_session_id(),
                 project=project.row,
                 recipient=recipient,
                 language="en",
@@ -268,7 +269,7 @@ def test_the_session_of_a_link_is_found_without_the_others_that_stand_open(db, i
                 code_digits=True,
                 code_letters=False,
                 attempts_max=5,
-                link_payload=random_ids.generate_link_payload(),
+                link_payload=ids.generate_link_payload(),
                 expires_at=now + timedelta(minutes=3),
             )
             for recipient in recipients
@@ -299,7 +300,7 @@ def test_a_stranger_is_judged_and_their_wrong_codes_settled_without_all_others(d
     )
     sessions = Session.objects.bulk_create(
         Session(
-            id=random_ids.generate_session_id(),
+            id=ids.generate_session_id(),
             project=project,
             recipient=recipient,
             language="en",

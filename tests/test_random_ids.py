@@ -5,34 +5,34 @@ import uuid
 
 import pytest
 
-from verification import random_ids
+from verification.core import ids
 
 
 def random_part(session_id):
     number = 0
     for character in session_id[10:]:
-        number = number << 5 | random_ids.CROCKFORD.index(character)
+        number = number << 5 | ids.CROCKFORD.index(character)
     return number
 
 
 def test_a_session_id_is_a_ulid():
-    assert all(random_ids.is_session_id(random_ids.generate_session_id()) for _ in range(1_000))
+    assert all(ids.is_session_id(ids.generate_session_id()) for _ in range(1_000))
 
 
 def test_session_ids_are_unique():
-    assert len({random_ids.generate_session_id() for _ in range(50_000)}) == 50_000
+    assert len({ids.generate_session_id() for _ in range(50_000)}) == 50_000
 
 
 def test_one_session_id_does_not_tell_the_next():
-    parts = [random_part(random_ids.generate_session_id()) for _ in range(2_000)]
+    parts = [random_part(ids.generate_session_id()) for _ in range(2_000)]
     steps = [second - first for first, second in zip(parts, parts[1:], strict=False)]
     assert 800 < sum(step > 0 for step in steps) < 1_200
     assert min(abs(step) for step in steps) > 2**50
 
 
 def test_the_first_part_of_a_session_id_is_its_time(monkeypatch):
-    monkeypatch.setattr(random_ids.time, "time_ns", lambda: 1_469_918_176_385 * 1_000_000)
-    assert random_ids.generate_session_id().startswith("01ARYZ6S41")
+    monkeypatch.setattr(ids.time, "time_ns", lambda: 1_469_918_176_385 * 1_000_000)
+    assert ids.generate_session_id().startswith("01ARYZ6S41")
 
 
 @pytest.mark.parametrize(
@@ -52,24 +52,24 @@ def test_the_first_part_of_a_session_id_is_its_time(monkeypatch):
     ],
 )
 def test_a_ulid_has_one_writing(text):
-    assert not random_ids.is_session_id(text)
+    assert not ids.is_session_id(text)
 
 
 def test_message_ids_are_random_and_fit_every_json_reader():
-    ids = [random_ids.generate_message_id() for _ in range(5_000)]
+    ids = [ids.generate_message_id() for _ in range(5_000)]
     assert len(set(ids)) == 5_000
     assert all(0 < message_id < 2**53 for message_id in ids)
     assert max(ids) > 2**52
 
 
 def test_verify_tokens_are_random_uuids():
-    tokens = {random_ids.generate_verify_token() for _ in range(5_000)}
+    tokens = {ids.generate_verify_token() for _ in range(5_000)}
     assert len(tokens) == 5_000
     assert {uuid.UUID(token).version for token in tokens} == {4}
 
 
 def test_a_link_payload_fits_a_deep_link():
-    payloads = {random_ids.generate_link_payload() for _ in range(5_000)}
+    payloads = {ids.generate_link_payload() for _ in range(5_000)}
     assert len(payloads) == 5_000
     assert all(
         len(payload) <= 64 and set(payload) <= set(string.ascii_letters + string.digits + "_-") for payload in payloads

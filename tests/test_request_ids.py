@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from verification import request_ids
+from verification.core import request_ids
 
 OLD = "0197a0c0d2b87000a000000000000000"  # a UUID of version 7 of June 2025
 

@@ -24,7 +24,7 @@ from config.environment import is_sound
 from tests.snippets import PAGES, ROOT, blocks, commands, lines, prose, words
 from verification.api.reference.views import description
 from verification.models.project_settings import SETTABLE
-from verification.services.gateways import price_lists
+from verification.services.providers import price_lists
 
 # What a page shows and a test runs whole. The test's own text names the page.
 RUN = {

@@ -7,21 +7,21 @@ import sys
 import pytest
 
 from tests.live import ROOT
-from verification import traces
+from verification.core import tracing
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
 
 def test_without_a_collector_there_is_no_span_and_nothing_to_keep():
-    with traces.request_span(TRACE, ""), traces.span("deliver") as span:
-        traces.tell(status=200)
-        assert (span, traces.current(), traces.current_id(), traces.is_on()) == (None, "", "", False)
-    assert traces.trace_id_in(f"00-{TRACE}-{SPAN}-01") == ""
+    with tracing.request_span(TRACE, ""), tracing.span("deliver") as span:
+        tracing.tell(status=200)
+        assert (span, tracing.current(), tracing.current_id(), tracing.is_on()) == (None, "", "", False)
+    assert tracing.trace_id_in(f"00-{TRACE}-{SPAN}-01") == ""
 
 
 def test_without_a_collector_what_sends_spans_is_not_imported():
     program = (
-        "import sys, django\ndjango.setup()\nimport verification.api.urls, verification.worker\n"
+        "import sys, django\ndjango.setup()\nimport verification.api.urls, verification.worker.runner\n"
         "SENDING = ('opentelemetry.exporter', 'opentelemetry.sdk.trace', 'google.protobuf')\n"
         "from verification import traces\nassert not traces.is_on()\n"
         "print([name for name in sys.modules if name.startswith(SENDING)])"
@@ -50,6 +50,6 @@ def test_the_start_is_refused_without_the_library_or_with_a_user_in_the_address(
 
 @pytest.mark.parametrize("request_id", ["0" * 32, TRACE.upper(), TRACE[:-1], "order-4711"])
 def test_a_request_id_that_is_no_trace_s_leads_to_one_by_its_hash(request_id):
-    assert traces.trace_id_of(TRACE) == TRACE
-    found = traces.trace_id_of(request_id)
+    assert tracing.trace_id_of(TRACE) == TRACE
+    found = tracing.trace_id_of(request_id)
     assert found != request_id and len(found) == 32 and int(found, 16)

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from verification import poller
-from verification.poller import Poller, Timetable
-from verification.worker import RunClaim
+from verification.worker import poller
+from verification.worker.poller import Poller, Timetable
+from verification.worker.runner import PeriodicLease
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_a_run_that_could_not_be_claimed_is_asked_for_again_at_once():
             raise answer
         return answer
 
-    asking = RunClaim(claim, every_seconds=3600.0)
+    asking = PeriodicLease(claim, every_seconds=3600.0)
     with pytest.raises(ZeroDivisionError):
         asking(1, [])
     assert [asking(1, []), asking(1, [])] == [[("purge",)], []]

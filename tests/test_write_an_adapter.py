@@ -12,8 +12,8 @@ import pytest
 
 from providers import registry
 from providers.base import Outcome, ReceiptStatus
-from providers.door.http import HttpDoor
 from providers.errors import HookForged, HookUnreadable
+from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
 from tests.fakes.manners import BAD_ANSWERS
@@ -38,7 +38,7 @@ def courier(drop, server):
     drop("courier", source)
     assert "courier" not in registry.failures()
     settings = registry.clean_settings("courier", {**SETTINGS, "base_url": server.url}, LOOPBACK)
-    return registry.build("courier", settings, http=HttpDoor(LOOPBACK), store=FakeStore())
+    return registry.build("courier", settings, http=HttpClient(LOOPBACK), store=FakeStore())
 
 
 def report(secret=b"hush-signing", timestamp=None, **changes):

@@ -14,8 +14,8 @@ from django_redis import get_redis_connection
 from redis.exceptions import RedisError, ResponseError
 
 from providers import registry
-from providers.door import outbound
-from verification.client_address import unread_from
+from providers.http import ssrf
+from verification.core.client_address import unread_from
 
 EVERYWHERE = "watchword"  # the tag of those that concern a process that shows no page, too
 
@@ -39,7 +39,7 @@ def adapters_load(**_: Any) -> list[CheckMessage]:
 @register(EVERYWHERE)
 def networks_are_networks(**_: Any) -> list[CheckMessage]:
     try:
-        outbound.networks(settings.OUTBOUND_ALLOWED_NETWORKS)
+        ssrf.networks(settings.OUTBOUND_ALLOWED_NETWORKS)
     except ValueError as error:
         return [
             Error(
@@ -109,7 +109,7 @@ def https_is_told_by_a_proxy(**_: Any) -> list[CheckMessage]:
 def alerts_are_mailed(**_: Any) -> list[CheckMessage]:
     if settings.EMAIL_BACKEND not in (
         "django.core.mail.backends.console.EmailBackend",
-        "verification.mail_log.EmailBackend",
+        "verification.core.mail_log.EmailBackend",
     ):
         return []
     return [

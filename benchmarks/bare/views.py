@@ -13,8 +13,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from verification import random_ids, sql
-from verification.crypto import code_digest, stored_digest
+from verification import sql
+from verification.core import ids
+from verification.core.crypto import code_digest, stored_digest
 
 PROJECT = int(os.environ.get("BENCHMARK_PROJECT", "0"))
 CODE = "123456"
@@ -38,7 +39,7 @@ NO_ORIGIN: dict[str, Any] = {"request": None, "caller_request": "", "subnet": ""
 
 def create(request: HttpRequest) -> HttpResponse:
     fields = json.loads(request.body)
-    session_id = random_ids.generate_session_id()
+    session_id = ids.generate_session_id()
     row = sql.call(
         "open_session",
         project=PROJECT,
@@ -59,7 +60,7 @@ def create(request: HttpRequest) -> HttpResponse:
         send=True,
         type=fields["type"],
         channels=["sms"],
-        message=random_ids.generate_message_id(),
+        message=ids.generate_message_id(),
         terms=TERMS,
         guard=None,
         **NO_ORIGIN,

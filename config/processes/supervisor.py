@@ -15,7 +15,7 @@ from pathlib import Path
 
 from config.processes import lifeline
 from config.processes.files import open_lock, try_lock
-from verification.errors import Misuse
+from verification.core.errors import UserError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 10.0  # from SIGTERM to SIGKILL
@@ -32,14 +32,16 @@ def claim(home: Path, url: str) -> int:
         home.mkdir(parents=True, exist_ok=True)
         lock = open_lock(home / "up.lock")
     except OSError as error:
-        raise Misuse(f"Cannot write in {home}: {error.strerror}. Set WATCHWORD_HOME to a folder of your own.") from None
+        raise UserError(
+            f"Cannot write in {home}: {error.strerror}. Set WATCHWORD_HOME to a folder of your own."
+        ) from None
     deadline = time.monotonic() + LEFT_SECONDS
     while not try_lock(lock):
         told = os.pread(lock, 500, 0).decode(errors="replace")
         if not told or _is_alive(told):
-            raise Misuse(f"Watchword already runs here ({told or 'just starting'}).")
+            raise UserError(f"Watchword already runs here ({told or 'just starting'}).")
         if time.monotonic() > deadline:
-            raise Misuse("Processes of an earlier start do not end. Stop them and start again.")
+            raise UserError("Processes of an earlier start do not end. Stop them and start again.")
         time.sleep(TICK_SECONDS)
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"pid {os.getpid()}, {url}".encode(), 0)
@@ -78,7 +80,7 @@ class Processes:
         for name, process in self._started.items():
             if (status := process.poll()) is not None:
                 ending = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
-                raise Misuse(f"The {name} ended ({ending}), so everything was stopped.")
+                raise UserError(f"The {name} ended ({ending}), so everything was stopped.")
 
     def wait_until(self, is_ready: Callable[[], bool], *, seconds: float) -> None:
         """Wait until the service is ready. Raises :class:`Misuse` when a process or the time ends before that."""
@@ -86,7 +88,7 @@ class Processes:
         while not is_ready():
             self.check()
             if time.monotonic() > deadline:
-                raise Misuse(f"The service does not answer after {seconds:.0f} s.")
+                raise UserError(f"The service does not answer after {seconds:.0f} s.")
             time.sleep(TICK_SECONDS / 2)
 
     def __enter__(self) -> Processes:

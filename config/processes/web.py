@@ -6,7 +6,7 @@ import socket
 import sys
 from pathlib import Path
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 
 SETTINGS = Path(__file__).resolve().parent.parent / "gunicorn.py"
 
@@ -32,4 +32,4 @@ def require_free(host: str, port: int) -> None:
             probe.bind(address)
             probe.listen()
     except OSError as error:
-        raise Misuse(f"Cannot listen at {host} port {port}: {error.strerror}. Choose another with --port.") from None
+        raise UserError(f"Cannot listen at {host} port {port}: {error.strerror}. Choose another with --port.") from None

@@ -1,6 +1,6 @@
 """E-mail services by their APIs, with django-anymail, which knows each of them.
 
-The library composes the request, and the door sends it (:mod:`providers.door.libraries`). We give every option, so
+The library composes the request, and the door sends it (:mod:`providers.http.libraries`). We give every option, so
 that the library reads nothing from Django's settings. It is imported at the first message, or the first report.
 
 Reports come only if the owner has entered our webhook address at the service (:mod:`providers.anymail.reports`).
@@ -31,10 +31,10 @@ from providers import base
 from providers.anymail import refusals, reports
 from providers.anymail.services import AMAZON, EXTRA_PACKAGES, SERVICES, Service, needed_settings
 from providers.base import Outcome, Setting, SettingKind
-from providers.door import libraries
-from providers.door.libraries import LibraryCall
 from providers.errors import HookUnreadable, ProviderError
-from providers.reading import answers
+from providers.http import libraries
+from providers.http.libraries import LibraryCall
+from providers.parsing import answers
 
 
 class Adapter(base.Adapter):

@@ -3,7 +3,7 @@
 Apprise says yes or no, and nothing else: no id, no receipt, no reason. We judge a refusal by the answer that came over
 the wire. If a service has an adapter of its own, that adapter knows more.
 
-The library makes its requests by itself; they go through our door (:mod:`providers.door.libraries`). So a URL that
+The library makes its requests by itself; they go through our door (:mod:`providers.http.libraries`). So a URL that
 leads to a private address leads nowhere.
 
 We refuse services that reach out in any other way: by mail, sockets, the desktop, files or programs. A service may be
@@ -26,10 +26,10 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.door import libraries
-from providers.door.http import HttpDoor
-from providers.door.libraries import LibraryCall
 from providers.errors import ProviderError
+from providers.http import libraries
+from providers.http.client import HttpClient
+from providers.http.libraries import LibraryCall
 
 _PLACEHOLDER = re.compile(r"\{(to|to_digits|code|message_id|channel|language|project)\}")
 _SCHEME = re.compile(r"([a-z][a-z0-9.+-]*)://", re.IGNORECASE)
@@ -125,7 +125,7 @@ class Adapter(base.Adapter):
         if not problem and not re.search(r"\{to(_digits)?\}", url):
             problem = "{to} or {to_digits} is needed, or every code would go to the same place"
         if not problem:
-            with libraries.sessions_through_door(LibraryCall(HttpDoor(), seconds=0)):  # nothing is asked here
+            with libraries.sessions_through_door(LibraryCall(HttpClient(), seconds=0)):  # nothing is asked here
                 problem = "" if _plugin(_fill(url, _SAMPLE)) is not None else "Apprise cannot read this URL"
         return {"url": problem} if problem else {}
 

@@ -25,10 +25,10 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.door import libraries
-from providers.door.libraries import LibraryCall
 from providers.errors import ProviderError
-from providers.reading import answers
+from providers.http import libraries
+from providers.http.libraries import LibraryCall
+from providers.parsing import answers
 
 _REFUSED_REQUEST = (Outcome.MISCONFIGURED, "the request was not understood")
 _KEYS = (Outcome.MISCONFIGURED, "the access key is not accepted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from providers import base
-from providers.reading.printed import line_of
+from providers.parsing.printed import line_of
 
 
 class Adapter(base.Adapter):

@@ -26,10 +26,10 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.door.deadline import Deadline
-from providers.door.http import HttpAnswer, Timeouts, classify_status
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, gsm, hooks
+from providers.http.client import HttpAnswer, Timeouts, classify_status
+from providers.http.deadline import Deadline
+from providers.parsing import answers, gsm, hooks
 
 # The time for a call, with its log-in.
 TOTAL_SECONDS = 5.0

@@ -19,9 +19,9 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.door.http import HttpAnswer, classify_status, header_error
 from providers.errors import HookForged, ProviderError
-from providers.reading import answers, gateway_receipts, hooks
+from providers.http.client import HttpAnswer, classify_status, header_error
+from providers.parsing import answers, gateway_receipts, hooks
 
 _PLACEHOLDER = re.compile(
     r"\{(to|to_digits|code|text|message_id|channel|language|subject|project|hook_url|username|password|secret)\}"

@@ -23,9 +23,9 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookUnreadable, ProviderError
-from providers.reading import answers, hooks, prices
+from providers.http.client import HttpAnswer, classify_status, retry_after_seconds
+from providers.parsing import answers, hooks, prices
 
 MAX_VALIDITY_SECONDS = 48 * 3600  # Infobip's bound of validityPeriod
 

@@ -36,10 +36,10 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.door.http import HttpAnswer, classify_status, header_error
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import gsm, hooks
-from providers.reading.keywords import read_consent
+from providers.http.client import HttpAnswer, classify_status, header_error
+from providers.parsing import gsm, hooks
+from providers.parsing.keywords import read_consent
 
 ALL_REPORTS = "31"  # delivered 1, not delivered 2, queued 4, accepted 8, rejected 16
 MARK_LENGTH = 32  # hexadecimal digits of the mark: 128 bits

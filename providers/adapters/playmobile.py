@@ -22,9 +22,9 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.door.http import HttpAnswer, classify_status
 from providers.errors import ProviderError
-from providers.reading import answers
+from providers.http.client import HttpAnswer, classify_status
+from providers.parsing import answers
 
 ACCEPTED = "request is received"
 

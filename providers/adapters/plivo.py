@@ -26,9 +26,9 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, hooks, prices
+from providers.http.client import HttpAnswer, classify_status, retry_after_seconds
+from providers.parsing import answers, hooks, prices
 
 ACCOUNT_CURRENCY = "USD"  # of every account and price at Plivo
 MIN_EXPIRY_SECONDS, MAX_EXPIRY_SECONDS = 5, 10_800  # Plivo's bounds of message_expiry

@@ -28,9 +28,9 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, gsm, hooks
+from providers.http.client import HttpAnswer, classify_status, retry_after_seconds
+from providers.parsing import answers, gsm, hooks
 
 REPORT = "recipient_delivery_report_sms"
 

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.errors import NotConnected, ProviderError
-from providers.reading import gsm
+from providers.parsing import gsm
 from providers.smpp import answers, pdu
 from providers.smpp.answers import HAS_HEADER, UCS2
 from providers.smpp.links import STATE_INTERVAL_SECONDS, Links, Plan

@@ -27,10 +27,10 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.door import outbound, tls
-from providers.door.deadline import Deadline
 from providers.errors import ProviderError
-from providers.reading import smtp_answers
+from providers.http import ssrf, tls
+from providers.http.deadline import Deadline
+from providers.parsing import smtp_answers
 
 TOTAL_SECONDS = 8.0  # the time for a whole mail: the longest that a call to any provider may take
 CONNECT_SECONDS = 3.0  # the time to connect
@@ -118,7 +118,7 @@ class Adapter(base.Adapter):
         security = self.settings["security"]
 
         def connect(port: int, seconds: float) -> socket.socket:
-            return outbound.connect(
+            return ssrf.connect(
                 self.text("host"),
                 port,
                 min(seconds, CONNECT_SECONDS),

@@ -22,10 +22,10 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.door.http import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
 from providers.errors import HookForged, HookUnreadable, NoAnswer, ProviderError
-from providers.reading import hooks
-from providers.reading.telegram_updates import PAYLOAD, as_object, is_int, read_update
+from providers.http.client import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
+from providers.parsing import hooks
+from providers.parsing.telegram_updates import PAYLOAD, as_object, is_int, read_update
 
 # Telegram's bound of a text, in characters.
 MAX_TEXT_LENGTH = 4096

@@ -21,9 +21,9 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.door.http import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
 from providers.errors import HookUnreadable, ProviderError
-from providers.reading import answers, hooks, prices
+from providers.http.client import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
+from providers.parsing import answers, hooks, prices
 
 MIN_TTL_SECONDS, MAX_TTL_SECONDS = 30, 3600  # Telegram's bounds of ttl
 ACCOUNT_CURRENCY = "USD"  # of the balance that codes are paid from

@@ -26,9 +26,9 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, hooks, languages, prices
+from providers.http.client import HttpAnswer, classify_status, retry_after_seconds
+from providers.parsing import answers, hooks, languages, prices
 
 # Twilio's bounds of a text, of a call's TwiML (both in characters), and of ValidityPeriod.
 MAX_BODY_LENGTH, MAX_TWIML_LENGTH, MAX_VALIDITY_SECONDS = 1600, 4000, 36_000

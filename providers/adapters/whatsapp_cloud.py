@@ -27,9 +27,9 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.door.http import HttpAnswer, classify_status, retry_after_seconds
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.reading import answers, hooks, languages
+from providers.http.client import HttpAnswer, classify_status, retry_after_seconds
+from providers.parsing import answers, hooks, languages
 
 MAX_CODE_LENGTH = 15  # characters: Meta's bound of a code in a template
 PAIR_PAUSE_SECONDS = 6.0  # Meta allows about one message to a user in this time

@@ -12,10 +12,10 @@ import re
 
 from providers.anymail.services import MANDRILL, POSTMARK, SERVICES
 from providers.base import Outcome
-from providers.door.http import HttpAnswer
-from providers.door.libraries import LibraryCall
 from providers.errors import ProviderError
-from providers.reading import answers
+from providers.http.client import HttpAnswer
+from providers.http.libraries import LibraryCall
+from providers.parsing import answers
 
 _CREDITS = re.compile(r"not_enough_credits|(daily|monthly)_quota_exceeded|maximum credits exceeded", re.IGNORECASE)
 _SENDER = re.compile(r"invalid_from_address|from address|sender signature|from\.email|verify (your|a) domain", re.I)

@@ -14,9 +14,9 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from providers.anymail.services import SERVICES, SPARKPOST
 from providers.base import HookRequest, Receipt, ReceiptStatus, Value
-from providers.door import libraries
 from providers.errors import HookForged, HookUnreadable
-from providers.reading import answers, hooks
+from providers.http import libraries
+from providers.parsing import answers, hooks
 
 _STATUSES = {
     "sent": ReceiptStatus.SENT,

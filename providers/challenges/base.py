@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, ClassVar
 
-from providers.door.http import HttpDoor, Timeouts
 from providers.errors import ProviderError
+from providers.http.client import HttpClient, Timeouts
 from providers.outcomes import Outcome
 
 TIMEOUTS = Timeouts(connect=2.0, total=3.0)  # a user is waiting; a vendor that takes longer counts as away
@@ -64,7 +64,7 @@ class Vendor:
     our_errors: ClassVar[frozenset[str]]  # our fault; any other error is the user's
     passing_errors: ClassVar[frozenset[str]] = frozenset()  # the vendor's own faults
 
-    def verify(self, site: Site, token: str, *, http: HttpDoor, url: str = "") -> Judgement:
+    def verify(self, site: Site, token: str, *, http: HttpClient, url: str = "") -> Judgement:
         """Ask the vendor, for at most 3 seconds. ``url`` is for tests. Never raises."""
         if len(token) > self.max_token_characters or not (token.isascii() and token.isprintable()):
             return Judgement(Verdict.FAILED, "the token has not the form of one")

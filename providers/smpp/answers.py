@@ -10,7 +10,7 @@ import re
 
 from providers.base import Consent, Outcome, Receipt, ReceiptStatus
 from providers.errors import ProviderError
-from providers.reading.keywords import read_consent
+from providers.parsing.keywords import read_consent
 from providers.smpp.pdu import Pdu, ShortMessage, Tag, printable
 
 IS_KIND, IS_RECEIPT = 0x3C, 0x04  # of esm_class

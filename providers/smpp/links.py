@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from providers.base import HookEvent, Outcome
-from providers.door.deadline import Deadline
 from providers.errors import NotConnected, ProviderError
+from providers.http.deadline import Deadline
 from providers.smpp.pdu import Command, Pdu, Status, Unreadable
 from providers.smpp.session import UNBIND_SECONDS, Refused, Session, dial
 

@@ -13,9 +13,9 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 
 from providers.base import Outcome
-from providers.door import outbound, tls
-from providers.door.deadline import Deadline
 from providers.errors import NoAnswer, NotConnected, ProviderError
+from providers.http import ssrf, tls
+from providers.http.deadline import Deadline
 from providers.smpp.pdu import MAX_SEQUENCE, RESPONSE, Command, Pdu, Status, Unreadable, take
 
 # The time to connect. The TLS handshake has as much again.
@@ -40,7 +40,7 @@ def dial(host: str, port: int, *, is_tls: bool, allowed_networks: Sequence[str])
     Raises :class:`providers.errors.ProviderError`.
     """
     deadline = Deadline(2 * CONNECT_SECONDS)
-    connected = outbound.connect(host, port, CONNECT_SECONDS, allowed_networks, only_allowed=not is_tls)
+    connected = ssrf.connect(host, port, CONNECT_SECONDS, allowed_networks, only_allowed=not is_tls)
     if not is_tls:
         return connected
     try:

@@ -134,11 +134,11 @@ def switch_off(project, kept):
 
 
 def expire_key(project, kept):
-    from verification import memory
+    from verification.core import caching
     from verification.models import ApiKey
 
     ApiKey.objects.update(revoked_at="2026-01-01T00:00:00Z")
-    memory.forget_all()
+    caching.clear_all()
 
 
 def ask_for_challenge(project, kept):
@@ -159,7 +159,7 @@ def a_bot(project, kept):
 
 def a_hook(project, kept):
     from verification.models import Provider
-    from verification.services.gateways import accounts
+    from verification.services.providers import accounts
 
     provider = Provider.objects.get(name="sms first")
     path = urlsplit(accounts.hook_url(provider)).path

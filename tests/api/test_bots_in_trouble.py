@@ -3,7 +3,7 @@
 import pytest
 
 from tests.api.calls import problem
-from verification import memory
+from verification.core import caching
 from verification.models import Message, Provider
 
 PHONE = "+4915112345678"
@@ -47,7 +47,7 @@ def test_sessions_are_opened_described_and_sent_again(api, bot, trouble):
 @pytest.mark.django_db
 def test_a_bot_that_cannot_be_read_has_its_link_all_the_same(api, bot):
     lose_its_key(bot)
-    memory.forget_all()
+    caching.clear_all()
     links = [channel["link"] for channel in api.create(PHONE).data["channels"]]
     assert any(link.startswith("https://t.example/bot?start=") for link in links)
 

@@ -30,7 +30,7 @@ from django.test import RequestFactory
 from django.utils.datastructures import CaseInsensitiveMapping
 
 from tests.api.corpus import SCENES
-from verification import memory
+from verification.core import caching
 
 pytestmark = pytest.mark.django_db
 
@@ -197,7 +197,7 @@ def test_every_answer_is_what_was_recorded(application, outbox, settings, long_s
     settings.ALTCHA_COST = 10
     answers = []
     for request in SCENES[scene]:
-        memory.forget_all()
+        caching.clear_all()
         answers.append(asking.ask(request))
     if IS_RECORDING:
         FILE.write_text(json.dumps(_recorded() | {scene: answers}, indent=1, ensure_ascii=False) + "\n")

@@ -5,9 +5,9 @@ from django.db import OperationalError, connection
 
 from tests.api.calls import problem
 from tests.fakes.outage import database_away
-from verification import memory
+from verification.core import caching
 from verification.models import Session
-from verification.services.upkeep import health
+from verification.services.maintenance import health
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_with_the_database_away_nothing_is_accepted(api, is_key_known):
     assert api.channels().status_code == 200
     if not is_key_known:
-        memory.forget_all()
+        caching.clear_all()
     with database_away():
         response = api.create()
     assert problem(response) == (503, "service_unavailable")
@@ -35,11 +35,11 @@ def test_a_connection_that_only_reads_from_now_on_is_left_and_the_next_one_serve
     for path in ("/session/create", "/readyz"):
         with connection.cursor() as cursor:
             cursor.execute("SET default_transaction_read_only = on")  # as by a server that is demoted
-        memory.forget_all()
+        caching.clear_all()
         response = api.create() if path == "/session/create" else client.get(path)
         assert (response.status_code, response["Retry-After"]) == (503, "1")
         assert b"service_unavailable" in response.content
-        memory.forget_all()
+        caching.clear_all()
         assert api.create("ann@example.com").status_code == 200
 
 
@@ -50,5 +50,5 @@ def test_a_server_that_only_reads_is_refused_as_soon_as_it_is_reached(api, monke
     with pytest.raises(OperationalError, match="only reads"), connection.cursor():
         pass
     assert problem(api.create()) == (503, "service_unavailable")
-    memory.forget_all()
+    caching.clear_all()
     assert health.failing() == health.ONLY_READS

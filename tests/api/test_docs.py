@@ -8,7 +8,7 @@ import pytest
 
 from verification.api.reference import error_guide, error_pages
 from verification.api.reference.error_guide import GUIDE, entries
-from verification.errors import CATALOGUE
+from verification.core.errors import CATALOGUE
 
 PAGES = ["/docs/", "/docs/errors/", "/docs/errors/channel_timeout/"]
 

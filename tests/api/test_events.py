@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.calls import problem, wrong_fields
 from verification.models import SESSION_EVENTS
-from verification.services.notices import listening
+from verification.services.notifications import event_feed
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +46,7 @@ def test_without_a_place_it_tells_where_new_events_follow(api, told):
 
 
 def test_pages_follow_each_other_without_a_gap(api, told, monkeypatch):
-    monkeypatch.setattr(listening, "PAGE", 1)
+    monkeypatch.setattr(event_feed, "PAGE", 1)
     after, found = "0", []
     while new := types(answer := api.events(after)):
         found, after = found + new, answer.data["after"]

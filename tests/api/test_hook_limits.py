@@ -8,8 +8,8 @@ import pytest
 from tests import factories
 from tests.api.calls import problem
 from verification.models import Decision, Provider
-from verification.services.gateways.accounts import hook_url
 from verification.services.protection import hook_limits
+from verification.services.providers.accounts import hook_url
 
 pytestmark = pytest.mark.django_db
 

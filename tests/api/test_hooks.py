@@ -11,12 +11,13 @@ from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from providers.errors import HookUnreadable
 from tests import factories
 from tests.test_bulkhead import waiting
-from verification import bulkhead, sql
-from verification.bulkhead import BulkheadFull
+from verification import sql
+from verification.core import bulkhead
+from verification.core.bulkhead import BulkheadFull
 from verification.models import DeliveryAttempt, Message, Provider, Suppression, WebhookEvent
 from verification.services.delivery import dispatch, receipts
 from verification.services.delivery.record import Attempt, await_receipt
-from verification.services.gateways.accounts import hook_secret_of, hook_url, store_settings
+from verification.services.providers.accounts import hook_secret_of, hook_url, store_settings
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.calls import ENDPOINTS, POSTS, problem
 from verification.models import Message
-from verification.services.gateways import accounts
+from verification.services.providers import accounts
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from django.db import connection
 from tests import clock, factories
 from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
-from verification import memory
-from verification.crypto import stored_digest
+from verification.core import caching
+from verification.core.crypto import stored_digest
 from verification.models import Alert, ApiKey, Decision, KeyKind, Message, Session
 from verification.services.projects import callers
 from verification.services.projects.keys import issue_key, revoke_key
@@ -204,7 +204,7 @@ def test_the_last_use_is_noted(api):
 def test_the_last_use_is_kept_to_the_minute(api, seconds, is_rewritten):
     api.settings()
     clock.forward(seconds)
-    memory.forget_all()
+    caching.clear_all()
     before = ApiKey.objects.get(kind="api").last_used_at
     api.settings()
     assert (ApiKey.objects.get(kind="api").last_used_at > before) is is_rewritten
@@ -243,7 +243,7 @@ def test_the_second_began_when_the_database_was_asked_not_when_it_answered(api, 
         now[0] += 0.9
         return row
 
-    for module in (callers, memory):
+    for module in (callers, caching):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(callers, "sql", SimpleNamespace(call=slow))
     assert api.settings().status_code == 200
@@ -385,7 +385,7 @@ def test_a_valid_key_passes_all_the_same(api):
 def test_a_valid_key_that_this_process_has_not_seen_passes_too(api, project):
     exhaust(api)
     settings_with(api, unknown_key())
-    memory.forget_all()
+    caching.clear_all()
     assert api.settings().status_code == 200
 
 

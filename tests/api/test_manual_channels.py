@@ -3,9 +3,9 @@
 import pytest
 
 from tests import factories
-from verification import memory
+from verification.core import caching
 from verification.models import Provider
-from verification.services.gateways import accounts
+from verification.services.providers import accounts
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +19,7 @@ def system_provider(channel="sms", name="system"):
         values={"name": name, "token": "s3cret-t0ken"},
         priority=1,
     )
-    memory.forget_all()
+    caching.clear_all()
     return made
 
 
@@ -70,7 +70,7 @@ def test_a_channel_that_is_switched_off_is_not_listed(api, project):
 
 def test_a_channel_without_an_enabled_provider_is_not_listed(api):
     Provider.objects.filter(channel="sms").update(is_enabled=False)
-    memory.forget_all()
+    caching.clear_all()
     assert [channel["type"] for channel in api.manual_channels().data] == ["voice", "email"]
 
 

@@ -10,10 +10,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tests import clock, factories
 from tests.api.calls import WRONG, problem, wrong_fields
-from verification import memory
+from verification.core import caching
 from verification.models import KeyKind, Message, Provider, Session
-from verification.services.gateways import accounts
 from verification.services.projects.keys import issue_key
+from verification.services.providers import accounts
 
 pytestmark = pytest.mark.django_db
 
@@ -233,7 +233,7 @@ def test_a_system_provider_can_be_named(api, outbox):
     system = accounts.add_provider(
         project=None, channel="sms", provider_type="collector", name="system", values={"name": "system"}
     )
-    memory.forget_all()
+    caching.clear_all()
     api.manual_send(provider_id=system.pk)
     assert outbox.names == ["system"]
 
@@ -278,7 +278,7 @@ def test_unknown_and_foreign_providers_are_told_the_same(api, project):
     assert foreign.data["errors"] == unknown.data["errors"]
 
 
-# --- the callback's address (the guard: tests/providers/test_guard.py) -----------------------------------------------
+# --- the callback's address (the guard: tests/providers/test_ssrf.py) -----------------------------------------------
 
 
 def test_the_callback_url_is_kept_with_the_message(api):

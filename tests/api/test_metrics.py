@@ -10,11 +10,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.commands.running import run
 from tests.fakes.outage import database_away
-from verification import memory, metrics
+from verification.core import caching, metrics
 from verification.models import DeliveryAttempt, Provider
+from verification.services.maintenance import exposition
 from verification.services.protection import limits
 from verification.services.protection.guard import findings
-from verification.services.upkeep import exposition
 
 TOKEN = "a-token-of-the-tests-0123456789abcdef"
 
@@ -23,9 +23,9 @@ TOKEN = "a-token-of-the-tests-0123456789abcdef"
 def counted(settings, tmp_path):
     """Count from here on, in a folder of the test's own."""
     settings.METRICS_TOKEN, settings.METRICS_DIR = TOKEN, tmp_path
-    memory.forget_all()
+    caching.clear_all()
     yield
-    memory.forget_all()
+    caching.clear_all()
 
 
 def scrape(token=TOKEN):
@@ -81,7 +81,7 @@ def test_a_provider_s_last_answers_are_counted_back_to_the_first_other_one(count
     def answer(*outcomes):
         for outcome in outcomes:
             DeliveryAttempt.objects.create(message_id=1, provider=provider, outcome=outcome, latency_ms=1)
-        memory.forget_all()
+        caching.clear_all()
         return {
             dict(labels)["outcome"]: number
             for (name, labels), number in samples().items()
@@ -122,7 +122,7 @@ def test_a_message_is_counted_on_its_way_without_its_recipient_and_its_code(coun
 def test_what_waits_is_read_at_the_scrape(counted, api):
     findings.sweep()
     api.create("ann@example.com")
-    memory.forget_all()
+    caching.clear_all()
     assert value("queue_depth", queue="messages") == 1
     assert value("degraded", part="workers") == 1
     assert value("up", part="database") == 1
@@ -144,7 +144,7 @@ def test_where_there_is_no_project_no_work_is_late(counted):
 @pytest.mark.django_db(transaction=True)
 def test_while_the_database_is_away_the_counts_and_the_disk_are_there(counted, settings):
     Client().get("/session/settings")
-    memory.forget_all()
+    caching.clear_all()
     with database_away():
         assert value("up", part="database") == 0
         assert value("disk_bytes", folder="WATCHWORD_HOME", state="free") < value(
@@ -172,7 +172,7 @@ def test_further_providers_and_countries_are_counted_together(counted, monkeypat
 def test_a_process_goes_on_with_the_counts_of_one_that_ended(counted):
     metrics.count_callback("delivered")
     first = metrics.Slot(metrics.folder())()
-    memory.forget_all()  # as a process that starts
+    caching.clear_all()  # as a process that starts
     metrics.count_callback("delivered")
     text = exposition.counted().decode()
     assert 'watchword_callback_tries_total{result="delivered"} 2.0' in text
@@ -183,7 +183,7 @@ def test_a_process_goes_on_with_the_counts_of_one_that_ended(counted):
 def test_a_folder_that_cannot_be_written_fails_no_request(counted, settings, tmp_path, api):
     (tmp_path / "file").write_text("")
     settings.METRICS_DIR = tmp_path / "file"
-    memory.forget_all()
+    caching.clear_all()
     api.create("ann@example.com")
     assert scrape().status_code == 200
 

@@ -16,10 +16,10 @@ from verification.api.parsers import StrictJSONParser
 from verification.api.reference.schema import CALLBACK_HEADERS
 from verification.api.reference.views import description
 from verification.api.urls import urlpatterns
-from verification.errors import CATALOGUE
+from verification.core.errors import CATALOGUE
+from verification.core.whole_numbers import MAX_ID
 from verification.models import SESSION_EVENTS, ChannelType, KeyKind, MessageStatus
 from verification.models.messages import FINAL
-from verification.whole_numbers import MAX_ID
 
 ROOT = Path(__file__).parents[2]
 OPERATIONS = {

@@ -10,9 +10,9 @@ from django.test import Client
 
 from tests.fakes.outage import database_away
 from tests.live import free_port
-from verification import memory
-from verification.broker import broker
-from verification.services.upkeep import condition, health
+from verification.core import caching
+from verification.services.maintenance import degradation, health
+from verification.worker.broker import broker
 
 PROBES = ("/livez", "/readyz")
 
@@ -35,7 +35,7 @@ def test_with_the_database_away_a_process_lives_and_is_not_ready():
         assert client.get("/livez").status_code == 200
         response = client.get("/readyz")
     assert (response.status_code, json.loads(response.content)["code"]) == (503, "service_unavailable")
-    memory.forget_all()
+    caching.clear_all()
     assert client.get("/readyz").status_code == 200
 
 
@@ -72,7 +72,7 @@ def test_what_merely_looks_like_a_probe_is_served_like_anything_else(path):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("caller", "told"), [("10.20.0.7", {"workers": condition.DEGRADED["workers"]}), ("203.0.113.7", None)]
+    ("caller", "told"), [("10.20.0.7", {"workers": degradation.DEGRADED["workers"]}), ("203.0.113.7", None)]
 )
 def test_only_the_operators_networks_are_told_what_is_degraded(settings, caller, told):
     settings.OPERATOR_NETWORKS = ["10.20.0.0/16"]

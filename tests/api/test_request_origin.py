@@ -6,9 +6,9 @@ from django.test import override_settings
 from tests import factories
 from tests.api.calls import WRONG
 from verification.models import Message, Recipient, Session, VerifyToken, WrongCode
-from verification.services.oversight.search import search
-from verification.services.oversight.stories.story import story_of
-from verification.services.upkeep.forgetting import export, forget
+from verification.services.analytics.search import search
+from verification.services.analytics.timeline.story import story_of
+from verification.services.maintenance.forgetting import export, forget
 
 pytestmark = pytest.mark.django_db
 

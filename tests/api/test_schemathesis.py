@@ -20,7 +20,7 @@ SETUP = f"""
 import json
 from verification.models import Channel, ChannelType
 from verification.models.project_settings import SETTABLE
-from verification.services.gateways import accounts
+from verification.services.providers import accounts
 from verification.services.projects import projects, test_logins
 new = projects.create_project(name="Fuzzed")
 windows = ("_minutes", "_hour", "_day", "_second", "_address")

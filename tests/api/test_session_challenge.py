@@ -18,12 +18,13 @@ from tests.fakes import http_server as fake
 from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.test_altcha import solve
 from tests.test_bulkhead import waiting
-from verification import bulkhead, memory, sql
-from verification.bulkhead import Wait
+from verification import sql
+from verification.core import bulkhead, caching
+from verification.core.bulkhead import Wait
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
+from verification.services.maintenance import retention
 from verification.services.projects.settings import seal_challenge_secret
 from verification.services.protection import challenges, limits
-from verification.services.upkeep import retention
 
 pytestmark = pytest.mark.django_db
 
@@ -98,10 +99,10 @@ def test_with_an_answer_the_code_goes_out_and_the_session_knows(api, always, out
 def test_a_puzzle_of_before_a_new_secret_key_is_answered_by_its_fallbacks(api, always, settings):
     answers = [answer_of(api, always) for _ in range(2)]
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secrets.token_urlsafe(48), [settings.SECRET_KEY]
-    memory.forget_all()
+    caching.clear_all()
     assert api.create(challenge_token=answers[0]).status_code == 200
     settings.SECRET_KEY_FALLBACKS = []
-    memory.forget_all()
+    caching.clear_all()
     assert problem(api.create(challenge_token=answers[1])) == (403, "challenge_failed")
 
 
@@ -414,7 +415,7 @@ def test_a_vendor_that_stays_away_is_left_alone_for_a_while(api, vendor, monkeyp
     for _ in range(challenges.FAILURES_IN_A_ROW + 2):
         assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
     assert len(vendor.server.requests) == challenges.FAILURES_IN_A_ROW
-    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + 6))
+    monkeypatch.setattr(caching, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + 6))
     assert api.create(challenge_token="good").status_code == 200
 
 
@@ -498,7 +499,7 @@ def test_a_puzzle_is_read_by_the_projects_origins_alone(api, always):
 def test_a_flood_of_puzzles_reads_their_project_once(api, always, monkeypatch):
     load, read = challenges.load_public_project, []
     monkeypatch.setattr(challenges, "load_public_project", lambda public_id: read.append(public_id) or load(public_id))
-    monkeypatch.setattr(challenges, "_asked_for", memory.Fresh(1, fresh_seconds=SECONDS))  # as if it all took no time
+    monkeypatch.setattr(challenges, "_asked_for", caching.TTLCache(1, fresh_seconds=SECONDS))  # as if it took no time
     address = f"/session/challenge?project={always.row.public_id}"
     assert {api.call("GET", address).status_code for _ in range(5)} == {200}
     assert read == [str(always.row.public_id)]

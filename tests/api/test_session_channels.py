@@ -4,7 +4,7 @@ import pytest
 
 from tests import clock, factories
 from tests.api.calls import WRONG, problem, wrong_fields
-from verification import memory
+from verification.core import caching
 from verification.models import Message
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,7 @@ def test_the_link_of_a_bot_is_its_own(api, project, bot):
 def test_a_channel_that_can_send_nothing_is_not_listed(api, project):
     project.channel("voice", is_active=False)
     project.row.providers.filter(channel="email").update(is_enabled=False)
-    memory.forget_all()
+    caching.clear_all()
     assert list(by_type(api.channels())) == ["sms"]
 
 

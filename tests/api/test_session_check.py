@@ -9,8 +9,8 @@ from django.db import connection
 
 from tests import clock
 from tests.api.calls import WRONG, problem, wrong_fields
-from verification import memory
-from verification.crypto import stored_digest
+from verification.core import caching
+from verification.core.crypto import stored_digest
 from verification.models import Session, VerifyToken, WrongCode
 
 pytestmark = pytest.mark.django_db
@@ -38,10 +38,10 @@ def new_secret_key(settings):
     def use(*, fallbacks):
         settings.SECRET_KEY_FALLBACKS = [*fallbacks, settings.SECRET_KEY] if fallbacks is not None else []
         settings.SECRET_KEY = secrets.token_urlsafe(48)
-        memory.forget_all()
+        caching.clear_all()
 
     yield use
-    memory.forget_all()
+    caching.clear_all()
 
 
 @pytest.mark.parametrize("fallbacks", [[], [secrets.token_urlsafe(48)]])

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tests import clock, factories
 from tests.api.calls import WRONG, problem
-from verification import memory
+from verification.core import caching
 from verification.models import Message, Recipient, Session, TestLogin
 
 pytestmark = pytest.mark.django_db
@@ -287,7 +287,7 @@ def test_a_channel_that_is_switched_off_is_not_available(api, project):
 
 def test_a_channel_without_an_enabled_provider_is_not_available(api, project):
     project.row.providers.filter(channel="sms").update(is_enabled=False)
-    memory.forget_all()
+    caching.clear_all()
     assert problem(api.create(type="sms")) == (409, "channel_not_available")
 
 
@@ -463,7 +463,7 @@ def test_the_code_of_another_test_login_does_not_open(api, project):
     theirs = project.test_login("+4915112345670", "424242")
     project.test_login(PHONE, "111111")
     TestLogin.objects.update(code_encrypted=theirs.code_encrypted)
-    memory.forget_all()
+    caching.clear_all()
     assert api.create().status_code == 500
     assert api.create("+4915112345670").status_code == 200
     assert Session.objects.count() == 1

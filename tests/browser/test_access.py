@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
+from tests.admin.rows import make_panel
 from tests.browser.test_admin import PASSWORD, log_in
-from tests.panel.rows import make_panel
 from verification.models import (
     BreakerOpening,
     Channel,

@@ -28,7 +28,7 @@ CHAT = 777000333
 # One start of Django for the project, its channels and its origin.
 OPEN_SHOP = """
 import json, sys
-from verification.services.gateways import accounts
+from verification.services.providers import accounts
 from verification.services.projects import projects
 
 gateway, bot_api, token, username, origin = sys.argv[1:]
@@ -162,7 +162,7 @@ def test_a_number_is_verified_by_the_bot_and_the_page_sees_that_it_was_started(s
     page.get_by_text("Hello +4915187654321").wait_for()
 
 
-MAKE_DEMO = "from verification.services.upkeep import demo; demo.ensure_demo(demo.path())"
+MAKE_DEMO = "from verification.services.maintenance import demo; demo.ensure_demo(demo.path())"
 LOOKS = tuple(product(("light", "dark"), (1280, 390)))  # schemes, and widths of a window in pixels
 WIDE = "document.documentElement.scrollWidth > innerWidth"
 

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from tests.admin.rows import ADDRESS, make_panel
 from tests.browser.test_admin import PASSWORD, log_in
-from tests.panel.rows import ADDRESS, make_panel
 from verification.models import Session
 
 pytestmark = [

@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.core import mail
 from django.urls import reverse
 
+from tests.admin.rows import make_panel
 from tests.browser.test_access import AXE, JUDGE
 from tests.browser.test_admin import PASSWORD, log_in
-from tests.panel.rows import make_panel
 from verification.models import Membership
 from verification.services.users import invitations
 

@@ -11,7 +11,7 @@ from tests.live import ROOT, LiveService
 
 SETUP = f"""
 import json
-from verification.services.gateways import accounts as providers
+from verification.services.providers import accounts as providers
 from verification.services.projects import projects, test_logins
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 new = projects.create_project(name="Generated")

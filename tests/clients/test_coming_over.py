@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.
 
 SETUP = f"""
 import json
-from verification.services.gateways import accounts
+from verification.services.providers import accounts
 from verification.services.projects import projects, test_logins
 new = projects.create_project(name="Coming over")
 accounts.add_provider(project=new.project, channel="sms", provider_type="inbox", name="sms", values={{}})

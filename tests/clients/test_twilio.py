@@ -19,7 +19,7 @@ SETUP = f"""
 import json
 from verification import sids
 from verification.models import ApiKey
-from verification.services.gateways import accounts
+from verification.services.providers import accounts
 from verification.services.projects import projects, test_logins
 new = projects.create_project(name="From Twilio")
 project = new.project

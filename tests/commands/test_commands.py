@@ -16,7 +16,7 @@ from django.db import InterfaceError, OperationalError
 import manage
 from providers.errors import SettingsInvalid
 from tests.live import ROOT
-from verification.errors import FieldError, FieldsInvalid, Misuse, Refusal
+from verification.core.errors import ApiError, FieldError, FieldsInvalid, UserError
 from verification.management.base import WatchwordCommand, explain, table
 
 AWAY = "Is it running, and DATABASE_URL right?"
@@ -50,9 +50,9 @@ def test_its_help_says_what_it_does(name):
 @pytest.mark.parametrize(
     "error, line",
     [
-        (Misuse("There is no\nproject."), "There is no project."),
+        (UserError("There is no\nproject."), "There is no project."),
         (SettingsInvalid({"url": "this setting is required"}), "url: this setting is required"),
-        (Refusal("too_many_sends", "Too many codes.", retry_after=30), "Too many codes. Try again in 30 s."),
+        (ApiError("too_many_sends", "Too many codes.", retry_after=30), "Too many codes. Try again in 30 s."),
         (FieldsInvalid(FieldError("to", "invalid", "It is wrong.")), "to: It is wrong."),
         (OperationalError("connection failed\n\tmore"), f"The database is away: connection failed. {AWAY}"),
         (InterfaceError("closed"), f"The database is away: closed. {AWAY}"),

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from verification.models import SESSION_EVENTS, ApiKey, ChannelType, Project
+from verification.services.maintenance.demo import ensure_demo
 from verification.services.projects.keys import authenticate
-from verification.services.upkeep.demo import ensure_demo
 
 pytestmark = pytest.mark.django_db
 

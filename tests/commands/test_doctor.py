@@ -16,10 +16,10 @@ from django.core.management import call_command
 from tests.commands.running import run
 from tests.conftest import ROOT
 from verification.management.commands.doctor import Command
-from verification.services.upkeep import condition
-from verification.services.upkeep.doctor.examination import SUBJECTS
-from verification.services.upkeep.doctor.findings import Finding, Severity
-from verification.services.upkeep.doctor.subjects import queue
+from verification.services.maintenance import degradation
+from verification.services.maintenance.doctor.examination import SUBJECTS
+from verification.services.maintenance.doctor.findings import Finding, Severity
+from verification.services.maintenance.doctor.subjects import queue
 
 PAGE = (ROOT / "docs" / "doctor.md").read_text()
 MAKERS = {"critical", "warning", "note", "found", "Finding"}
@@ -39,13 +39,13 @@ def names_in_code():
 
 def test_the_page_has_every_finding():
     told = re.findall(r"`([a-z]+(?:-[a-z]+)+|debug)`", " ".join(re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)))
-    degraded = {f"degraded-{name}" for name in condition.DEGRADED}
+    degraded = {f"degraded-{name}" for name in degradation.DEGRADED}
     assert set(told) | {"check-failed"} == names_in_code() | degraded | ELSEWHERE
 
 
 def test_the_page_has_every_subject_and_a_remedy_is_known_for_all_that_degrades():
     assert [name for name in SUBJECTS if f"**{name}**" not in PAGE] == []
-    assert set(queue.REMEDIES) == set(condition.DEGRADED)
+    assert set(queue.REMEDIES) == set(degradation.DEGRADED)
 
 
 @pytest.mark.django_db

@@ -16,7 +16,7 @@ from tests.fakes.http_server import FakeHttpServer
 from tests.snippets import PAGES, block, blocks, commands
 from verification.management.commands import sendtest
 from verification.models import ApiKey, Project, Provider, Recipient
-from verification.services.gateways.accounts import stored_secrets
+from verification.services.providers.accounts import stored_secrets
 
 pytestmark = pytest.mark.django_db
 

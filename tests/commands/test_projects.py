@@ -6,8 +6,8 @@ from django.core.management import CommandError
 from django.utils import timezone
 
 from tests.commands.running import run, run_json
-from verification import sids
-from verification.errors import Refusal
+from verification.core import sids
+from verification.core.errors import ApiError
 from verification.models import ApiKey, Membership, Project, TestLogin
 from verification.services.projects.keys import authenticate
 from verification.services.projects.settings import challenge_secret_of
@@ -171,10 +171,10 @@ def test_issuekey_adds_a_key_and_revokekey_ends_it(project):
     assert ApiKey.objects.get(pk=made["key"]).expires_at is not None
 
     assert run_json("revokekey", str(made["key"])) == {"key": made["key"]}
-    from verification import memory
+    from verification.core import caching
 
-    memory.forget_all()
-    with pytest.raises(Refusal):
+    caching.clear_all()
+    with pytest.raises(ApiError):
         authenticate(made["secret_key"])
     with pytest.raises(CommandError, match="or it was revoked before"):
         run("revokekey", str(made["key"]))

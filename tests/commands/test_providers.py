@@ -11,7 +11,7 @@ from django.utils import timezone
 from tests.commands.running import run, run_json
 from verification.management.commands import sendtest
 from verification.models import Channel, CircuitBreaker, Message, Provider
-from verification.services.gateways.accounts import hook_url, stored_secrets
+from verification.services.providers.accounts import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
 GATEWAY = ("--channel", "sms", "--type", "http", "--name", "Gateway", "--set", "url=https://sms.example/send")

@@ -7,12 +7,12 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.admin.rows import a_message
 from tests.commands.running import run, run_json
-from tests.panel.rows import a_message
-from tests.services.setup.files import file_with, text_of
+from tests.services.config_files.files import file_with, text_of
 from verification.models import AuditEntry, Message, Project, Provider, Recipient
-from verification.services.gateways import editing
-from verification.services.gateways.accounts import hook_url, stored_secrets
+from verification.services.providers import editing
+from verification.services.providers.accounts import hook_url, stored_secrets
 
 pytestmark = pytest.mark.django_db
 GATEWAY = {

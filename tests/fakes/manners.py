@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from providers.base import Outcome
-from providers.door.http import HttpDoor, Timeouts
+from providers.http.client import HttpClient, Timeouts
 from tests.fakes import http_server as fake
 
 HTML = b"<html><body>Welcome to 4711</body></html>"
@@ -42,7 +42,7 @@ SLOW_ANSWERS = [
 ]
 
 
-class HastyDoor(HttpDoor):
+class HastyDoor(HttpClient):
     """The door with little time, for tests of slow answers."""
 
     def request(self, method, url, **options):

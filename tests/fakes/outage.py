@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import connection
 from limits.storage import RedisStorage
 
-from verification import memory
+from verification.core import caching
 
 NOBODY = "redis://127.0.0.1:1/0"
 
@@ -29,12 +29,12 @@ def database_away():
 def cache_away(settings):
     """Take away the cache that the limits count in. ``settings`` is pytest-django's."""
     url, settings.BROKER_URL = settings.BROKER_URL, NOBODY
-    memory.forget_all()
+    caching.clear_all()
     try:
         yield
     finally:
         settings.BROKER_URL = url
-        memory.forget_all()
+        caching.clear_all()
 
 
 @cache

@@ -12,7 +12,7 @@ from tests.live import LiveService, wait_until
 # What createproject and addprovider do, in one process: there are many shops.
 OPEN_SHOP = """
 import json, sys
-from verification.services.gateways import accounts as providers
+from verification.services.providers import accounts as providers
 from verification.services.projects import projects
 
 name, url = sys.argv[1:]

@@ -35,7 +35,7 @@ FIRES_SECONDS = 90  # for a machine that is busy with other tests
 RECEIPT_SECRET = "a-receipt-secret"
 OPEN_REPORTING_SHOP = """
 import json, sys
-from verification.services.gateways import accounts as providers
+from verification.services.providers import accounts as providers
 from verification.services.projects import projects
 new = projects.create_project(name="Reporting shop")
 values = {"url": sys.argv[1] + "/sms", "has_receipts": True, "receipt_id_field": "id", "receipt_status_field": "status",

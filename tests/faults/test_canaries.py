@@ -255,7 +255,7 @@ class Day:
 # Letters, so that what looks like a code is one. One process in place of seven commands, for its speed.
 OPEN_SHOP = """
 import json, sys
-from verification.services.gateways import accounts as providers
+from verification.services.providers import accounts as providers
 from verification.services.projects import keys, projects, test_logins
 given = json.load(sys.stdin)
 new = projects.create_project(name="Canary shop")

@@ -12,19 +12,19 @@ from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from tests import factories
 from tests.fakes.collector import SENT
 from tests.live import at_once, wait_until
-from verification.addresses import parse_address
-from verification.errors import Misuse, Refusal
+from verification.core.addresses import parse_address
+from verification.core.errors import ApiError, UserError
 from verification.models import FallbackStep, Project, Provider, Session
 from verification.services.delivery import dispatch, fallback, receipts
 from verification.services.delivery import sweep as sweeping
+from verification.services.maintenance import forgetting, retention
+from verification.services.maintenance.integrity import violations
 from verification.services.manual import messages
 from verification.services.projects import deletion
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.guard import findings
 from verification.services.sessions import check as verify_tokens
 from verification.services.sessions import create, send
-from verification.services.upkeep import forgetting, retention
-from verification.services.upkeep.integrity import violations
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,7 +63,7 @@ class Crowd:
         )
         while time.monotonic() < until:
             act = self.random.choice(acts)
-            with suppress(Refusal, Misuse):
+            with suppress(ApiError, UserError):
                 act(self.random.choice(self.shops))
                 self.done[act.__name__] += 1
 

@@ -9,8 +9,8 @@ import pytest
 
 from providers import registry
 from providers.base import HookRequest, Outcome, ReceiptStatus
-from providers.door.http import HttpDoor
 from providers.errors import ProviderError
+from providers.http.client import HttpClient
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.kannel import PASSWORD, STATUS_PASSWORD, USERNAME, Kannel, is_installed
 from tests.fakes.messages import make_message
@@ -54,7 +54,7 @@ def build(kannel):
             **changes,
         }
         settings = registry.clean_settings("kannel", raw, LOOPBACK)
-        return registry.build("kannel", settings, http=HttpDoor(LOOPBACK), store=FakeStore())
+        return registry.build("kannel", settings, http=HttpClient(LOOPBACK), store=FakeStore())
 
     return make
 

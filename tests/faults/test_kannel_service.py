@@ -28,7 +28,7 @@ wait_until = partial(wait_for_long, seconds=20)
 HOOK_URL = """
 import sys
 from verification.models import Provider
-from verification.services.gateways.accounts import hook_url
+from verification.services.providers.accounts import hook_url
 print(hook_url(Provider.objects.get(pk=sys.argv[1])))
 """
 

@@ -12,9 +12,9 @@ import time
 import pytest
 
 from tests.live import ROOT, LiveService, wait_until
-from verification import liveness
-from verification.liveness import BEAT_SECONDS, LivenessFile
-from verification.poller import Poller
+from verification.worker import liveness
+from verification.worker.liveness import BEAT_SECONDS, LivenessFile
+from verification.worker.poller import Poller
 
 CHART = (ROOT / "deploy" / "helm" / "watchword" / "templates" / "workers.yaml").read_text()
 OLD = 600  # seconds: older than any probe allows

@@ -20,7 +20,7 @@ django.setup()
 from pathlib import Path
 from django.conf import settings
 from verification import memory, metrics
-from verification.services.upkeep import exposition
+from verification.services.maintenance import exposition
 
 def fill():
     with (settings.METRICS_DIR / "filler").open("wb", buffering=0) as file:

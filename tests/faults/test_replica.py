@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 from django.db import connections, reset_queries
 from django.test import Client
 from verification.models import Project
-from verification.panel.frame import replica
+from verification.admin.base import replica
 
 person, _ = User.objects.get_or_create(username="root", is_staff=True, is_superuser=True)
 client = Client(headers={"host": "127.0.0.1"})

@@ -20,7 +20,7 @@ from tests.fakes.valkey import (
 )
 from tests.faults.callers import Callers, assert_nothing_is_lost
 from tests.live import LiveService, wait_until
-from verification import valkey
+from verification.core import valkey
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("sentinel"), pytest.mark.timeout(300)]
 

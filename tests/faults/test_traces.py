@@ -9,13 +9,13 @@ import pytest
 from tests.fakes.http_server import FakeHttpServer
 from tests.faults.shop import Shop, recipient
 from tests.live import wait_until
-from verification import traces as tracing
+from verification.core import tracing
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
 OPEN_SHOP = """
 import json, sys
-from verification.services.gateways import accounts as providers
+from verification.services.providers import accounts as providers
 from verification.services.projects import projects
 new = projects.create_project(name="Traced shop")
 values = {"url": sys.argv[1] + "/sms", "has_receipts": True, "receipt_id_field": "id", "receipt_status_field": "status",

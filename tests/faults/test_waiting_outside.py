@@ -16,7 +16,7 @@ from tests.fakes.http_server import FakeHttpServer, answer
 from tests.fakes.telegram import SECRET_HEADER, TOKEN, USERNAME, start
 from tests.faults.shop import open_shop, recipient
 from tests.live import wait_until
-from verification.bulkhead import Wait, limits
+from verification.core.bulkhead import Wait, limits
 from verification.services.sessions.bot_updates import PER_PROJECT
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
@@ -29,7 +29,7 @@ _chats = itertools.count(778000111)
 PREPARE = """
 import json, sys
 from django.contrib.auth import get_user_model
-from verification.services.gateways import accounts as providers
+from verification.services.providers import accounts as providers
 from verification.services.projects import projects
 from verification.models import Provider
 

@@ -10,8 +10,8 @@ import redis
 
 from tests.faults.shop import recipient
 from tests.live import wait_until
-from verification import broker as our
-from verification.broker import BOTS, MESSAGES, broker
+from verification.worker import broker as our
+from verification.worker.broker import BOTS, MESSAGES, broker
 
 LINES = (MESSAGES, BOTS)  # at which a worker without connections waits, a second at a time
 
@@ -146,7 +146,7 @@ def absent_broker(tmp_path, monkeypatch):
 def test_a_consumer_waits_for_a_broker_that_is_away_and_says_so_once(absent_broker, caplog):
     consumer = absent_broker.consume(MESSAGES, prefetch=2, timeout=1000)
     assert [next(consumer) for _ in range(3)] == [None, None, None]
-    said = [record.getMessage() for record in caplog.records if record.name == "verification.broker"]
+    said = [record.getMessage() for record in caplog.records if record.name == "verification.worker.broker"]
     assert len(said) == 1
     assert re.fullmatch(r"The broker is away; messages go out with the sweep\. \(.*nothing\.sock.*\)", said[0])
 

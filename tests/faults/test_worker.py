@@ -180,7 +180,7 @@ def test_a_worker_killed_again_and_again_loses_nothing(service, shop):
 
 WAKE_FIVE_TIMES = """
 import json, sys
-from verification.broker import MESSAGES, broker
+from verification.worker.broker import MESSAGES, broker
 for message_id in json.load(sys.stdin) * 5:
     broker.wake(MESSAGES, message_id)
 """

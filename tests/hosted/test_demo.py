@@ -8,9 +8,9 @@ from django.test import Client
 from providers.adapters.inbox import InboxMessage
 from tests.api.calls import Api
 from verification.models import Project, Provider
-from verification.services.gateways.store import ProviderStore
+from verification.services.maintenance.demo import ensure_demo
 from verification.services.projects.test_logins import add_test_login
-from verification.services.upkeep.demo import ensure_demo
+from verification.services.providers.store import ProviderStore
 
 pytestmark = pytest.mark.django_db
 PATHS = ("/demo/", "/demo/inbox", "/demo/redeem")

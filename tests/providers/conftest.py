@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from providers import registry
-from providers.door import tls
+from providers.http import tls
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.manners import HastyDoor

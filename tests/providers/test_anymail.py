@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from providers import registry
 from providers.base import HookRequest, Outcome, ReceiptStatus
-from providers.door.http import HttpDoor
 from providers.errors import HookForged, HookUnreadable, ProviderError, SettingsInvalid
+from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
 from tests.fakes.messages import HOOK_URL, error_of, make_sms
@@ -192,7 +192,7 @@ def test_a_recipient_that_the_service_refuses_in_a_good_answer_is_refused(build,
 
 
 def test_a_service_s_address_is_judged_when_it_is_connected_to():
-    door = HttpDoor(resolver=lambda *_: ["10.0.0.7"])
+    door = HttpClient(resolver=lambda *_: ["10.0.0.7"])
     adapter = registry.build(TYPE, registry.clean_settings(TYPE, SETTINGS), http=door, store=FakeStore())
     with pytest.raises(ProviderError, match=r"api\.postmarkapp\.com is not a public address"):
         adapter.send(make_mail())

@@ -7,10 +7,10 @@ import requests
 
 from providers import registry
 from providers.base import Outcome
-from providers.door import libraries
-from providers.door.http import HttpDoor
-from providers.door.libraries import LibraryCall
 from providers.errors import ProviderError, SettingsInvalid
+from providers.http import libraries
+from providers.http.client import HttpClient
+from providers.http.libraries import LibraryCall
 from tests.fakes import http_server as fake
 from tests.fakes.manners import SLOW_ANSWERS, HastyDoor
 from tests.fakes.messages import error_of, make_sms, secrets_of
@@ -22,7 +22,7 @@ TYPE = "apprise"
 
 def make(url, *, door=None):
     settings = registry.clean_settings(TYPE, {"url": url})
-    return registry.build(TYPE, settings, http=door or HttpDoor(LOOPBACK), store=FakeStore())
+    return registry.build(TYPE, settings, http=door or HttpClient(LOOPBACK), store=FakeStore())
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_check_tells_that_the_host_is_away(adapter, server):
 @pytest.mark.parametrize("scheme", ["json", "jsons", "xmls", "forms", "gotifys", "apprises"])
 def test_a_tenant_reaches_nothing_inside(server, scheme, host):
     """Plain text by the writing of the URL, TLS by the address behind the name."""
-    door = HttpDoor(resolver=lambda *_: ["127.0.0.1"])
+    door = HttpClient(resolver=lambda *_: ["127.0.0.1"])
     adapter = make(f"{scheme}://{host}:{server.port}/{{to}}/abcdefghijklmno", door=door)
     assert error_of(adapter).outcome is Outcome.MISCONFIGURED
     with pytest.raises(ProviderError):
@@ -229,7 +229,7 @@ def test_the_address_that_is_judged_is_the_one_connected_to():
         return ["8.8.8.8"] if len(looked_up) > 1 else ["10.0.0.7"]
 
     with pytest.raises(ProviderError, match="is not a public address"):
-        make("jsons://rebind.example/{to}", door=HttpDoor(resolver=resolver)).send(make_sms())
+        make("jsons://rebind.example/{to}", door=HttpClient(resolver=resolver)).send(make_sms())
     assert looked_up == ["rebind.example"]
 
 
@@ -253,14 +253,14 @@ def test_neither_proxies_nor_passwords_of_the_environment_are_used(server, monke
 
 
 def test_outside_of_a_conversation_sessions_stay_as_they_are():
-    with libraries.sessions_through_door(LibraryCall(HttpDoor())):
+    with libraries.sessions_through_door(LibraryCall(HttpClient())):
         inside = requests.Session()
     assert not inside.trust_env and requests.Session().trust_env
     assert isinstance(requests.Session().get_adapter("https://x"), requests.adapters.HTTPAdapter)
 
 
 def test_inside_every_session_is_guarded(server):
-    with libraries.sessions_through_door(LibraryCall(HttpDoor())):
+    with libraries.sessions_through_door(LibraryCall(HttpClient())):
         with pytest.raises(requests.ConnectionError, match="not a public one"):
             requests.get(server.url, timeout=1)
         with pytest.raises(requests.ConnectionError):
@@ -269,7 +269,7 @@ def test_inside_every_session_is_guarded(server):
 
 
 def test_a_conversation_ends_at_its_deadline(server):
-    call = LibraryCall(HttpDoor(LOOPBACK), seconds=0)
+    call = LibraryCall(HttpClient(LOOPBACK), seconds=0)
     with pytest.raises(ProviderError, match="no time left"):
         call.ask("GET", server.url, {}, None)
     assert server.connections == 0
@@ -280,7 +280,7 @@ def test_no_process_pays_for_a_library_that_it_does_not_use():
     import sys
 
     code = (
-        "import sys; from providers import registry; from providers.door import libraries; registry.all_types();"
+        "import sys; from providers import registry; from providers.http import libraries; registry.all_types();"
         "print(sorted({'apprise', 'botocore', 'boto3', 'requests', 'anymail'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -292,7 +292,7 @@ def test_the_class_of_sessions_is_replaced_for_apprise_alone():
     import sys
 
     code = (
-        "import requests; from providers.door import libraries; from providers.door.http import HttpDoor;"
+        "import requests; from providers.http import libraries; from providers.http.client import HttpDoor;"
         "made, call = requests.Session.__init__, libraries.LibraryCall(HttpDoor());"
         "libraries.requests_session(call); libraries.through_door(call).__enter__();"
         "print(made is requests.Session.__init__);"

@@ -9,8 +9,8 @@ import pytest
 
 from providers import registry
 from providers.base import Outcome
-from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, ProviderError, SettingsInvalid
+from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
 from tests.fakes.messages import error_of, make_sms
 from tests.fakes.store import FakeStore
@@ -35,7 +35,7 @@ def amazon():
 def adapter(amazon):
     """An adapter with the usual time, because moto is slow with its first answer."""
     settings = registry.clean_settings(TYPE, {**SETTINGS, "base_url": amazon}, LOOPBACK)
-    return registry.build(TYPE, settings, http=HttpDoor(LOOPBACK), store=FakeStore())
+    return registry.build(TYPE, settings, http=HttpClient(LOOPBACK), store=FakeStore())
 
 
 def failure(status, code, text="about +4915112345678"):
@@ -175,7 +175,7 @@ def test_the_environment_says_nothing(build, server, monkeypatch):
 
 def test_amazon_s_own_address_is_judged_when_it_is_connected_to(server):
     """Its name is fixed; should it lead inside, nothing is connected to."""
-    door = HttpDoor(resolver=lambda *_: ["10.0.0.7"])
+    door = HttpClient(resolver=lambda *_: ["10.0.0.7"])
     adapter = registry.build(TYPE, registry.clean_settings(TYPE, SETTINGS), http=door, store=FakeStore())
     with pytest.raises(AddressBlocked, match=r"sns\.eu-central-1\.amazonaws\.com is not a public address"):
         adapter.send(make_sms())

@@ -6,14 +6,14 @@ import pytest
 
 from providers.challenges.base import PASSED, Site, Verdict
 from providers.challenges.vendors import VENDORS
-from providers.door.http import HttpDoor, Timeouts
+from providers.http.client import HttpClient, Timeouts
 from tests.fakes import http_server as fake
 from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 
 SITE = Site(SITE_KEY, SECRET, hosts=frozenset({HOST}))
 
 
-class HastyDoor(HttpDoor):
+class HastyDoor(HttpClient):
     """A door with little time, for servers that never answer."""
 
     def request(self, *args, **options):

@@ -13,8 +13,8 @@ import pytest
 
 from providers import registry
 from providers.base import Health, HookRequest, Outcome, SettingKind
-from providers.door.http import DEFAULT, HttpDoor, Timeouts
 from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http.client import DEFAULT, HttpClient, Timeouts
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import FORM, JSON
 from tests.fakes.manners import BAD_ANSWERS, SLOW_ANSWERS
@@ -56,7 +56,7 @@ class TokenStore(FakeStore):
         return super().get(name) or "hush-token"
 
 
-class CountingDoor(HttpDoor):
+class CountingDoor(HttpClient):
     """Notes how long after its first request an adapter may still wait, and gives each request ``seconds``."""
 
     def __init__(self, seconds):

@@ -4,13 +4,13 @@ import pytest
 
 from providers import registry
 from providers.base import CHANNELS
-from providers.door.http import HttpDoor
+from providers.http.client import HttpClient
 from tests.fakes.messages import make_message
 
 
 @pytest.fixture
 def adapter(store):
-    return registry.build("console", {}, http=HttpDoor(), store=store)
+    return registry.build("console", {}, http=HttpClient(), store=store)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from providers.door.deadline import Deadline, within
-from providers.door.http import HttpDoor
 from providers.errors import NotConnected
+from providers.http.client import HttpClient
+from providers.http.deadline import Deadline, within
 from tests.fakes.http_server import FakeHttpServer
 
 
@@ -21,7 +21,7 @@ def test_a_tighter_deadline_inside_stays():
 
 def test_when_the_time_is_over_nothing_more_is_asked():
     with FakeHttpServer() as server:
-        door = HttpDoor(("127.0.0.0/8",))
+        door = HttpClient(("127.0.0.0/8",))
         with within(0), pytest.raises(NotConnected, match="no time left"):
             door.request("GET", server.url)
         assert server.requests == []

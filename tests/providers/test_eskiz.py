@@ -131,7 +131,7 @@ def test_many_threads_with_a_refused_token_log_in_once(known, server):
 
 
 def test_without_a_store_every_call_logs_in(build, server):
-    class Away(FakeStore):
+    class CircuitBreaker(FakeStore):
         def get(self, name):
             raise ConnectionError
 
@@ -139,7 +139,7 @@ def test_without_a_store_every_call_logs_in(build, server):
 
     server.script(LOGIN, TAKEN)
     adapter = build()
-    adapter.store = Away()
+    adapter.store = CircuitBreaker()
     assert adapter.send(make_sms(to=TASHKENT)).outcome is Outcome.ACCEPTED
 
 

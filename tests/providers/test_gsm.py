@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from providers.reading import gsm
-from providers.reading.gsm import is_gsm7, length, octets, segments
+from providers.parsing import gsm
+from providers.parsing.gsm import is_gsm7, length, octets, segments
 
 
 def test_the_table_has_its_127_characters_and_its_ten_extensions():

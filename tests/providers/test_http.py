@@ -7,7 +7,6 @@ import pytest
 
 from providers import registry
 from providers.base import CHANNELS, HookRequest, Outcome, ReceiptStatus
-from providers.door.http import HttpDoor
 from providers.errors import (
     AddressBlocked,
     HookForged,
@@ -17,6 +16,7 @@ from providers.errors import (
     ProviderError,
     SettingsInvalid,
 )
+from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
 from tests.fakes.messages import make_message
 
@@ -38,7 +38,7 @@ def build(server, store):
     def make(path="/send", **changes):
         raw = {"url": server.url + path, **changes}
         settings = registry.clean_settings("http", raw, LOOPBACK)
-        return registry.build("http", settings, http=HttpDoor(LOOPBACK), store=store)
+        return registry.build("http", settings, http=HttpClient(LOOPBACK), store=store)
 
     return make
 
@@ -319,7 +319,7 @@ def test_no_answer_leaves_the_outcome_unknown(build, server, behaviour):
 def test_a_gateway_inside_is_not_reached_without_leave(server, store):
     settings = {"url": server.url}
     with pytest.raises(AddressBlocked):
-        registry.build("http", settings, http=HttpDoor(), store=store).send(make_message())
+        registry.build("http", settings, http=HttpClient(), store=store).send(make_message())
 
 
 # Check
@@ -349,7 +349,7 @@ def test_check_tells_of_a_gateway_that_is_away(store, server):
     settings = {"url": server.url}
     server.__exit__()
     with pytest.raises(NotConnected):
-        registry.build("http", settings, http=HttpDoor(LOOPBACK), store=store).check()
+        registry.build("http", settings, http=HttpClient(LOOPBACK), store=store).check()
 
 
 def test_the_template_of_the_documentation_is_json():

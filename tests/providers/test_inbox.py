@@ -5,14 +5,14 @@ import pytest
 from providers import registry
 from providers.adapters import inbox
 from providers.base import CHANNELS, Outcome
-from providers.door.http import HttpDoor
 from providers.errors import ProviderError
+from providers.http.client import HttpClient
 from tests.fakes.messages import make_message
 from tests.fakes.store import BrokenStore
 
 
 def build(store):
-    return registry.build("inbox", {}, http=HttpDoor(), store=store)
+    return registry.build("inbox", {}, http=HttpClient(), store=store)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

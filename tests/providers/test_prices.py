@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from providers.base import Price
-from providers.reading.prices import price
+from providers.parsing.prices import price
 
 
 @pytest.mark.parametrize(

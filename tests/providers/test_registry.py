@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from providers import base, registry
-from providers.door.http import HttpDoor
 from providers.errors import SettingsInvalid
+from providers.http.client import HttpClient
 from providers.registry import AdapterShowsCodes, UnknownAdapter
 from verification.models import ChannelType
 
@@ -83,7 +83,7 @@ def test_what_shows_codes_runs_only_where_the_operator_says_so(settings, type):
     with pytest.raises(
         AdapterShowsCodes, match=f"^A provider of type {type} shows codes .* SHOW_CODES_TO_OPERATORS=true"
     ):
-        registry.build(type, {}, http=HttpDoor(), store=None)
+        registry.build(type, {}, http=HttpClient(), store=None)
 
 
 def test_an_unknown_type_is_an_error():
@@ -206,12 +206,12 @@ def test_it_parts_secrets_from_the_rest(probe):
 
 
 def test_it_builds_an_adapter_with_later_settings_at_their_default(probe, store):
-    built = registry.build(probe, {"name": "n"}, http=HttpDoor(), store=store)
+    built = registry.build(probe, {"name": "n"}, http=HttpClient(), store=store)
     assert (built.settings["name"], built.settings["port"]) == ("n", 80)
 
 
 def test_a_built_adapter_does_not_show_its_settings(probe, store):
-    assert "hush" not in repr(registry.build(probe, {"key": "hush"}, http=HttpDoor(), store=store))
+    assert "hush" not in repr(registry.build(probe, {"key": "hush"}, http=HttpClient(), store=store))
 
 
 def test_adapters_and_the_interface_know_the_same_channels():
@@ -231,7 +231,7 @@ def test_a_type_whose_package_is_missing_says_which_one_to_install(provider_type
     monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
     for ask in (
         lambda: registry.clean_settings(provider_type, values),
-        lambda: registry.build(provider_type, values, http=HttpDoor(), store=store),
+        lambda: registry.build(provider_type, values, http=HttpClient(), store=store),
     ):
         with pytest.raises(SettingsInvalid, match=f"needs {package}, not installed here.*requirements/vendors.txt"):
             ask()

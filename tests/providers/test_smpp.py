@@ -7,8 +7,8 @@ import pytest
 
 from providers import registry
 from providers.base import Consent, HookReply, Outcome, Receipt, ReceiptStatus
-from providers.door.http import HttpDoor
 from providers.errors import ProviderError, SettingsInvalid
+from providers.http.client import HttpClient
 from providers.smpp import answers, links, pdu
 from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Status, Tag
 from providers.smpp.session import Session
@@ -48,7 +48,7 @@ def smsc():
 def build(store):
     def make(**changes):
         settings = registry.clean_settings("smpp", {**SETTINGS, **changes}, LOOPBACK)
-        return registry.build("smpp", settings, http=HttpDoor(LOOPBACK), store=store)
+        return registry.build("smpp", settings, http=HttpClient(LOOPBACK), store=store)
 
     return make
 
@@ -642,7 +642,7 @@ def test_closing_unbinds_after_what_is_under_way(connect, smsc, reports):
 
 def test_a_plain_connection_leads_to_allowed_networks_only(store):
     settings = registry.clean_settings("smpp", {**SETTINGS, "host": "93.184.216.34", "tls": False})
-    adapter = registry.build("smpp", settings, http=HttpDoor(()), store=store)
+    adapter = registry.build("smpp", settings, http=HttpClient(()), store=store)
     with pytest.raises(ProviderError) as caught:
         adapter.check()
     assert caught.value.outcome is Outcome.MISCONFIGURED
@@ -716,7 +716,7 @@ def test_check_tells_that_the_worker_finds_nobody_there(build, connect, smsc, ca
 def test_check_asks_by_itself_where_the_memory_is_away(smsc):
     raw = {**SETTINGS, "host": "127.0.0.1", "port": smsc.port, "tls": False}
     settings = registry.clean_settings("smpp", raw, LOOPBACK)
-    adapter = registry.build("smpp", settings, http=HttpDoor(LOOPBACK), store=AwayStore())
+    adapter = registry.build("smpp", settings, http=HttpClient(LOOPBACK), store=AwayStore())
     assert adapter.check().is_ok
 
 

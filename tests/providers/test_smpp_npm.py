@@ -13,8 +13,8 @@ import pytest
 
 from providers import registry
 from providers.base import Consent, Outcome, ReceiptStatus
-from providers.door.http import HttpDoor
 from providers.errors import ProviderError
+from providers.http.client import HttpClient
 from tests.fakes.messages import make_message
 from tests.fakes.smsc import PASSWORD, SYSTEM_ID
 from tests.fakes.store import FakeStore
@@ -79,7 +79,7 @@ def build(server):
     def make(**changes):
         raw = {"host": "127.0.0.1", "port": server.port, "tls": False, "system_id": SYSTEM_ID, "password": PASSWORD}
         settings = registry.clean_settings("smpp", {**raw, "sender": "Shop", **changes}, LOOPBACK)
-        return registry.build("smpp", settings, http=HttpDoor(LOOPBACK), store=FakeStore())
+        return registry.build("smpp", settings, http=HttpClient(LOOPBACK), store=FakeStore())
 
     return make
 

@@ -6,9 +6,9 @@ import pytest
 
 from providers import registry
 from providers.base import Outcome
-from providers.door.http import HttpDoor
 from providers.errors import AddressBlocked, NotConnected, ProviderError, SettingsInvalid
-from providers.reading import smtp_answers
+from providers.http.client import HttpClient
+from providers.parsing import smtp_answers
 from tests.fakes.mail_server import PASSWORD, USERNAME, Handler, mail_server, rude_server
 from tests.fakes.messages import make_message
 
@@ -25,7 +25,7 @@ def build(store):
     def make(port, networks=LOOPBACK, seconds=None, **changes):
         raw = {"host": "127.0.0.1", "port": port, "security": "none", "from_email": "code@shop.test", **changes}
         settings = registry.clean_settings("smtp", raw, LOOPBACK)
-        adapter = registry.build("smtp", settings, http=HttpDoor(networks), store=store)
+        adapter = registry.build("smtp", settings, http=HttpClient(networks), store=store)
         if seconds:
             adapter.total_seconds = seconds
         return adapter

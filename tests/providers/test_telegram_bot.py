@@ -6,8 +6,8 @@ import pytest
 
 from providers import registry
 from providers.base import BotMessage, BotReachability, BotStarted, ContactShared, HookRequest, Outcome
-from providers.door.http import HttpDoor, Timeouts
 from providers.errors import HookForged, HookUnreadable, NoAnswer, NotConnected, ProviderError, SettingsInvalid
+from providers.http.client import HttpClient, Timeouts
 from tests.fakes import http_server as fake
 from tests.fakes.messages import make_message
 
@@ -54,12 +54,12 @@ UNBLOCKED = (
 )
 
 
-class ImpatientDoor(HttpDoor):
+class ImpatientDoor(HttpClient):
     def request(self, *args, **kwargs):
         return super().request(*args, **{**kwargs, "timeout": Timeouts(total=0.3)})
 
 
-class RecordingDoor(HttpDoor):
+class RecordingDoor(HttpClient):
     def request(self, *args, **kwargs):
         self.timeout = kwargs["timeout"]
         return super().request(*args, **kwargs)
@@ -67,7 +67,7 @@ class RecordingDoor(HttpDoor):
 
 @pytest.fixture
 def build(server, store):
-    def make(door=HttpDoor, **changes):
+    def make(door=HttpClient, **changes):
         raw = {"token": TOKEN, "username": "codes_bot", "base_url": server.url, **changes}
         settings = registry.clean_settings("telegram_bot", raw, LOOPBACK)
         return registry.build("telegram_bot", settings, http=door(LOOPBACK), store=store)

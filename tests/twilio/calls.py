@@ -4,7 +4,7 @@ import base64
 import json
 from urllib.parse import quote
 
-from verification import sids
+from verification.core import sids
 from verification.models import ApiKey
 
 FORM = "application/x-www-form-urlencoded"

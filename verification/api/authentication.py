@@ -6,8 +6,8 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from verification.client_address import client_address
-from verification.errors import Refusal
+from verification.core.client_address import client_address
+from verification.core.errors import ApiError
 from verification.models import KeyKind
 from verification.services.projects import keys
 from verification.services.projects.callers import Caller
@@ -32,7 +32,7 @@ class KeyAuthentication(BaseAuthentication):
         try:
             is_held_off = limits.has_sent_unknown_keys(address)
             caller = keys.authenticate(text, client_address=address, is_held_off=is_held_off)
-        except Refusal:
+        except ApiError:
             limits.count_unknown_key(address)
             raise
         if caller.kind == KeyKind.SECRET and "HTTP_ORIGIN" in request.META:

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from verification.api.authentication import KeyAuthentication
 from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
-from verification.errors import FieldError, FieldsInvalid
+from verification.core.errors import FieldError, FieldsInvalid
 from verification.services.projects.callers import Caller
 from verification.services.projects.snapshot import ProjectConfig
 

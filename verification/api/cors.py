@@ -10,7 +10,7 @@ from django.conf import settings
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from verification.memory import Fresh
+from verification.core.caching import TTLCache
 from verification.models import Project
 
 
@@ -29,7 +29,7 @@ def may_read(sender: object, request: HttpRequest, **_: Any) -> bool:
     return origin in getattr(request, "origins", ())
 
 
-_origins: Fresh[str, frozenset[str]] = Fresh()
+_origins: TTLCache[str, frozenset[str]] = TTLCache()
 
 
 def is_listed(origin: str) -> bool:

@@ -10,9 +10,9 @@ from rest_framework.response import Response
 from verification.api.base import SecretKeyView
 from verification.api.reference import event_operations
 from verification.api.serializers.events import EventList, EventsQuery
-from verification.errors import FieldError, FieldsInvalid, Misuse
-from verification.services.notices import listening
-from verification.services.notices.bodies import body_of, webhook_id
+from verification.core.errors import FieldError, FieldsInvalid, UserError
+from verification.services.notifications import event_feed
+from verification.services.notifications.payloads import body_of, webhook_id
 from verification.sql.rows import DescribedEvent
 
 
@@ -21,10 +21,10 @@ class EventsView(SecretKeyView):
     def get(self, request: Request) -> Response:
         after = self.query(request, EventsQuery).get("after")
         if after is None:
-            return self.answer(EventList, {"events": [], "after": listening.newest_place()})
+            return self.answer(EventList, {"events": [], "after": event_feed.newest_place()})
         try:
-            page = listening.page_after(self.project.id, after)
-        except Misuse as error:
+            page = event_feed.page_after(self.project.id, after)
+        except UserError as error:
             raise FieldsInvalid(FieldError("after", "invalid", str(error))) from None
         return self.answer(EventList, {"events": [_told(row) for row in page.events], "after": page.after})
 

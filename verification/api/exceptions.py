@@ -22,10 +22,11 @@ from rest_framework.exceptions import (
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
-from verification import metrics, refusal_log, request_ids, sql
+from verification import sql
 from verification.api.parsers import BodyTooLarge
 from verification.api.serializers.errors import Problem, problem_address
-from verification.errors import FieldError, FieldsInvalid, Refusal
+from verification.core import metrics, request_ids, request_log
+from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.services.records.decisions import note_refusal
 from verification.sql import read_only
 
@@ -43,7 +44,7 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     Nothing is rolled back: counts stay counted.
     """
     request: Request = context["request"]
-    if isinstance(error, Refusal):
+    if isinstance(error, ApiError):
         note_refusal(error)
     response = problem(error, request)
     if response.status_code == 401:
@@ -56,11 +57,11 @@ def problem(error: Exception, request: HttpRequest | Request) -> HttpResponse:
     refusal = to_refusal(error, request)
     metrics.count_refusal(refusal.problem_code)
     if refusal.status < 500:  # to_refusal has logged the others, with their cause
-        refusal_log.note(request, code=refusal.problem_code, status=refusal.status)
+        request_log.note(request, code=refusal.problem_code, status=refusal.status)
     return problem_response(refusal, request_id=request_ids.of(request))
 
 
-def problem_response(refusal: Refusal, *, request_id: str) -> HttpResponse:
+def problem_response(refusal: ApiError, *, request_id: str) -> HttpResponse:
     """Answer a refusal with RFC 9457 problem details. ``type`` is the page that explains the code."""
     given = {name: value for name, value in refusal.extra.items() if value is not None}
     if refusal.retry_after is not None:
@@ -84,46 +85,46 @@ def problem_response(refusal: Refusal, *, request_id: str) -> HttpResponse:
     return response
 
 
-def to_refusal(error: Exception, request: HttpRequest | Request) -> Refusal:
+def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
     """Return the refusal that an exception stands for. An unforeseen one is logged and becomes ``internal_error``."""
     match error:
-        case Refusal():
+        case ApiError():
             return error
         case ValidationError():
             return FieldsInvalid(*_field_errors(error))
         case NotAuthenticated():
-            return Refusal("missing_api_key")
+            return ApiError("missing_api_key")
         case MethodNotAllowed():
-            return Refusal("method_not_allowed", f"{request.method} is not served here. See the Allow header.")
+            return ApiError("method_not_allowed", f"{request.method} is not served here. See the Allow header.")
         case ParseError():
-            return Refusal("parse_error", str(error.detail))
+            return ApiError("parse_error", str(error.detail))
         case BodyTooLarge():
-            return Refusal("body_too_large", str(error.detail))
+            return ApiError("body_too_large", str(error.detail))
         case RequestDataTooBig():
-            return Refusal("body_too_large", str(error))
+            return ApiError("body_too_large", str(error))
         case UnsupportedMediaType():
-            return Refusal("unsupported_media_type", str(error.detail))
+            return ApiError("unsupported_media_type", str(error.detail))
         case Http404():
-            return Refusal("not_found")
+            return ApiError("not_found")
         case DisallowedHost():
-            return Refusal("host_not_allowed")
+            return ApiError("host_not_allowed")
         case UnreadablePostError():
-            return Refusal("parse_error", "The body did not arrive whole.")
+            return ApiError("parse_error", "The body did not arrive whole.")
         case SuspiciousOperation() | BadRequest() | MultiPartParserError():
-            return Refusal("parse_error", "The request cannot be read.")
+            return ApiError("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():
-            refusal_log.note_unserved(request, sql.reason(error))
-            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+            request_log.note_unserved(request, sql.reason(error))
+            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case InternalError() if read_only.is_reason(error):
-            refusal_log.note_unserved(request, read_only.WORDS)
+            request_log.note_unserved(request, read_only.WORDS)
             read_only.leave()
-            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
             told = {"request_id": request_ids.of(request) or "-", "error": type(error).__name__, "places": places}
             log.error("a request failed", extra=told)
-            return Refusal("internal_error")
+            return ApiError("internal_error")
 
 
 def _field_errors(error: ValidationError) -> Iterator[FieldError]:

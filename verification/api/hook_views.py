@@ -12,8 +12,8 @@ from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
 from verification.api.base import ApiView
 from verification.api.parsers import read_body
-from verification.client_address import client_address
-from verification.content_length import announced_length
+from verification.core.client_address import client_address
+from verification.core.content_length import announced_length
 from verification.services.delivery import receipts
 
 log = logging.getLogger(__name__)

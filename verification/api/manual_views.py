@@ -7,16 +7,16 @@ from typing import Any, cast
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from verification import request_ids
 from verification.api.authentication import HEADER
 from verification.api.base import SecretKeyView, shared
 from verification.api.reference import operations
 from verification.api.serializers import manual as serializers
-from verification.crypto import seal_for_key
-from verification.errors import Refusal
+from verification.core import request_ids
+from verification.core.crypto import seal_for_key
+from verification.core.errors import ApiError
+from verification.core.whole_numbers import whole_number
 from verification.services.manual import messages
 from verification.services.manual.idempotency import answer_once
-from verification.whole_numbers import whole_number
 
 REPLAYED_HEADER = "Idempotency-Replayed"
 
@@ -52,7 +52,7 @@ class ManualMessageView(SecretKeyView):
     def get(self, request: Request, id: str) -> Response:
         message_id = whole_number(id)
         if message_id is None:
-            raise Refusal("message_not_found")
+            raise ApiError("message_not_found")
         message = messages.read_message(project=self.project, message_id=message_id)
         return self.answer(serializers.ManualMessage, message)
 

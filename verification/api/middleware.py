@@ -14,14 +14,14 @@ from csp.middleware import CSPMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from verification import metrics, request_ids, traces
 from verification.api import (
     cors,  # noqa: F401  (it listens to django-cors-headers)
     exceptions,
     probes,
     scrape,
 )
-from verification.refusal_log import METHODS
+from verification.core import metrics, request_ids, tracing
+from verification.core.request_log import METHODS
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -55,7 +55,7 @@ def request_id(request: HttpRequest) -> str:
     given: str = request.META.get("HTTP_X_REQUEST_ID", "")
     if request_ids.WELL_FORMED.fullmatch(given):
         return given
-    return traces.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or request_ids.draw()
+    return tracing.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or request_ids.draw()
 
 
 class TracingMiddleware:
@@ -65,14 +65,14 @@ class TracingMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not traces.is_on() or request.path_info in BY_MACHINES:
+        if not tracing.is_on() or request.path_info in BY_MACHINES:
             return self.get_response(request)
-        with traces.request_span(request.id, request.META.get("HTTP_TRACEPARENT", "")):  # type: ignore[attr-defined]
+        with tracing.request_span(request.id, request.META.get("HTTP_TRACEPARENT", "")):  # type: ignore[attr-defined]
             response = self.get_response(request)
             method = request.method if request.method in METHODS else "other"
             project = getattr(request, "project_id", None)
             endpoint = endpoint_of(request)
-            traces.tell(name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project)
+            tracing.tell(name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project)
         return response
 
 

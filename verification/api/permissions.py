@@ -8,7 +8,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from verification.errors import Refusal
+from verification.core.errors import ApiError
 from verification.models import KeyKind
 from verification.services.projects.callers import Caller
 
@@ -22,7 +22,7 @@ class HasKeyKind(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         caller = cast("Caller | None", request.auth)
         if caller is not None and caller.kind != self.kind:
-            raise Refusal("wrong_key_kind", self.otherwise)
+            raise ApiError("wrong_key_kind", self.otherwise)
         return caller is not None
 
 

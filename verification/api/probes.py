@@ -15,12 +15,12 @@ from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, JsonResponse
 
-from verification.client_address import client_address
-from verification.errors import Refusal
-from verification.networks import Network, contain
-from verification.services.upkeep import condition
-from verification.services.upkeep.doctor import visits
-from verification.services.upkeep.health import AWAY, failing
+from verification.core.client_address import client_address
+from verification.core.errors import ApiError
+from verification.core.networks import Network, contain
+from verification.services.maintenance import degradation
+from verification.services.maintenance.doctor import visits
+from verification.services.maintenance.health import AWAY, failing
 
 LIVE, READY = "/livez", "/readyz"
 RETRY_SECONDS = 1  # wait that a caller of /readyz is told; the state is asked anew once a second
@@ -33,7 +33,7 @@ def answer(request: HttpRequest) -> JsonResponse:
     if VISIT in request.META and visits.is_ours(request.META[VISIT]):
         return compact(OK | {"seen": _seen(request)})
     if request.path_info == READY and (reason := failing()):
-        raise Refusal("service_unavailable", reason, retry_after=RETRY_SECONDS)
+        raise ApiError("service_unavailable", reason, retry_after=RETRY_SECONDS)
     if request.path_info == LIVE:
         return compact(OK)
     return compact(_readiness(request))
@@ -70,12 +70,12 @@ def _readiness(request: HttpRequest) -> dict[str, Any]:
     A degraded process serves: a load balancer that took it out would make a delay an outage.
     """
     try:
-        degraded = condition.current().degraded
+        degraded = degradation.current().degraded
     except (DatabaseError, InterfaceError):  # it went away since it was asked
-        raise Refusal("service_unavailable", AWAY, retry_after=RETRY_SECONDS) from None
+        raise ApiError("service_unavailable", AWAY, retry_after=RETRY_SECONDS) from None
     told: dict[str, Any] = {"status": "degraded"} if degraded else dict(OK)
     if contain(_operator_networks(tuple(settings.OPERATOR_NETWORKS)), client_address(request)):
-        told["degraded"] = {name: condition.DEGRADED[name] for name in degraded}
+        told["degraded"] = {name: degradation.DEGRADED[name] for name in degraded}
     return told
 
 

@@ -7,8 +7,8 @@ import hmac
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from verification.errors import Refusal
-from verification.services.upkeep import exposition
+from verification.core.errors import ApiError
+from verification.services.maintenance import exposition
 
 PATH = "/metrics"
 SCHEME = "Bearer "
@@ -18,8 +18,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     """Answer a scrape. Raises ``not_found`` where no token is set, ``invalid_api_key`` for another one."""
     token = settings.METRICS_TOKEN
     if not token:
-        raise Refusal("not_found")
+        raise ApiError("not_found")
     given = request.META.get("HTTP_AUTHORIZATION", "")
     if not hmac.compare_digest(given.encode(), f"{SCHEME}{token}".encode()):
-        raise Refusal("invalid_api_key", "Send METRICS_TOKEN as: Authorization: Bearer …")
+        raise ApiError("invalid_api_key", "Send METRICS_TOKEN as: Authorization: Bearer …")
     return HttpResponse(exposition.text(), content_type=exposition.CONTENT_TYPE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from verification import request_ids
-from verification.addresses import AddressKind
 from verification.api.base import ApiKeyView, ApiView, SecretKeyView
 from verification.api.reference import operations
 from verification.api.serializers import session as serializers
-from verification.client_address import client_address
+from verification.core import request_ids
+from verification.core.addresses import AddressKind
+from verification.core.client_address import client_address
 from verification.services.protection import challenges
 from verification.services.sessions import channels, check, create, describe, send
 

@@ -22,16 +22,16 @@ from django.views.decorators.http import require_POST, require_safe
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
-from verification import request_ids
-from verification.client_address import client_address
-from verification.content_length import announced_length
-from verification.errors import Refusal
+from verification.core import request_ids
+from verification.core.client_address import client_address
+from verification.core.content_length import announced_length
+from verification.core.errors import ApiError
 from verification.hosted.policy import guard
 from verification.models import ChannelType
+from verification.services.maintenance.demo import Demo, read_demo, read_inbox
+from verification.services.maintenance.demo import path as demo_path
 from verification.services.projects.keys import authenticate
 from verification.services.sessions.check import redeem_verify_token
-from verification.services.upkeep.demo import Demo, read_demo, read_inbox
-from verification.services.upkeep.demo import path as demo_path
 
 MAX_SHOWN = 20  # messages; somebody who tries things sends a few
 MAX_BODY = 1_000  # bytes: a token with its quotes has 60
@@ -100,7 +100,7 @@ def redeem(request: HttpRequest, demo: Demo) -> HttpResponse:
     try:
         server = authenticate(demo.secret_key, client_address=client_address(request))
         verified = redeem_verify_token(project=server.project, token=token, request_id=request_ids.of(request))
-    except Refusal as error:
+    except ApiError as error:
         return _json({"code": error.problem_code, "detail": error.detail}, error.status)
     return _json({verified.kind.value: verified.text})
 

@@ -23,13 +23,13 @@ from django.core.management.base import (
 )
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
 
-from providers.door import outbound
 from providers.errors import ProviderError, SettingsInvalid
-from verification.addresses import AddressInvalid
-from verification.errors import FieldsInvalid, Misuse, Refusal
-from verification.whole_numbers import whole_number
+from providers.http import ssrf
+from verification.core.addresses import AddressInvalid
+from verification.core.errors import ApiError, FieldsInvalid, UserError
+from verification.core.whole_numbers import whole_number
 
-EXPLAINED = (Misuse, SettingsInvalid, ProviderError, AddressInvalid, Refusal, DatabaseError, InterfaceError)
+EXPLAINED = (UserError, SettingsInvalid, ProviderError, AddressInvalid, ApiError, DatabaseError, InterfaceError)
 MAX_SECONDS = 100 * 365 * 24 * 3600  # a hundred years: what is to last longer gets no end
 MAX_THREADS = 1_000  # of one process, each with a database connection
 DEFAULT_THREADS = 8  # of one worker: its messages wait for providers most of the time
@@ -145,11 +145,11 @@ def explain(error: Exception) -> str:
     """Explain an error in one line to the operator who typed the command."""
     if isinstance(error, FieldsInvalid):
         return " ".join(f"{item['field']}: {item['detail']}" for item in error.extra["errors"])
-    if isinstance(error, Refusal):
+    if isinstance(error, ApiError):
         return error.detail + (f" Try again in {error.retry_after} s." if error.retry_after else "")
     if not isinstance(error, (DatabaseError, InterfaceError)):
         text = " ".join(str(error).split())
-        return text + OWN_NETWORKS if str(outbound.NOT_PUBLIC) in text else text
+        return text + OWN_NETWORKS if str(ssrf.NOT_PUBLIC) in text else text
     first_line = str(error).strip().partition("\n")[0]
     if isinstance(error.__cause__, NOT_MIGRATED):
         where = f" in {settings.HOME_DIR}" if settings.IS_EMBEDDED else ""
@@ -175,7 +175,7 @@ def read_value(name: str, text: str) -> str:
             return Path(text[1:]).read_text().removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise Misuse(f"{name}: cannot read {text}: {reason}.") from None
+        raise UserError(f"{name}: cannot read {text}: {reason}.") from None
     return text
 
 

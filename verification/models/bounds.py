@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.models.projects import Project
 
 MAX_LIVE_KEYS = 100  # One for each of a customer's apps and servers, and room to rotate them.
@@ -31,7 +31,7 @@ def require_room(project: Project, rows: QuerySet[Any], most: int, refusal: str)
     """
     lock(project)
     if rows.count() >= most:
-        raise Misuse(refusal)
+        raise UserError(refusal)
 
 
 def lock(project: Project) -> None:

@@ -12,6 +12,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from verification.core.numbers import grouped
 from verification.models.fields import (
     LANGUAGE_MAX_LENGTH,
     PREFIX_MAX_LENGTH,
@@ -22,7 +23,6 @@ from verification.models.fields import (
     PrefixField,
 )
 from verification.models.querysets import Providers
-from verification.written_numbers import grouped
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -19,9 +19,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
+from verification.core.networks import clean_network
 from verification.models.event_types import SESSION_EVENTS
-from verification.networks import clean_network
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -46,7 +46,7 @@ def clean_country(text: str) -> str:
     """Return an ISO 3166 region that has phone numbers. Raises :class:`Misuse`."""
     country = text.strip().upper()
     if country not in phonenumbers.SUPPORTED_REGIONS:
-        raise Misuse(gettext("{text!r} is not a country. Write two letters, such as DE.").format(text=text))
+        raise UserError(gettext("{text!r} is not a country. Write two letters, such as DE.").format(text=text))
     return country
 
 
@@ -54,7 +54,7 @@ def clean_prefix(text: str) -> str:
     """Return what phone numbers begin with, as +49. Raises :class:`Misuse`."""
     prefix = f"+{text.strip().removeprefix('+')}"
     if not _NUMBER_PREFIX.fullmatch(prefix):
-        raise Misuse(gettext("{text!r} does not begin a phone number. Write it as +49.").format(text=text))
+        raise UserError(gettext("{text!r} does not begin a phone number. Write it as +49.").format(text=text))
     return prefix
 
 
@@ -62,7 +62,7 @@ def clean_language(text: str) -> str:
     """Return the name of a language, such as en or pt-BR. Raises :class:`Misuse`."""
     language = text.strip()
     if not _LANGUAGE.fullmatch(language):
-        raise Misuse(gettext("{text!r} is not a language. Write it as en, de or pt-BR.").format(text=text))
+        raise UserError(gettext("{text!r} is not a language. Write it as en, de or pt-BR.").format(text=text))
     return language
 
 
@@ -70,7 +70,7 @@ def clean_origin(text: str) -> str:
     """Return a browser origin in the writing that browsers send. Raises :class:`Misuse`."""
     origin = text.strip().lower()
     if not _ORIGIN.fullmatch(origin):
-        raise Misuse(
+        raise UserError(
             gettext("{text!r} is not an origin. Write scheme and host, such as https://app.example.com.").format(
                 text=text
             )
@@ -82,7 +82,7 @@ def clean_host_name(text: str) -> str:
     """Return a bare host name, as it ends an SMS for filling in. Raises :class:`Misuse`."""
     host = text.strip().lower()
     if not _HOST_NAME.fullmatch(host):
-        raise Misuse(
+        raise UserError(
             gettext("{text!r} is not a bare host name. Write it as shop.example, without https:// and path.").format(
                 text=text
             )
@@ -94,7 +94,7 @@ def clean_challenge_host(text: str) -> str:
     """Return a host name that a widget stands on, or the name of an Android package. Raises :class:`Misuse`."""
     host = text.strip().lower()
     if not _CHALLENGE_HOST.fullmatch(host):
-        raise Misuse(
+        raise UserError(
             gettext("{text!r} is not a host name. Write it as shop.example, without https:// and path.").format(
                 text=text
             )
@@ -106,7 +106,7 @@ def clean_android_hash(text: str) -> str:
     """Return the hash of an Android app. Raises :class:`Misuse`."""
     text = text.strip()
     if not _ANDROID_HASH.fullmatch(text):
-        raise Misuse(gettext("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu."))
+        raise UserError(gettext("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu."))
     return text
 
 
@@ -114,7 +114,7 @@ def clean_quiet_hours(text: str) -> str:
     """Return hours of a day as 22:00-07:00. They may lead over midnight. Raises :class:`Misuse`."""
     found = _QUIET_HOURS.fullmatch(text.strip())
     if found is None or found[1] == found[2]:
-        raise Misuse(gettext("{text!r} are no hours of a day. Write them as 22:00-07:00.").format(text=text))
+        raise UserError(gettext("{text!r} are no hours of a day. Write them as 22:00-07:00.").format(text=text))
     return f"{found[1]}-{found[2]}"
 
 
@@ -122,7 +122,7 @@ def clean_time_zone(text: str) -> str:
     """Return the name of a time zone, such as Europe/Berlin. Raises :class:`Misuse`."""
     name = text.strip()
     if name not in zoneinfo.available_timezones():
-        raise Misuse(gettext("{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.").format(text=text))
+        raise UserError(gettext("{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.").format(text=text))
     return name
 
 
@@ -130,7 +130,7 @@ def clean_session_event(text: str) -> str:
     """Return the name of an event of sessions. Raises :class:`Misuse`."""
     name = text.strip().lower()
     if name not in SESSION_EVENTS:
-        raise Misuse(
+        raise UserError(
             gettext("{text} is not an event. There are {events}.").format(
                 text=repr(text), events=", ".join(SESSION_EVENTS)
             )
@@ -157,7 +157,7 @@ class CleanedField(CharField):
         if value not in self.empty_values:
             try:
                 value = self.clean_text(value)
-            except Misuse as error:
+            except UserError as error:
                 raise ValidationError(str(error)) from None
         return super().clean(value, model_instance)
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.models.fields import CleanedField, ListField
 from verification.models.keys import ApiKey
 from verification.models.projects import Project
@@ -35,7 +35,7 @@ def clean_return_address(text: str) -> str:
     """
     address = text.strip()
     if not _RETURN_ADDRESS.fullmatch(address):
-        raise Misuse(
+        raise UserError(
             gettext(
                 "{text!r} cannot be returned to. Write the whole address as https://shop.example/verified, with"
                 " the host in lower case and no part behind #. On this machine http://localhost:3000/verified works"

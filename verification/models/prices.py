@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification import currencies
+from verification.core import currencies
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, CleanedField
 from verification.models.figures import COUNTRY_MAX_LENGTH

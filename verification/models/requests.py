@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import models
 
-from verification import request_ids
+from verification.core import request_ids
 
 
 def request_field() -> Any:

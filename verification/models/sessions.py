@@ -5,11 +5,11 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from verification import request_ids
+from verification.core import request_ids
+from verification.core.ids import ULID_LENGTH
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
 from verification.models.requests import Requested, caller_request_field, request_field
-from verification.random_ids import ULID_LENGTH
 
 
 class Session(Requested):

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from verification.addresses import mask
+from verification.core.addresses import mask
 from verification.models.projects import Project
 from verification.models.querysets import Expiring
 

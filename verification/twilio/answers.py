@@ -10,8 +10,9 @@ from django.conf import settings
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, JsonResponse, UnreadablePostError
 
-from verification import metrics, refusal_log, sids, sql, timestamps
-from verification.errors import FieldsInvalid, Refusal
+from verification import sql
+from verification.core import metrics, request_log, sids, timestamps
+from verification.core.errors import ApiError, FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions.server_side import SessionRecord
@@ -81,7 +82,7 @@ def check(project: ProjectConfig, session: SessionRecord, *, status: str) -> Jso
 def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     """Answer what a view raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
     if isinstance(error, UnsupportedParameter):
-        refusal_log.note(request, code="unsupported_parameter", status=403)
+        request_log.note(request, code="unsupported_parameter", status=403)
         return _error(403, 60204, f"Service does not support this feature: {error}")
     refusal = _to_refusal(error, request)
     note_refusal(refusal)
@@ -92,7 +93,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     elif (status, code) != (401, 20003) and refusal.detail:
         words = f"{words}. {refusal.detail}"
     if status < 500:  # _to_refusal has logged the others, with their cause
-        refusal_log.note(request, code=refusal.problem_code, status=status)
+        request_log.note(request, code=refusal.problem_code, status=status)
     response = _error(status, code, words)
     if status == 401:
         response["WWW-Authenticate"] = 'Basic realm="Watchword"'
@@ -125,25 +126,25 @@ def _error(status: int, code: int, message: str) -> JsonResponse:
     return JsonResponse({"code": code, "message": message, "more_info": more_info, "status": status}, status=status)
 
 
-def _to_refusal(error: Exception, request: HttpRequest) -> Refusal:
+def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
     match error:
-        case Refusal():
+        case ApiError():
             return error
         case UnreadablePostError():
-            return Refusal("parse_error", "The body did not arrive whole.")
+            return ApiError("parse_error", "The body did not arrive whole.")
         case OperationalError() | InterfaceError():
-            refusal_log.note_unserved(request, sql.reason(error))
-            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+            request_log.note_unserved(request, sql.reason(error))
+            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case InternalError() if read_only.is_reason(error):
-            refusal_log.note_unserved(request, read_only.WORDS)
+            request_log.note_unserved(request, read_only.WORDS)
             read_only.leave()
-            return Refusal("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
             told = {"request_id": _id(request), "error": type(error).__name__, "places": places}
             log.error("a request failed", extra=told)
-            return Refusal("internal_error")
+            return ApiError("internal_error")
 
 
 def _id(request: HttpRequest) -> str:

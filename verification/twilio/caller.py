@@ -7,9 +7,9 @@ import hmac
 
 from django.http import HttpRequest
 
-from verification import sids
-from verification.client_address import client_address
-from verification.errors import Refusal
+from verification.core import sids
+from verification.core.client_address import client_address
+from verification.core.errors import ApiError
 from verification.models import KeyKind
 from verification.services.projects import keys
 from verification.services.projects.callers import Caller
@@ -28,17 +28,17 @@ def identify(request: HttpRequest) -> Caller:
     address = client_address(request)
     try:
         if credentials is None:
-            raise Refusal("invalid_api_key")
+            raise ApiError("invalid_api_key")
         name, key = credentials
         is_held_off = limits.has_sent_unknown_keys(address)
         caller = keys.authenticate(key, client_address=address, is_held_off=is_held_off)
         if not _is_of(caller, key, name):
-            raise Refusal("invalid_api_key")
-    except Refusal:
+            raise ApiError("invalid_api_key")
+    except ApiError:
         limits.count_unknown_key(address)
         raise
     if caller.kind != KeyKind.SECRET:
-        raise Refusal("wrong_key_kind")
+        raise ApiError("wrong_key_kind")
     if "HTTP_ORIGIN" in request.META:
         leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
     return caller
@@ -47,20 +47,20 @@ def identify(request: HttpRequest) -> Caller:
 def require_service(project: ProjectConfig, service_sid: str) -> None:
     """Raise ``not_found`` unless the SID is the project's own and its owner has switched these endpoints on."""
     if not project.has_twilio_endpoints or service_sid != sids.of_project(sids.SERVICE, project.public_id):
-        raise Refusal("not_found")
+        raise ApiError("not_found")
 
 
 def _credentials(header: str) -> tuple[str, str] | None:
     """Return the name and the key, or None for what cannot be read. Raises ``missing_api_key``."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
-        raise Refusal("missing_api_key")
+        raise ApiError("missing_api_key")
     try:
         name, _, key = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
     except ValueError:  # no base64, no UTF-8, or characters outside ASCII
         return None
     if not (name and key):
-        raise Refusal("missing_api_key")
+        raise ApiError("missing_api_key")
     return name, key
 
 

@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl
 
 from django.http import HttpRequest
 
-from verification.addresses import Address, AddressInvalid, parse_address
-from verification.content_length import announced_length
-from verification.errors import FieldError, FieldsInvalid, Refusal
+from verification.core.addresses import Address, AddressInvalid, parse_address
+from verification.core.content_length import announced_length
+from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.models import ChannelType
 from verification.services.projects.snapshot import ProjectConfig
 
@@ -31,8 +31,8 @@ AUTOMATIC = "auto"  # the channel is chosen for the recipient
 def read(request: HttpRequest) -> dict[str, str]:
     """Return the parameters. Raises ``unsupported_media_type``, ``body_too_large`` and ``parse_error``."""
     if request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() != MEDIA_TYPE:
-        raise Refusal("unsupported_media_type", f"Send the parameters as {MEDIA_TYPE}.")
-    too_large = Refusal("body_too_large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
+        raise ApiError("unsupported_media_type", f"Send the parameters as {MEDIA_TYPE}.")
+    too_large = ApiError("body_too_large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
     if announced_length(request) > MAX_BODY_BYTES:
         raise too_large
     body = request.read(MAX_BODY_BYTES + 1)
@@ -41,10 +41,10 @@ def read(request: HttpRequest) -> dict[str, str]:
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
-        raise Refusal("parse_error", "The body is no form in UTF-8.") from None
+        raise ApiError("parse_error", "The body is no form in UTF-8.") from None
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise Refusal("parse_error", "A parameter stands in the body twice.")
+        raise ApiError("parse_error", "A parameter stands in the body twice.")
     return {name: value for name, value in values.items() if value}
 
 

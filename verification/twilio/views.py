@@ -10,10 +10,10 @@ from typing import Concatenate, ParamSpec, cast
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from verification import metrics, request_ids, sids
-from verification.addresses import Address
-from verification.codes import MAX_GUESS_CHARACTERS
-from verification.errors import Refusal
+from verification.core import metrics, request_ids, sids
+from verification.core.addresses import Address
+from verification.core.codes import MAX_GUESS_CHARACTERS
+from verification.core.errors import ApiError
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.sessions import check, create, server_side
 from verification.services.sessions.create import OpenedSession
@@ -48,7 +48,7 @@ def serve(endpoint: str, *methods: str) -> Callable[[View[P]], Served[P]]:
                 request.project_id = project.id  # type: ignore[attr-defined]  # for the line of a refusal
                 require_service(project, service_sid)
                 if request.method not in methods:
-                    raise Refusal("method_not_allowed", f"See the Allow header: {', '.join(methods)}.")
+                    raise ApiError("method_not_allowed", f"See the Allow header: {', '.join(methods)}.")
                 response = view(project, request, *args, **kwargs)
             except Exception as error:
                 response = answers.refused(error, request)
@@ -92,7 +92,7 @@ def one(project: ProjectConfig, request: HttpRequest, name: str) -> HttpResponse
     session_id = sids.session_id_of(name) or _live_session_of(project, name)
     session = server_side.read(project, session_id)
     if session.state not in STATUS_OF:
-        raise Refusal("session_not_found")
+        raise ApiError("session_not_found")
     if status:
         server_side.close(project, session_id)
     return answers.verification(project, session, status=status or STATUS_OF[session.state])
@@ -116,7 +116,7 @@ def check_code(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
             request_id=request_ids.of(request),
         )
         check.redeem_verify_token(project=project, token=checked.verify_token, request_id=request_ids.of(request))
-    except Refusal as refusal:
+    except ApiError as refusal:
         if refusal.problem_code != "invalid_code":
             raise
         return answers.check(project, server_side.read(project, session_id), status=PENDING)
@@ -126,7 +126,7 @@ def check_code(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 def nothing(request: HttpRequest, rest: str) -> HttpResponse:
     """Answer any other path below ``/v2/`` as one that is not served."""
-    return answers.refused(Refusal("not_found"), request)
+    return answers.refused(ApiError("not_found"), request)
 
 
 def _named_session(project: ProjectConfig, values: dict[str, str]) -> str:
@@ -143,8 +143,8 @@ def _live_session_of(project: ProjectConfig, to: str) -> str:
     """Return the session of a recipient in the path. What is no recipient is no verification either."""
     try:
         address: Address = form.recipient(project, to)
-    except Refusal:
-        raise Refusal("session_not_found") from None
+    except ApiError:
+        raise ApiError("session_not_found") from None
     return server_side.live_session_of(project, address)
 
 
@@ -160,5 +160,5 @@ def _require_sent(opened: OpenedSession) -> None:
         return
     waits = [channel.timeout for channel in opened.channels if channel.timeout]
     if waits:
-        raise Refusal("channel_timeout", retry_after=min(waits))
-    raise Refusal("channel_not_active")
+        raise ApiError("channel_timeout", retry_after=min(waits))
+    raise ApiError("channel_not_active")

@@ -6,11 +6,11 @@ from django.utils import timezone
 from providers.base import HookReply, Outcome, Receipt, ReceiptStatus, Result
 from tests import clock, factories
 from tests.fakes.collector import CONNECTIONS, ConnectedAdapter
-from verification import memory
+from verification.core import caching
 from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider
 from verification.services.delivery import connections, dispatch
 from verification.services.delivery.round import HAND_OVER_SECONDS
-from verification.services.gateways import accounts
+from verification.services.providers import accounts
 
 pytestmark = pytest.mark.django_db
 
@@ -92,13 +92,13 @@ def test_a_connected_worker_that_lacks_this_one_does_not_hand_it_over_again(mess
 
 def test_a_message_with_nobody_else_is_handed_over_again_and_again_until_it_is_over(message_id, project):
     project.row.providers.filter(name="second").update(is_enabled=False)
-    memory.forget_all()
+    caching.clear_all()
     handed_over = []
     for _ in range(4):
         message = deliver(message_id)
         handed_over.append(message.is_handed_over)
         clock.forward(20)
-        memory.forget_all()
+        caching.clear_all()
     assert handed_over == [True, False, True, False] and asked() == []
     clock.forward(600)
     assert deliver(message_id).status == "expired"

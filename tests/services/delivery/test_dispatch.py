@@ -8,7 +8,7 @@ from providers.errors import NoAnswer, NotConnected, ProviderError
 from tests import clock, factories
 from tests.api.calls import WRONG
 from tests.fakes import collector
-from verification import crypto, memory
+from verification.core import caching, crypto
 from verification.models import DailySpend, DeliveryAttempt, Message, WebhookEvent
 from verification.services.delivery import dispatch, receipts, sweep
 from verification.services.projects import kill_switch
@@ -34,7 +34,7 @@ def project(db):
 def alone(project):
     """Only the first is left."""
     project.row.providers.filter(name="second").update(is_enabled=False)
-    memory.forget_all()
+    caching.clear_all()
 
 
 def send(api, **body):
@@ -50,7 +50,7 @@ def deliver(message_id):
 def again(message_id, seconds=30):
     """The next claim, when it is due."""
     clock.forward(seconds)
-    memory.forget_all()
+    caching.clear_all()
     return deliver(message_id)
 
 
@@ -222,7 +222,7 @@ def test_an_error_carries_its_outcome(api, outbox):
 def test_without_a_provider_the_message_fails_and_says_so(api, project):
     message_id = send(api)
     project.row.providers.all().delete()
-    memory.forget_all()
+    caching.clear_all()
     message = deliver(message_id)
     assert message.status == "failed"
     assert "provider" in message.error
@@ -269,7 +269,7 @@ def while_the_first_is_asked(monkeypatch, happen):
     def send_after(adapter, message):
         if adapter.settings["name"] == "first":
             happen(message)
-            memory.forget_all()
+            caching.clear_all()
             return TEMPORARY
         return collect(adapter, message)
 
@@ -480,7 +480,7 @@ def test_after_an_unknown_outcome_nobody_takes_a_pinned_providers_place(api, out
 def test_a_pinned_provider_that_was_switched_off_fails_the_message(api, project):
     message_id = pinned(api, project)
     project.row.providers.filter(name="first").update(is_enabled=False)
-    memory.forget_all()
+    caching.clear_all()
     assert deliver(message_id).status == "failed"
     assert asked() == []
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from providers.base import Outcome, Result
 from tests import factories
 from tests.fakes.trace_collector import TraceCollector
-from verification import memory, traces
+from verification.core import caching, tracing
 from verification.models import FallbackStep, Message, Session
 from verification.services.delivery import fallback
 from verification.services.sessions import send as sending
@@ -22,7 +22,7 @@ def project(db):
     made = factories.project(channels=("messenger_b", "sms", "voice"), default_phone_channel="messenger_b")
     for position, channel in enumerate(("messenger_b", "sms", "voice")):
         FallbackStep.objects.create(project=made.row, channel=channel, position=position, wait_seconds=20)
-    memory.forget_all()
+    caching.clear_all()
     return made
 
 
@@ -149,7 +149,7 @@ def test_the_recipients_limit_holds(api, outbox, project):
 
 def test_without_an_order_nothing_falls_back(api, outbox, project):
     FallbackStep.objects.all().delete()
-    memory.forget_all()
+    caching.clear_all()
     api.create()
     assert Message.objects.get().fallback_at is None
 
@@ -162,16 +162,16 @@ def test_a_manual_send_does_not_fall_back(api, outbox):
 def test_a_fall_back_is_a_span_of_the_request_s_trace(api, outbox, project, settings):
     with TraceCollector() as collector:
         settings.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url
-        memory.forget_all()
+        caching.clear_all()
         try:
             outbox.answer("messenger_b first", SENT)
             api.create()
             overdue()
             assert fallback.send_fallbacks(limit=10) == 1
-            traces._tracing().tracer.span_processor.force_flush()
+            tracing._tracing().tracer.span_processor.force_flush()
         finally:
             settings.OTEL_EXPORTER_OTLP_ENDPOINT = ""
-            memory.forget_all()
+            caching.clear_all()
     spans = {span.name: span for span in collector.spans()}
     request, taken_up = spans["POST session/create"], spans["fall-back"]
     assert (taken_up.trace_id, taken_up.parent) == (request.trace_id, request.id)

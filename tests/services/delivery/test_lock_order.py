@@ -10,7 +10,7 @@ from providers.base import Outcome, Result
 from tests import clock
 from verification.models import GuardedSend, Message, Recipient
 from verification.services.delivery import dispatch, fallback
-from verification.services.upkeep import forgetting, retention
+from verification.services.maintenance import forgetting, retention
 
 PHONE = "+4915112345678"
 

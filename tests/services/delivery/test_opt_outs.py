@@ -5,11 +5,11 @@ import pytest
 from providers.base import Consent, HookReply
 from tests import factories
 from tests.api.calls import Api, problem
-from verification import memory
+from verification.core import caching
 from verification.models import Provider, Recipient, Suppression
 from verification.services.delivery import receipts
+from verification.services.maintenance import forgetting
 from verification.services.protection.suppressions import OPTED_OUT
-from verification.services.upkeep import forgetting
 
 pytestmark = pytest.mark.django_db
 
@@ -77,7 +77,7 @@ def test_to_a_system_provider_it_means_every_project_that_sent_over_it(api, prov
     Provider.objects.filter(pk=provider.pk).update(project=None)
     provider.refresh_from_db()
     other = factories.project(channels=("sms",))
-    memory.forget_all()
+    caching.clear_all()
     api.manual_send(to=PHONE)
     assert outbox.names == ["sms first"]
     write(provider, is_given=False)

@@ -10,11 +10,11 @@ from django.utils import timezone
 from providers.base import Outcome, Result
 from tests.api.calls import problem
 from tests.fakes.mail_server import Handler, mail_server
-from verification import memory
+from verification.core import caching
 from verification.models import Alert, CircuitBreaker, DeliveryAttempt, Message, Provider, Suppression
 from verification.services.delivery import dispatch
-from verification.services.gateways import accounts
-from verification.services.notices import alerts
+from verification.services.notifications import alerts
+from verification.services.providers import accounts
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +39,7 @@ def servers(project):
                 values=values,
                 priority=priority,
             )
-        memory.forget_all()
+        caching.clear_all()
         yield handlers
 
 
@@ -129,7 +129,7 @@ def test_a_message_that_everybody_declines_fails_with_the_last_reason(api, outbo
 
 def test_of_a_system_provider_the_operators_log_tells(api, outbox, caplog):
     Provider.objects.update(project=None)
-    memory.forget_all()
+    caching.clear_all()
     outbox.answer("sms first", Result(Outcome.MISCONFIGURED, error="No such sender."))
     dispatch.deliver(api.manual_send().data["message_id"])
     assert not Alert.objects.exists()

@@ -11,8 +11,8 @@ from django.test import Client
 
 from tests import clock
 from tests.api.calls import Api, problem
-from verification import memory
-from verification.crypto import decrypt, encrypt
+from verification.core import caching
+from verification.core.crypto import decrypt, encrypt
 from verification.models import IdempotentRequest, KeyKind, Message
 from verification.services.projects.keys import issue_key
 
@@ -157,7 +157,7 @@ def test_an_answer_that_no_key_opens_is_told_and_nothing_is_sent_twice(api, outb
 def secret_keys(settings):
     def use(secret_key, *fallbacks):
         settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secret_key, fallbacks
-        memory.forget_all()
+        caching.clear_all()
 
     return use
 

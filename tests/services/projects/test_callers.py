@@ -6,7 +6,7 @@ import weakref
 import pytest
 
 from tests import factories
-from verification import memory
+from verification.core import caching
 from verification.models import ApiKey, KeyKind
 from verification.services.projects import callers
 from verification.services.projects.callers import Callers
@@ -26,7 +26,7 @@ class Clock:
 def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(callers, "time", clock)
-    monkeypatch.setattr(memory, "time", clock)
+    monkeypatch.setattr(caching, "time", clock)
     return clock
 
 

@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests import factories
-from tests.panel.rows import a_message, a_session
-from verification.errors import Misuse
+from tests.admin.rows import a_message, a_session
+from verification.core.errors import UserError
 from verification.models import (
     AuditEntry,
     BotUpdate,
@@ -23,7 +23,7 @@ from verification.models import (
     WrongCode,
 )
 from verification.services.projects import deletion, projects
-from verification.worker import DeletionClaim
+from verification.worker.runner import DeletionClaim
 
 pytestmark = pytest.mark.django_db
 
@@ -94,7 +94,7 @@ def test_it_stops_at_once_and_cannot_be_found_or_enabled(db):
     project = with_traffic("Shop")
     deletion.mark(project, typed_name=" Shop ")
     assert not Project.objects.get(pk=project.pk).is_enabled
-    with pytest.raises(Misuse, match="There is no project"):
+    with pytest.raises(UserError, match="There is no project"):
         projects.find_project("Shop")
     with pytest.raises(IntegrityError), transaction.atomic():
         Project.objects.filter(pk=project.pk).update(is_enabled=True)
@@ -110,7 +110,7 @@ def test_what_is_under_way_is_waited_for(db):
 
 def test_a_name_that_is_typed_wrong_deletes_nothing(db):
     project = with_traffic("Shop")
-    with pytest.raises(Misuse, match="write Shop"):
+    with pytest.raises(UserError, match="write Shop"):
         deletion.mark(project, typed_name="shop")
     assert Project.objects.get(pk=project.pk).deleted_at is None
 

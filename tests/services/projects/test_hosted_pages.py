@@ -4,8 +4,8 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from tests import factories
-from verification import memory
-from verification.errors import Misuse, Refusal
+from verification.core import caching
+from verification.core.errors import ApiError, UserError
 from verification.models import HostedPage
 from verification.models.hosted import clean_return_address
 from verification.services.projects import hosted_pages, keys
@@ -24,8 +24,8 @@ def test_a_page_that_is_on_has_a_key_of_its_own_which_goes_with_it():
     assert keys.authenticate(text).project.id == project.id
     assert switch_on(project, title="Shop").key_text == text
     hosted_pages.save(project.row, {"is_enabled": False})
-    memory.forget_all()
-    with pytest.raises(Refusal):
+    caching.clear_all()
+    with pytest.raises(ApiError):
         keys.authenticate(text)
     assert HostedPage.objects.get().key_text == ""
 
@@ -75,5 +75,5 @@ def test_an_address_is_kept_as_it_was_typed(address):
     ],
 )
 def test_what_a_browser_might_read_in_two_ways_is_no_address(address):
-    with pytest.raises(Misuse):
+    with pytest.raises(UserError):
         clean_return_address(address)

@@ -7,8 +7,8 @@ from django.utils import timezone
 from tests import factories
 from tests.api.calls import problem
 from tests.commands.running import run, run_json
-from verification import memory
-from verification.errors import Misuse
+from verification.core import caching
+from verification.core.errors import UserError
 from verification.models import (
     Alert,
     AuditEntry,
@@ -31,12 +31,12 @@ PHONE = "+4915112345678"
 
 def stop(name, **fields):
     kill_switch.stop(name, **fields)
-    memory.forget_all()
+    caching.clear_all()
 
 
 def resume(name):
     kill_switch.resume(name)
-    memory.forget_all()
+    caching.clear_all()
 
 
 def deliver():
@@ -118,7 +118,7 @@ def test_a_projects_own_provider_can_be_stopped_and_is_listed_with_its_project(a
 @pytest.mark.parametrize("name", ["pigeons", "country:XX", "project:nobody", "provider:0", "provider:x"])
 def test_a_name_that_stands_for_nothing_is_refused(name):
     for act in (kill_switch.stop, kill_switch.resume):
-        with pytest.raises(Misuse):
+        with pytest.raises(UserError):
             act(name)
 
 
@@ -145,7 +145,7 @@ def test_every_stop_is_on_record_with_its_reason(project):
 
 def ceilings(**values):
     platform.set_platform({name: str(value) for name, value in values.items()})
-    memory.forget_all()
+    caching.clear_all()
 
 
 @pytest.mark.parametrize("limit, ceiling, holds", [(5, 0, 5), (5, 3, 3), (3, 5, 3), (0, 5, 5), (0, 0, 0)])
@@ -161,7 +161,7 @@ def test_ceilings_hold_whatever_was_set_before(api, project):
 def test_an_owners_safe_list_lifts_no_ceiling(api, project):
     ceilings(max_sends_per_day=1)
     lists.add_entry(project=project.row, kind="safe", subject="prefix", value="+4")
-    memory.forget_all()
+    caching.clear_all()
     assert api.manual_send(PHONE).status_code == 200
     assert problem(api.manual_send(PHONE)) == (429, "too_many_sends")
 
@@ -177,7 +177,7 @@ def test_a_channel_without_a_budget_goes_by_the_ceiling(api, project):
 @pytest.mark.parametrize("value", ["11", "0"])
 def test_an_owner_cannot_set_more_than_the_ceiling(project, value):
     ceilings(max_requests_per_second=10)
-    with pytest.raises(Misuse, match="requests_per_second: The operator allows 10 at the most"):
+    with pytest.raises(UserError, match="requests_per_second: The operator allows 10 at the most"):
         projects.set_project(project=project.row, values={"requests_per_second": value})
     projects.set_project(project=project.row, values={"requests_per_second": "10", "code_length": "4"})
 
@@ -188,7 +188,7 @@ def test_the_command_sets_and_shows_ceilings(db):
     with pytest.raises(CommandError, match="^max_daily_budget: Ensure this value is less than or equal to"):
         run("setplatform", f"max_daily_budget={2**40}")
     assert Platform.objects.count() == 1
-    with pytest.raises(Misuse):
+    with pytest.raises(UserError):
         platform.set_platform({"colour": "1"})
 
 
@@ -249,7 +249,7 @@ def test_the_budget_that_nobody_set_alerts_at_80_percent_and_none_without_a_limi
 
 def test_under_a_ceiling_nobody_switches_their_budget_off(db):
     ceilings(max_daily_budget=500)
-    with pytest.raises(Misuse, match="500 at the most"):
+    with pytest.raises(UserError, match="500 at the most"):
         platform.require_budget_below_ceiling(0)
 
 

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from tests import factories
 from tests.api.calls import problem
-from verification import memory
-from verification.addresses import parse_address
-from verification.errors import Misuse
+from verification.core import caching
+from verification.core.addresses import parse_address
+from verification.core.errors import UserError
 from verification.models import Decision, ListEntry, Recipient
 from verification.services.projects import lists
 from verification.services.projects.lists import Lists, add_entry, clean_value
@@ -92,7 +92,7 @@ def test_a_value_is_stored_in_its_one_writing(subject, written, stored):
     ],
 )
 def test_what_cannot_be_matched_is_refused(kind, subject, value):
-    with pytest.raises(Misuse):
+    with pytest.raises(UserError):
         clean_value(kind, subject, value)
 
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_matched_is_refused(kind, subject, value):
 
 def block(project, subject, value, kind="block", **fields):
     entry = add_entry(project=project and project.row, kind=kind, subject=subject, value=value, **fields)
-    memory.forget_all()
+    caching.clear_all()
     return entry
 
 
@@ -151,7 +151,7 @@ def test_an_entry_ends_by_itself(api, project):
     entry = block(project, "recipient", PHONE, expires_at=timezone.now() + timedelta(minutes=1))
     assert api.create(PHONE).status_code == 403
     ListEntry.objects.filter(pk=entry.pk).update(expires_at=timezone.now() - timedelta(hours=1))
-    memory.forget_all()
+    caching.clear_all()
     assert api.create(PHONE).status_code == 200
 
 
@@ -194,7 +194,7 @@ def test_a_project_has_so_many_entries_at_the_most(project, monkeypatch):
     block(project, "country", "KP")
     block(project, "country", "IR")
     block(project, "country", "IR", note="again")
-    with pytest.raises(Misuse, match="at most 2"):
+    with pytest.raises(UserError, match="at most 2"):
         block(project, "country", "CU")
 
 

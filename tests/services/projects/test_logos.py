@@ -3,7 +3,7 @@
 import pytest
 
 from tests.hosted.pictures import chunk, png
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.services.projects.logos import MAX_BYTES, SIGNATURE, clean_logo
 
 
@@ -44,7 +44,7 @@ def test_a_palette_and_its_transparency_stay():
     ],
 )
 def test_what_is_no_small_picture_is_refused_in_one_sentence(data, said):
-    with pytest.raises(Misuse, match=said):
+    with pytest.raises(UserError, match=said):
         clean_logo(data)
 
 

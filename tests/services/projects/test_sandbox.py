@@ -11,16 +11,16 @@ from tests import factories
 from tests.api.calls import Api, problem
 from tests.commands.running import run
 from tests.providers.test_altcha import solve
-from verification import memory
-from verification.errors import Misuse
+from verification.core import caching
+from verification.core.errors import UserError
 from verification.models import Message, Project, Provider, Session, WebhookEvent
 from verification.services.delivery import simulated
 from verification.services.delivery.sweep import sweep_once
-from verification.services.gateways.accounts import add_provider
-from verification.services.gateways.sandbox import add_sandbox
-from verification.services.notices import alerts
+from verification.services.notifications import alerts
 from verification.services.projects import projects
 from verification.services.projects.settings import set_settings
+from verification.services.providers.accounts import add_provider
+from verification.services.providers.sandbox import add_sandbox
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,7 @@ HTTP = {"url": "https://sms.example/send"}
 def made(db):
     new = projects.create_project(name="Tests", is_sandbox=True)
     add_sandbox(new.project)
-    memory.forget_all()
+    caching.clear_all()
     return new
 
 
@@ -58,7 +58,7 @@ def test_a_test_project_uses_no_provider_that_sends(sandbox, made, outbox):
     factories.provider(project=None, channel="sms", type="collector", name="system", settings={"name": "system"})
     factories.provider(project=made.project, channel="sms", type="collector", name="own", settings={"name": "own"})
     Provider.objects.filter(type="sandbox").delete()
-    memory.forget_all()
+    caching.clear_all()
     sandbox.manual_send(to="+12125550100")
     sweep_once(limit=10)
     assert outbox.messages == []
@@ -66,10 +66,10 @@ def test_a_test_project_uses_no_provider_that_sends(sandbox, made, outbox):
 
 
 def test_a_test_project_takes_no_vendors_provider_and_no_other_the_sandbox(made, project):
-    with pytest.raises(Misuse, match="Make a live project"):
+    with pytest.raises(UserError, match="Make a live project"):
         connect(made.project, "http", values=HTTP)
     for other in (project.row, None):
-        with pytest.raises(Misuse, match="Only test projects have the sandbox"):
+        with pytest.raises(UserError, match="Only test projects have the sandbox"):
             connect(other, "sandbox")
 
 
@@ -84,14 +84,14 @@ def test_a_project_with_traffic_stays_what_it_is(api, project, sandbox, made, ou
     api.create()
     sandbox.create("delivered@sandbox.example")
     for row, text in ((project.row, "true"), (made.project, "false")):
-        with pytest.raises(Misuse, match="stays what it is"):
+        with pytest.raises(UserError, match="stays what it is"):
             set_settings(row, {"is_sandbox": text})
 
 
 def test_a_project_changes_its_kind_once_its_providers_fit():
     new = projects.create_project(name="Shop").project
     provider = connect(new, "http", values=HTTP)
-    with pytest.raises(Misuse, match="delete http first"):
+    with pytest.raises(UserError, match="delete http first"):
         projects.set_project(project=new, values={"is_sandbox": "true"})
     provider.delete()
     projects.set_project(project=Project.objects.get(pk=new.pk), values={"is_sandbox": "true"})
@@ -109,7 +109,7 @@ def test_the_code_is_of_the_projects_form(sandbox, made):
     projects.set_project(
         project=made.project, values={"code_length": "4", "code_letters": "true", "code_digits": "false"}
     )
-    memory.forget_all()
+    caching.clear_all()
     session = sandbox.create("delivered@sandbox.example").data["session_id"]
     assert sandbox.check(session, "ABAB").status_code == 200
 
@@ -134,7 +134,7 @@ def test_failing_on_demand_sets_nothing_aside(sandbox):
 def test_wrong_codes_have_no_limit_for_the_recipients_of_the_sandbox_alone(sandbox, made):
     connect(made.project, "inbox", channel="email")
     Project.objects.update(wrong_codes_per_15_minutes=2)
-    memory.forget_all()
+    caching.clear_all()
     guesses = {}
     for to in ("delivered@sandbox.example", "ann@shop.example"):
         session = sandbox.create(to, type="email").data["session_id"]

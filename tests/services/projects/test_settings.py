@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.models import ListEntry, Project, SenderRule
 from verification.models.project_settings import SETTABLE, SETTABLE_GROUPS
 from verification.services.projects.lists import add_entry
@@ -37,7 +37,7 @@ def test_a_setting_has_one_writing(project, name, text, kept):
 def test_a_provider_and_a_list_refuse_the_same_prefixes(project, prefix):
     with pytest.raises(ValidationError, match="does not begin a phone number"):
         SenderRule._meta.get_field("prefix").clean(prefix, None)
-    with pytest.raises(Misuse, match="does not begin a phone number"):
+    with pytest.raises(UserError, match="does not begin a phone number"):
         add_entry(project=project.row, kind="block", subject="prefix", value=prefix)
     assert not ListEntry.objects.exists()
 
@@ -45,5 +45,5 @@ def test_a_provider_and_a_list_refuse_the_same_prefixes(project, prefix):
 @pytest.mark.django_db
 @pytest.mark.parametrize("text", ["9" * 5_000, "-1", "1.5", ""])
 def test_a_limit_that_is_no_whole_number_says_so(project, text):
-    with pytest.raises(Misuse, match="write a whole number"):
+    with pytest.raises(UserError, match="write a whole number"):
         set_project(project=project.row, values={"sends_per_day": text})

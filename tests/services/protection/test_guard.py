@@ -12,8 +12,9 @@ from tests import clock, factories
 from tests.api.calls import problem
 from tests.fakes.outage import lose_counts
 from tests.providers.test_altcha import solve
-from verification import memory, random_ids, sql
-from verification.addresses import parse_address
+from verification import sql
+from verification.core import caching, ids
+from verification.core.addresses import parse_address
 from verification.models import (
     Alert,
     Decision,
@@ -83,7 +84,7 @@ def a_finding(project, rule, subject, *, hours=1):
     GuardBlock.objects.create(
         project=project.row, since=now - timedelta(seconds=1), until=now + timedelta(hours=hours), **row
     )
-    memory.forget_all()
+    caching.clear_all()
 
 
 def test_pumping_with_solved_challenges_stays_bounded(api, project, asking):
@@ -263,7 +264,7 @@ def test_test_logins_are_not_counted(api, project):
 
 def test_the_safe_list_is_not_counted_and_not_refused(api, project):
     ListEntry.objects.create(project=project.row, kind="safe", subject="prefix", value=PREFIX)
-    memory.forget_all()
+    caching.clear_all()
     assert pump(api, 12) == [200] * 12
     assert not GuardedSend.objects.exists()
 
@@ -365,7 +366,7 @@ def send_to_country(project, sends, verified, *, country="DE", age=200):
     )
     messages = Message.objects.bulk_create(
         Message(
-            id=random_ids.generate_message_id(),
+            id=ids.generate_message_id(),
             project=project.row,
             recipient=recipient,
             channel="sms",

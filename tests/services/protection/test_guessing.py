@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from tests import clock, factories
 from tests.api.calls import problem
-from verification import memory
-from verification.addresses import parse_address
+from verification.core import caching
+from verification.core.addresses import parse_address
 from verification.models import Alert, GuardBlock, Session, WrongCode
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.challenges import is_suspected
@@ -54,7 +54,7 @@ def guess(api, times, *, code=None, network=GUESSER):
 
 def running():
     findings.sweep()
-    memory.forget_all()
+    caching.clear_all()
     found = GuardBlock.objects.filter(lifted_at=None, until__gt=timezone.now())
     return {(block.rule, block.subject) for block in found}
 

@@ -14,8 +14,8 @@ from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem
 from tests.fakes.outage import cache_away, lose_counts
+from verification.core.ids import generate_message_id
 from verification.models import DailySpend, Message, Recipient, Session, WrongCode
-from verification.random_ids import generate_message_id
 from verification.services.delivery import dispatch, sweep
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from tests.api.calls import WRONG, problem
-from verification import errors
+from verification.core import errors
 from verification.models import Decision, Recipient
 from verification.services.protection.limits_used import blocked_channels, standings
 from verification.services.records import decisions

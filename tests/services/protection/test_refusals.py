@@ -8,10 +8,10 @@ from django.test import override_settings
 from django.utils import timezone
 
 from tests import clock
-from verification import memory
+from verification.admin.dashboard import page
+from verification.core import caching
 from verification.models import Decision, GuardBlock, GuardRule, Project
-from verification.panel.overview import dashboard
-from verification.services.oversight import counting
+from verification.services.analytics import rollups
 from verification.services.protection.guard import conversion, findings
 
 pytestmark = pytest.mark.django_db
@@ -25,8 +25,8 @@ def pump(api, count, *, start=0, prefix=TUNISIA, **body):
 
 def overview(project):
     """The refusals of the day as the overview tells them, in all and by rule."""
-    counting.count_due()
-    figures = dashboard._count(Project.objects.filter(pk=project.id), [project.id])
+    rollups.count_due()
+    figures = page._count(Project.objects.filter(pk=project.id), [project.id])
     return figures["refused"], {line["rule"]: line["times"] for line in figures["refusals"]}
 
 
@@ -106,7 +106,7 @@ def test_a_check_from_a_network_that_guesses_is_one(api, project):
             body = {"session_id": api.create(f"user{n}@example.com").data["session_id"], "code": f"wrong{n}"}
             api.call("POST", "/session/check", body, headers=headers)
             findings.sweep()
-            memory.forget_all()
+            caching.clear_all()
     assert overview(project) == (2, {"network_refused": 2})
 
 

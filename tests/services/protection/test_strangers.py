@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tests import clock, factories
 from tests.api.calls import problem
-from verification.crypto import code_digest
+from verification.core.crypto import code_digest
 from verification.models import Alert, Decision, GuardBlock, Recipient, Session, VerifyToken, WrongCode
 from verification.services.projects.snapshot import load_project
 from verification.services.protection import limits

@@ -5,8 +5,8 @@ import pytest
 from tests import clock
 from tests.commands.running import run, run_json
 from verification.models import Worker
+from verification.services.maintenance import retention
 from verification.services.records import workers
-from verification.services.upkeep import retention
 
 pytestmark = pytest.mark.django_db
 

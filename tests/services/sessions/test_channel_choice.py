@@ -5,7 +5,7 @@ import pytest
 from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
-from verification import memory
+from verification.core import caching
 from verification.models import Message, Session, Suppression
 
 pytestmark = pytest.mark.django_db
@@ -72,7 +72,7 @@ def test_the_order_is_the_projects(api, project):
 
 def test_a_default_without_a_provider_is_no_default(api, project):
     project.row.providers.filter(channel="sms").update(is_enabled=False)
-    memory.forget_all()
+    caching.clear_all()
     assert api.create().data["sent_to"] == "voice"
 
 

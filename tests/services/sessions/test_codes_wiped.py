@@ -5,7 +5,7 @@ import pytest
 from providers.base import Outcome, Result
 from tests import clock
 from tests.api.calls import WRONG
-from verification import memory
+from verification.core import caching
 from verification.models import Message, Session, VerifyToken
 from verification.services.delivery import dispatch, sweep
 
@@ -184,5 +184,5 @@ def test_of_a_token_only_a_digest_is_kept(api, outbox, project):
     kept = VerifyToken.objects.values().get()
     assert len(bytes(kept["digest"])) == 32
     assert token not in str(kept) and token.replace("-", "") not in str(kept)
-    memory.forget_all()
+    caching.clear_all()
     assert api.verify(token).status_code == 200

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection
 
-from verification.errors import Refusal
+from verification.core.errors import ApiError
 from verification.models import Session
 from verification.services.projects.snapshot import load_project
 from verification.services.sessions import check, server_side
@@ -22,7 +22,7 @@ def test_of_a_right_code_and_an_end_at_once_one_is_told_of_the_other(api, projec
         try:
             call(config, session_id) if name == "end" else call(project=config, session_id=session_id, **arguments)
             told[name] = "done"
-        except Refusal as refusal:
+        except ApiError as refusal:
             told[name] = refusal.problem_code
         finally:
             connection.close()

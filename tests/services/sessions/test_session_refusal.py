@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from tests import factories
 from tests.api.calls import problem
-from verification import memory
-from verification.errors import OUTCOMES
+from verification.core import caching
+from verification.core.errors import OUTCOMES
 from verification.models import Channel, GuardBlock, ListEntry, Session
-from verification.services.oversight.stories.refusals import refusal_of, why_not_sent
+from verification.services.analytics.timeline.refusals import refusal_of, why_not_sent
 from verification.services.records.decisions import RULES
 
 pytestmark = pytest.mark.django_db
@@ -73,11 +73,11 @@ def test_a_refused_send_is_noted_until_a_code_goes_out(api, project):
     session = api.create(TO, send=False).data["session_id"]
     assert "without asking for a send" in why(session)
     entry = ListEntry.objects.create(project=project.row, kind="block", subject="recipient", value=TO)
-    memory.forget_all()
+    caching.clear_all()
     assert problem(api.send(session)) == (403, "recipient_not_allowed")
     assert why(session) == RULES["block_list"].meaning
     entry.delete()
-    memory.forget_all()
+    caching.clear_all()
     assert api.send(session).status_code == 200
     assert why(session) == ""
 

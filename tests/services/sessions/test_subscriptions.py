@@ -10,7 +10,7 @@ from providers.base import BotMessage, BotReachability, BotStarted, ContactShare
 from tests import factories
 from tests.api.calls import Api
 from tests.fakes import collector
-from verification.errors import Refusal
+from verification.core.errors import ApiError
 from verification.models import BotChat, BotUpdate, Project, Provider, Session, Subscription
 from verification.services.delivery import receipts
 from verification.services.projects import kill_switch
@@ -317,7 +317,7 @@ def test_one_project_does_not_take_all_the_threads(bot):
 
 def test_beyond_so_many_that_wait_the_messenger_keeps_the_rest(bot):
     receipts.act_on_once(bot, HookReply(tuple(BotMessage(CHAT) for _ in range(bot_updates.MAX_WAITING))))
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(ApiError) as refused:
         receipts.act_on_once(bot, HookReply((BotMessage(CHAT),)))
     assert (refused.value.status, refused.value.retry_after) == (503, bot_updates.RETRY_SECONDS)
 

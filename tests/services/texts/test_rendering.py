@@ -2,9 +2,9 @@
 
 import pytest
 
-from providers.reading import gsm
+from providers.parsing import gsm
 from tests import factories
-from verification import memory
+from verification.core import caching
 from verification.models import MessageTemplate
 from verification.services.texts.rendering import Style, best_language, fill, languages, render_message
 
@@ -209,7 +209,7 @@ def project(db):
 
 def own(project, text, *, channel="sms", language="en", subject=""):
     MessageTemplate.objects.create(project=project.row, channel=channel, language=language, subject=subject, text=text)
-    memory.forget_all()
+    caching.clear_all()
 
 
 def test_an_own_text_goes_before_ours(project):

@@ -34,7 +34,7 @@ def test_the_parts_are_the_text(text, number):
 
 
 def test_what_is_written_instead_is_in_the_alphabet():
-    from providers.reading import gsm
+    from providers.parsing import gsm
     from verification.services.texts.sizes import REPLACEMENTS
 
     assert all(gsm.is_gsm7(plain) and not gsm.is_gsm7(each) for each, plain in REPLACEMENTS.items())

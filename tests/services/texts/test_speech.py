@@ -7,7 +7,7 @@ import wave
 import pytest
 
 from tests import voices
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.services.texts import speech
 
 HOSTILE = "-f /etc/passwd --compile; $(id) `id` {code}"
@@ -40,19 +40,19 @@ def test_the_voice_is_one_that_the_program_names(voice, language, name):
 @pytest.mark.parametrize("then", ["exit 1", "printf nothing", "kill -9 $$"])
 def test_a_program_that_fails_is_told_in_a_sentence(voice, then):
     voice.then(then)
-    with pytest.raises(Misuse, match="voice of this server failed"):
+    with pytest.raises(UserError, match="voice of this server failed"):
         speech.speak("471836", "de")
 
 
 def test_a_program_that_does_not_end_is_ended(voice, monkeypatch):
     voice.then("exec sleep 600")
     monkeypatch.setattr(speech, "MAX_SECONDS", 0.2)
-    with pytest.raises(Misuse, match="voice of this server failed"):
+    with pytest.raises(UserError, match="voice of this server failed"):
         speech.speak("471836", "de")
 
 
 def test_too_long_a_text_reaches_no_program(voice):
-    with pytest.raises(Misuse, match="too long"):
+    with pytest.raises(UserError, match="too long"):
         speech.speak("a" * (speech.MAX_CHARACTERS + 1), "de")
     assert voice.words is None
 
@@ -60,7 +60,7 @@ def test_too_long_a_text_reaches_no_program(voice):
 def test_without_a_program_no_language_has_a_voice(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert speech.voice_of("en") == ""
-    with pytest.raises(Misuse, match="No standard voice"):
+    with pytest.raises(UserError, match="No standard voice"):
         speech.speak("471836", "en")
 
 

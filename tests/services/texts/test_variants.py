@@ -7,13 +7,14 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from tests import factories
-from tests.panel.rows import a_message, a_session
+from tests.admin.rows import a_message, a_session
 from tests.services.delivery.test_lock_order import held
-from verification import memory, sql
-from verification.errors import Misuse
+from verification import sql
+from verification.core import caching
+from verification.core.errors import UserError
+from verification.core.ids import generate_session_id
 from verification.models import AuditEntry, MessageTemplate, Recipient, TextVariant
-from verification.random_ids import generate_session_id
-from verification.services.oversight import counting
+from verification.services.analytics import rollups
 from verification.services.texts import variants
 from verification.services.texts.drawing import draw
 from verification.services.texts.rendering import Style, render_message
@@ -29,7 +30,7 @@ def project():
 @pytest.fixture
 def trial(project):
     made = variants.start(project=project, channel="sms", language="en", text="New: {code} {project}", share=30)
-    memory.forget_all()
+    caching.clear_all()
     return made
 
 
@@ -97,7 +98,7 @@ def test_the_counts_are_those_of_the_rows(project, trial):
             expected[is_drawn(trial, session.pk)][0] += 1
             expected[is_drawn(trial, session.pk)][1] += is_verified
     for _ in range(2):  # counted again, they stay as they are
-        counting.count_since(began)
+        rollups.count_since(began)
         present, tried = variants.arms(trial)
         assert [[present.sessions, present.verified], [tried.sessions, tried.verified]] == [
             expected[False],
@@ -111,7 +112,7 @@ def test_a_session_from_before_the_trial_does_not_count(project, trial):
     now = timezone.now()
     type(session).objects.filter(pk=session.pk).update(expires_at=now)
     a_message(project, recipient, session=session, sent_at=now)
-    counting.count_since(now - timedelta(hours=1))
+    rollups.count_since(now - timedelta(hours=1))
     assert [arm.sessions for arm in variants.arms(trial)] == [0, 0]
 
 
@@ -129,23 +130,23 @@ def test_a_session_from_before_the_trial_does_not_count(project, trial):
 )
 def test_a_trial_that_would_tell_nothing_is_refused(project, values, said):
     usual = {"project": project, "channel": "sms", "language": "en", "text": "{code}", "share": 50}
-    with pytest.raises(Misuse, match=said):
+    with pytest.raises(UserError, match=said):
         variants.start(**usual | values)
 
 
 def test_one_trial_runs_for_a_channel_and_language(project, trial):
-    with pytest.raises(Misuse, match="tried here already"):
+    with pytest.raises(UserError, match="tried here already"):
         variants.start(project=project, channel="sms", language="en", text="{code}", share=50)
 
 
 @pytest.mark.parametrize("is_taken", [True, False])
 def test_the_end_takes_one_text_and_says_so_on_record(project, trial, is_taken):
     variants.end(trial, is_taken=is_taken)
-    memory.forget_all()
+    caching.clear_all()
     assert render(project, generate_session_id()).startswith("New") is is_taken
     assert MessageTemplate.objects.filter(project=project).exists() is is_taken
     assert AuditEntry.objects.filter(action__contains="present 0 of 0, new 0 of 0", project=project).exists()
-    with pytest.raises(Misuse, match="over"):
+    with pytest.raises(UserError, match="over"):
         variants.end(trial, is_taken=is_taken)
 
 

@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from tests import factories
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.models import AuditEntry, Invitation, Membership, Role
 from verification.models.bounds import MAX_INVITATIONS
 from verification.services.users import invitations, people
@@ -58,32 +58,32 @@ def opened(token):
 
 def test_nobody_changes_their_own_role(project, owner):
     a_member(project, "second")
-    with pytest.raises(Misuse, match="own role"):
+    with pytest.raises(UserError, match="own role"):
         people.change_role(owner, role=Role.OWNER, sees_addresses=True, by=owner.user)
 
 
 @pytest.mark.parametrize("role", [Role.DEVELOPER, Role.ANALYST, Role.SUPPORT])
 def test_only_owners_manage_people(project, owner, role):
     other = a_member(project, "other", role)
-    with pytest.raises(Misuse, match="does not manage"):
+    with pytest.raises(UserError, match="does not manage"):
         people.change_role(owner, role=Role.SUPPORT, sees_addresses=False, by=other.user)
-    with pytest.raises(Misuse, match="does not manage"):
+    with pytest.raises(UserError, match="does not manage"):
         people.remove(owner, by=other.user)
-    with pytest.raises(Misuse, match="does not manage"):
+    with pytest.raises(UserError, match="does not manage"):
         invite(other)
 
 
 def test_an_owner_of_another_project_changes_nobody_here(project, owner):
     stranger = a_member(factories.project("Theirs").row, "stranger")
-    with pytest.raises(Misuse, match="does not manage"):
+    with pytest.raises(UserError, match="does not manage"):
         people.remove(owner, by=stranger.user)
 
 
 def test_who_sees_no_addresses_lets_nobody_see_them(project, owner):
     second, support = a_member(project, "second"), a_member(project, "support", Role.SUPPORT)
-    with pytest.raises(Misuse, match="whole addresses"):
+    with pytest.raises(UserError, match="whole addresses"):
         people.change_role(support, role=Role.SUPPORT, sees_addresses=True, by=second.user)
-    with pytest.raises(Misuse, match="whole addresses"):
+    with pytest.raises(UserError, match="whole addresses"):
         invite(second, sees_addresses=True)
     people.change_role(support, role=Role.SUPPORT, sees_addresses=True, by=owner.user)
     support.refresh_from_db()
@@ -102,7 +102,7 @@ def test_a_change_of_role_is_on_record(project, owner):
 
 def test_the_last_owner_cannot_leave_and_another_can(project, owner):
     a_member(project, "support", Role.SUPPORT)
-    with pytest.raises(Misuse, match="keeps an owner"):
+    with pytest.raises(UserError, match="keeps an owner"):
         people.leave(owner)
     a_member(project, "second")
     people.leave(owner)
@@ -112,9 +112,9 @@ def test_the_last_owner_cannot_leave_and_another_can(project, owner):
 def test_an_owner_who_cannot_log_in_does_not_count(project, owner):
     second = a_member(project, "second")
     User.objects.filter(pk=second.user_id).update(is_active=False)
-    with pytest.raises(Misuse, match="keeps an owner"):
+    with pytest.raises(UserError, match="keeps an owner"):
         people.leave(owner)
-    with pytest.raises(Misuse, match="cannot log in"):
+    with pytest.raises(UserError, match="cannot log in"):
         people.leave(owner, successor=second)
 
 
@@ -127,7 +127,7 @@ def test_a_project_is_handed_over_in_one_step(project, owner):
 
 def test_who_owns_nothing_hands_nothing_over(project, owner):
     support, friend = a_member(project, "support", Role.SUPPORT), a_member(project, "friend", Role.SUPPORT)
-    with pytest.raises(Misuse, match="does not manage"):
+    with pytest.raises(UserError, match="does not manage"):
         people.leave(support, successor=friend)
     assert project.memberships.filter(role=Role.OWNER).count() == 1
 
@@ -141,7 +141,7 @@ def test_of_two_owners_who_leave_at_once_one_stays():
         begin.wait()
         try:
             people.leave(member)
-        except Misuse as error:
+        except UserError as error:
             refused.append(str(error))
         finally:
             connection.close()
@@ -200,7 +200,7 @@ def test_a_link_is_good_for_a_day(owner):
     token = mailed_token()
     Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert opened(token) is None
-    with pytest.raises(Misuse, match="expired"):
+    with pytest.raises(UserError, match="expired"):
         invitations.accept(row, User.objects.create_user("ann", email=ADDRESS))
 
 
@@ -222,7 +222,7 @@ def test_a_second_invitation_ends_the_first(owner):
 def test_an_invitation_is_bound_to_its_address(project, owner):
     row = invite(owner)
     stranger = User.objects.create_user("stranger", email="stranger@example.com", is_staff=True)
-    with pytest.raises(Misuse, match="another address"):
+    with pytest.raises(UserError, match="another address"):
         invitations.accept(row, stranger)
     assert not project.memberships.filter(user=stranger).exists()
 
@@ -230,7 +230,7 @@ def test_an_invitation_is_bound_to_its_address(project, owner):
 def test_an_account_that_the_operator_disabled_is_not_replaced(owner):
     User.objects.create_user("ann", email="Ann@example.com", is_staff=True, is_active=False)
     row = invite(owner)
-    with pytest.raises(Misuse, match="operator"):
+    with pytest.raises(UserError, match="operator"):
         invitations.accept_as_new(row, username="ann2", password="correct horse battery")
 
 
@@ -238,21 +238,21 @@ def test_the_link_ends_with_the_right_of_whoever_invited(project, owner):
     second = a_member(project, "second")
     row = invite(second)
     people.remove(second, by=owner.user)
-    with pytest.raises(Misuse, match="expired"):
+    with pytest.raises(UserError, match="expired"):
         invitations.accept_as_new(row, username="ann", password="correct horse battery")
     assert not User.objects.filter(username="ann").exists()
 
 
 def test_a_member_is_not_invited_again(project, owner):
     a_member(project, "ann", Role.ANALYST)
-    with pytest.raises(Misuse, match="member already"):
+    with pytest.raises(UserError, match="member already"):
         invite(owner, email="ANN@example.com")
 
 
 def test_a_project_invites_so_many_a_day(owner):
     for number in range(MAX_INVITATIONS):
         invite(owner, email=f"{number}@example.com")
-    with pytest.raises(Misuse, match="at most"):
+    with pytest.raises(UserError, match="at most"):
         invite(owner)
 
 
@@ -266,7 +266,7 @@ def test_of_two_clicks_at_once_one_accepts():
         begin.wait()
         try:
             invitations.accept_as_new(row, username=name, password="correct horse battery")
-        except Misuse as error:
+        except UserError as error:
             refused.append(str(error))
         finally:
             connection.close()

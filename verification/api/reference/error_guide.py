@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from verification.api.permissions import HasSecretKey
 from verification.api.serializers.errors import problem_address
-from verification.errors import CATALOGUE
+from verification.core.errors import CATALOGUE
 from verification.services.protection import limits
 
 

@@ -25,7 +25,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from verification.api.reference import error_guide, error_pages, guides, search
 from verification.api.reference.schema import REASONS
 from verification.models.project_settings.described import described
-from verification.services.setup.schema import schema
+from verification.services.config_files.schema import schema
 
 LONGEST_QUERY = 100  # characters of a search; the rest is cut off
 OWN_SCRIPTS = {"script-src": ["'self'"]}  # unlike the admin, these pages evaluate nothing

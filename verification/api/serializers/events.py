@@ -1,4 +1,4 @@
-"""The list of events, and the body of one, which ``services/notices/bodies.py`` writes."""
+"""The list of events, and the body of one, which ``services/notifications/payloads.py`` writes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class BodyField(serializers.JSONField):
     }
 )
 class PlaceField(StrictCharField):
-    """A place in the list, which ``services/notices/listening.py`` reads."""
+    """A place in the list, which ``services/notifications/event_feed.py`` reads."""
 
 
 class EventsQuery(serializers.Serializer[Any]):

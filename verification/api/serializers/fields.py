@@ -14,13 +14,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from verification import timestamps
-from verification.addresses import AddressInvalid, parse_address
-from verification.codes import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
-from verification.errors import Misuse
+from verification.core import timestamps
+from verification.core.addresses import AddressInvalid, parse_address
+from verification.core.codes import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
+from verification.core.errors import UserError
+from verification.core.whole_numbers import MAX_ID
 from verification.models import ChannelType
 from verification.services.projects.settings import judge_called_url
-from verification.whole_numbers import MAX_ID
 
 TEXT_MAX_CHARACTERS = 1_000  # characters of a text whose form is judged only below this
 URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has
@@ -184,7 +184,7 @@ class CalledUrlField(StrictCharField):
         text: str = super().to_internal_value(data)
         try:
             judge_called_url(text)
-        except Misuse as error:
+        except UserError as error:
             raise ValidationError(str(error), code="invalid") from None
         return text
 

@@ -14,8 +14,8 @@ from verification.api.serializers.fields import (
     ProviderIdField,
     RecipientField,
 )
-from verification.codes import LENGTHS_IN_WORDS
-from verification.whole_numbers import MAX_ID
+from verification.core.codes import LENGTHS_IN_WORDS
+from verification.core.whole_numbers import MAX_ID
 
 MESSAGE_STATUSES = [
     ("queued", "accepted by us, not taken up yet"),

@@ -8,13 +8,13 @@ from django.core.management.base import CommandParser
 
 from providers import registry
 from providers.base import Setting, SettingKind
-from providers.door import packages
-from verification.errors import Misuse
+from providers.http import packages
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, read_value, whole
 from verification.models import ChannelType
 from verification.models.channels import DEFAULT_DAILY_BUDGET, DEFAULT_PRIORITY
-from verification.services.gateways.accounts import add_provider, hook_url, reports_back
 from verification.services.projects.projects import find_project
+from verification.services.providers.accounts import add_provider, hook_url, reports_back
 
 MAX_PRIORITY = MAX_BUDGET = 2**31 - 1  # what their columns hold
 
@@ -66,9 +66,9 @@ class Command(WatchwordCommand):
 
     def handle(self, *, project: str | None, system: bool, json: bool, **options: Any) -> None:
         if (project is None) != system:
-            raise Misuse("Give either a PROJECT or --system.")
+            raise UserError("Give either a PROJECT or --system.")
         if system and options["daily_budget"] is not None:
-            raise Misuse("A budget is a project's: give a PROJECT with --daily-budget.")
+            raise UserError("A budget is a project's: give a PROJECT with --daily-budget.")
         owner = None if project is None else find_project(project)
         provider = add_provider(
             project=owner,
@@ -94,9 +94,9 @@ def read_settings(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name:
-            raise Misuse(f"--set: write NAME=VALUE instead of {text!r}.")
+            raise UserError(f"--set: write NAME=VALUE instead of {text!r}.")
         if name in values:
-            raise Misuse(f"--set: {name} is given twice.")
+            raise UserError(f"--set: {name} is given twice.")
         values[name] = read_value(f"--set {name}", value)
     return values
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, cell_of
-from verification.services.setup.plan import Plan, apply, plan
-from verification.services.setup.reading import MAX_BYTES, FileRefused, read
-from verification.services.setup.showing import lines_of
+from verification.services.config_files.load import MAX_BYTES, FileRefused, read
+from verification.services.config_files.plan import Plan, apply, plan
+from verification.services.config_files.showing import lines_of
 
 VARIABLE = "WATCHWORD_SECRET_"  # before the name of a secret: no file asks for a variable that is something else
 DIFFERS = 2  # the exit status of --dry-run where something would change
@@ -48,7 +48,7 @@ class Command(WatchwordCommand):
 
     def handle(self, *, file: str, dry_run: bool, yes: bool, secrets: str | None, json: bool, **_: Any) -> None:
         if dry_run and yes:
-            raise Misuse("--dry-run changes nothing, so there is nothing to agree to: leave out --yes.")
+            raise UserError("--dry-run changes nothing, so there is nothing to agree to: leave out --yes.")
         find = Secrets(secrets)
         try:
             document = read(content_of(file))
@@ -65,10 +65,10 @@ class Command(WatchwordCommand):
     def _ask(self, planned: Plan, *, as_json: bool) -> bool:
         """Show the plan and return whether the operator agrees. Raises :class:`Misuse` where nobody can be asked."""
         if as_json or not sys.stdin.isatty():
-            raise Misuse("Nobody can be asked here. Give --yes to apply it, or --dry-run to see what would change.")
+            raise UserError("Nobody can be asked here. Give --yes to apply it, or --dry-run to see what would change.")
         self.stdout.write("\n".join(map(cell_of, lines_of(planned))))
         if input("Apply this? [y/N] ").strip().lower() not in ("y", "yes"):
-            raise Misuse("Nothing was changed.")
+            raise UserError("Nothing was changed.")
         return True
 
 
@@ -78,7 +78,7 @@ class Secrets:
     def __init__(self, folder: str | None) -> None:
         self.folder = None if folder is None else Path(folder)
         if self.folder is not None and not self.folder.is_dir():
-            raise Misuse(f"--secrets: there is no folder {folder}.")
+            raise UserError(f"--secrets: there is no folder {folder}.")
 
     def __call__(self, name: str) -> str | None:
         if not _NAME.fullmatch(name):  # the schema asks for it too; no name leads out of the folder
@@ -92,7 +92,7 @@ class Secrets:
             return path.read_text().removesuffix("\n")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise Misuse(f"--secrets: cannot read {name}: {reason}.") from None
+            raise UserError(f"--secrets: cannot read {name}: {reason}.") from None
 
 
 def content_of(file: str) -> bytes:
@@ -103,7 +103,7 @@ def content_of(file: str) -> bytes:
         with Path(file).open("rb") as opened:
             return opened.read(MAX_BYTES + 1)
     except OSError as error:
-        raise Misuse(f"{file}: it cannot be read: {error.strerror}.") from None
+        raise UserError(f"{file}: it cannot be read: {error.strerror}.") from None
 
 
 def text_of(planned: Plan, is_applied: bool, file: str) -> str:

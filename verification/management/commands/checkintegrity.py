@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, aligned
-from verification.services.upkeep.integrity import violations
+from verification.services.maintenance.integrity import violations
 
 
 class Command(WatchwordCommand):
@@ -24,4 +24,4 @@ class Command(WatchwordCommand):
         )
         self.show({"violations": found}, text, as_json=json)
         if found:
-            raise Misuse("Some rows break a rule.")
+            raise UserError("Some rows break a rule.")

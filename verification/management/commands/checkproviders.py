@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 
 from verification.management.base import WatchwordCommand, table
 from verification.models import Provider
-from verification.services.gateways.accounts import check_provider
 from verification.services.projects.projects import find_project
+from verification.services.providers.accounts import check_provider
 
 
 class Command(WatchwordCommand):

@@ -12,12 +12,12 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import Q
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, aligned
 from verification.models import ApiKey, KeyKind
 from verification.models.channels import DEFAULT_DAILY_BUDGET
-from verification.services.gateways.sandbox import add_sandbox
 from verification.services.projects.projects import create_project
+from verification.services.providers.sandbox import add_sandbox
 
 PASSWORD_BYTES = 12
 LIVE_TEXT = (
@@ -86,12 +86,12 @@ def find_or_make_user(name: str) -> tuple[User, str | None]:
     """The user of this name or e-mail address. A new one comes with its password."""
     found = list(User.objects.filter(Q(username=name) | Q(email__iexact=name))[:2])
     if len(found) > 1:
-        raise Misuse(f"{name!r} names two users. Give the user's name.")
+        raise UserError(f"{name!r} names two users. Give the user's name.")
     if found:
         return found[0], None
     try:
         validate_email(name)
     except ValidationError:
-        raise Misuse(f"There is no user {name!r}. Give an e-mail address to make one.") from None
+        raise UserError(f"There is no user {name!r}. Give an e-mail address to make one.") from None
     password = secrets.token_urlsafe(PASSWORD_BYTES)
     return User.objects.create_user(name, email=name, password=password, is_staff=True), password

@@ -11,8 +11,8 @@ from django.core.management.base import CommandParser
 
 from config.processes.supervisor import running_url
 from verification.management.base import WatchwordCommand, cell_of, whole
-from verification.services.upkeep.doctor.examination import SUBJECTS, Diagnosis, examine, worst
-from verification.services.upkeep.doctor.findings import BACKUP_HOURS, Aims
+from verification.services.maintenance.doctor.examination import SUBJECTS, Diagnosis, examine, worst
+from verification.services.maintenance.doctor.findings import BACKUP_HOURS, Aims
 
 MAX_HOURS = 24 * 366  # of a backup's age: a year
 WRONG_USE = 3  # the exit status for an argument that is none, apart from those that findings have

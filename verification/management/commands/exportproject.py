@@ -7,13 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand
 from verification.models import Project
+from verification.services.config_files.dump import write
+from verification.services.config_files.export import file_of
+from verification.services.config_files.schema import schema
 from verification.services.projects.projects import find_project
-from verification.services.setup.export import file_of
-from verification.services.setup.schema import schema
-from verification.services.setup.writing import write
 
 
 class Command(WatchwordCommand):
@@ -33,13 +33,13 @@ class Command(WatchwordCommand):
 
     def handle(self, *, projects: list[str], json: bool, **options: Any) -> None:
         if bool(projects) + options["all"] + options["schema"] != 1:
-            raise Misuse("Give projects, or --all, or --schema.")
+            raise UserError("Give projects, or --all, or --schema.")
         if options["schema"]:
             self.stdout.write(dumps(schema(), indent=2))
             return
         rows = Project.objects.filter(deleted_at=None) if options["all"] else [find_project(text) for text in projects]
         twice = {row.name for row in rows if sum(other.name == row.name for other in rows) > 1}
         if twice:
-            raise Misuse(f"Two projects are named {sorted(twice)[0]!r}; a file tells projects apart by name.")
+            raise UserError(f"Two projects are named {sorted(twice)[0]!r}; a file tells projects apart by name.")
         file = file_of(*rows)
         self.show(file, write(file).removesuffix("\n"), as_json=json)

@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, aligned
+from verification.services.maintenance.forgetting import export, forget
 from verification.services.projects.projects import find_project
-from verification.services.upkeep.forgetting import export, forget
 
 
 class Command(WatchwordCommand):
@@ -34,7 +34,7 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str, recipient: str, keep: bool, json: bool, **options: Any) -> None:
         owner, file = find_project(project), options["export"]
         if keep and not file:
-            raise Misuse("--keep erases nothing, so give --export too.")
+            raise UserError("--keep erases nothing, so give --export too.")
         if file:
             text = as_json(export(project=owner, to=recipient))
             self.stdout.write(text) if file == "-" else write_new(file, text)
@@ -59,4 +59,4 @@ def write_new(file: str, text: str) -> None:
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as output:
             output.write(text + "\n")
     except OSError as error:
-        raise Misuse(f"{file} cannot be written: {error.strerror}") from None
+        raise UserError(f"{file} cannot be written: {error.strerror}") from None

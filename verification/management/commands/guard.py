@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, table
 from verification.services.projects.projects import find_project
 from verification.services.protection.guard import conversion, findings
@@ -31,7 +31,7 @@ class Command(WatchwordCommand):
         if lift is not None:
             running = [finding for finding in findings.running_findings(found) if lift in (finding.subject, "all")]
             if not running:
-                raise Misuse(f"No finding about {lift!r} runs. Without --lift the command lists those that do.")
+                raise UserError(f"No finding about {lift!r} runs. Without --lift the command lists those that do.")
             lifted = sum(findings.lift(finding) for finding in running)
             self.show({"project": found.pk, "lifted": lifted}, f"Lifted: {lifted}.", as_json=json)
             return

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import connection
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand
+from verification.services.maintenance import health
 from verification.services.records import workers
-from verification.services.upkeep import health
 
 
 class Command(WatchwordCommand):
@@ -30,8 +30,8 @@ class Command(WatchwordCommand):
     def handle(self, *, worker: bool, json: bool, **_: Any) -> None:
         connection.ensure_connection()  # its error says in one line why the database is away
         if reason := health.failing():
-            raise Misuse(reason)
+            raise UserError(reason)
         here = workers.running().filter(host=socket.gethostname()).count()
         if worker and not here:
-            raise Misuse("No worker runs on this machine, or it has not been heard of for a minute.")
+            raise UserError("No worker runs on this machine, or it has not been heard of for a minute.")
         self.show({"ok": True, "workers": here}, f"The database is up to date. Workers here: {here}.", as_json=json)

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification import sids
-from verification.errors import Misuse
+from verification.core import sids
+from verification.core.errors import UserError
 from verification.management.base import MAX_SECONDS, WatchwordCommand, add_project, aligned, whole
 from verification.models import KeyKind, Project
 from verification.services.projects.keys import IssuedKey, digest_of, issue_key
@@ -40,7 +40,7 @@ class Command(WatchwordCommand):
         owner = find_project(project)
         if kind == WEBHOOK:
             if expires_in:
-                raise Misuse("A webhook secret ends a day after the next one was made; --expires-in is for keys.")
+                raise UserError("A webhook secret ends a day after the next one was made; --expires-in is for keys.")
             secret = rotate_webhook_secret(owner)
             text = f"The new webhook secret of {owner}, beside which the one before it signs for a day:\n\n{secret}"
             self.show({"webhook_secret": secret}, text, as_json=json)

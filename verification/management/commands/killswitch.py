@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, table
 from verification.services.projects.kill_switch import EXAMPLES, resume, stop, stopped
 
@@ -34,7 +34,7 @@ class Command(WatchwordCommand):
 
     def handle(self, *, action: str, name: str | None, reason: str, json: bool, **_: Any) -> None:
         if (action == "show") is not (name is None):
-            raise Misuse("Write stop NAME, resume NAME, or nothing to see what is stopped.")
+            raise UserError("Write stop NAME, resume NAME, or nothing to see what is stopped.")
         if name is not None:
             stop(name, reason=reason) if action == "stop" else resume(name)
         rows = stopped()

@@ -9,12 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from verification import timestamps
-from verification.errors import Misuse
+from verification.core import timestamps
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand
 from verification.models import Project
-from verification.services.notices import events, listening
-from verification.services.notices.bodies import body_of, webhook_id
+from verification.services.notifications import event_feed, events
+from verification.services.notifications.payloads import body_of, webhook_id
 from verification.services.projects.projects import find_project
 from verification.sql.rows import DescribedEvent
 
@@ -43,17 +43,17 @@ class Command(WatchwordCommand):
         self, *, project: str | None, forward: str | None, oldest: bool, once: bool, json: bool, **_: Any
     ) -> None:
         row = find_project(project) if project else _only_project()
-        after = listening.OLDEST if oldest else listening.newest_place()
+        after = event_feed.OLDEST if oldest else event_feed.newest_place()
         if not once:
             self.stderr.write(_introduction(row))
         while True:
-            page = listening.page_after(row.pk, after)
+            page = event_feed.page_after(row.pk, after)
             after = page.after
             for event in page.events:
                 self._print(row, event, forward, as_json=json)
             if once and not page.events:
                 return
-            if len(page.events) < listening.PAGE and not once:
+            if len(page.events) < event_feed.PAGE and not once:
                 time.sleep(POLL_SECONDS)
 
     def _print(self, project: Project, event: DescribedEvent, forward: str | None, *, as_json: bool) -> None:
@@ -78,7 +78,7 @@ def _forward(project: Project, url: str, event: DescribedEvent, body: dict[str, 
 def _only_project() -> Project:
     found = list(Project.objects.filter(deleted_at=None)[:2])
     if len(found) != 1:
-        raise Misuse("Name the project with --project: there is not just one.")
+        raise UserError("Name the project with --project: there is not just one.")
     return found[0]
 
 

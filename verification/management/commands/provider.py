@@ -10,21 +10,21 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
 from providers import registry
-from verification.crypto import DecryptionFailed
-from verification.errors import Misuse
+from verification.core.crypto import DecryptionFailed
+from verification.core.errors import UserError
+from verification.core.whole_numbers import whole_number
 from verification.management.base import WatchwordCommand, aligned
 from verification.management.commands.addprovider import read_settings
 from verification.management.commands.apply import content_of
 from verification.management.commands.setproject import split
 from verification.models import Provider
-from verification.services.gateways import price_lists
-from verification.services.gateways.accounts import hook_url, is_known, reports_back, stored_secrets
-from verification.services.gateways.editing import FIELDS, change_provider, release, remove_provider, renew_hook
-from verification.services.gateways.price_lists import Difference, Line
 from verification.services.projects import kill_switch
 from verification.services.projects.settings import read_text
+from verification.services.providers import price_lists
+from verification.services.providers.accounts import hook_url, is_known, reports_back, stored_secrets
+from verification.services.providers.editing import FIELDS, change_provider, release, remove_provider, renew_hook
+from verification.services.providers.price_lists import Difference, Line
 from verification.services.records import audit
-from verification.whole_numbers import whole_number
 
 ACTIONS = ("show", "set", "enable", "disable", "remove", "prices", "newhook")
 NAMES = ("name", *(name for name in FIELDS if name != "is_enabled"))
@@ -79,7 +79,7 @@ class Command(WatchwordCommand):
         row = find(provider)
         of_set = options["set"] or options["unset"]
         if of_set and action != "set" or options["values"] and action not in ("set", "prices"):
-            raise Misuse(f"Only set takes values; {action} takes none.")
+            raise UserError(f"Only set takes values; {action} takes none.")
         if action == "prices":
             data, text = prices(
                 row, options["values"], is_agreed=options["yes"], shows=None if json else self.stdout.write
@@ -112,26 +112,26 @@ class Command(WatchwordCommand):
         values = {}
         settings: dict[str, str | None] = {**given, **dict.fromkeys(unset)}
         if twice := sorted(set(given) & set(unset)):
-            raise Misuse(f"{twice[0]} cannot be set and unset at once.")
+            raise UserError(f"{twice[0]} cannot be set and unset at once.")
         for name, text in map(split, texts):
             if name not in NAMES:
-                raise Misuse(f"There is no name {name!r}. Names: {', '.join(NAMES)}. Settings go with --set.")
+                raise UserError(f"There is no name {name!r}. Names: {', '.join(NAMES)}. Settings go with --set.")
             values[name] = read_text(Provider._meta.get_field(name), text.strip())
         if not values and not settings:
-            raise Misuse("Give at least one NAME=VALUE, --set NAME=VALUE or --unset NAME.")
+            raise UserError("Give at least one NAME=VALUE, --set NAME=VALUE or --unset NAME.")
         try:
             return change_provider(row, values, settings)
         except ValidationError as error:
             name, sentences = next(iter(error.message_dict.items()))
-            raise Misuse(f"{name}: {sentences[0]}") from None
+            raise UserError(f"{name}: {sentences[0]}") from None
         except DecryptionFailed:
-            raise Misuse(
+            raise UserError(
                 "Its stored secrets cannot be read with the present encryption keys. Give them again."
             ) from None
 
     def _remove(self, row: Provider, *, is_agreed: bool) -> str:
         if not is_agreed:
-            raise Misuse(f"{row.name} would go with its settings and credentials. Give --yes to remove it.")
+            raise UserError(f"{row.name} would go with its settings and credentials. Give --yes to remove it.")
         release(row)
         remove_provider(row)
         return f"{row.name} is removed. Its messages stay."
@@ -140,7 +140,7 @@ class Command(WatchwordCommand):
 def new_hook(row: Provider) -> tuple[dict[str, Any], str]:
     """Change a provider's webhook address. Raises :class:`Misuse` for a service that calls nobody."""
     if not is_known(row.type) or not reports_back(registry.adapter_class(row.type)):
-        raise Misuse(f"A provider of type {row.type} has no webhook address.")
+        raise UserError(f"A provider of type {row.type} has no webhook address.")
     address = renew_hook(row)
     text = f"Enter this at the vendor now: its reports to the former address are refused.\n\n{address}"
     return {"provider": row.pk, "hook_url": address}, text
@@ -157,11 +157,11 @@ def prices(
     if not files:
         return {"provider": row.pk, "prices": [_written(line) for line in old]}, price_lists.written(old).rstrip()
     if len(files) > 1:
-        raise Misuse("Give one file of prices.")
+        raise UserError("Give one file of prices.")
     try:
         new = price_lists.read(content_of(files[0]).decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise Misuse(f"{files[0]}: it is no text in UTF-8.") from None
+        raise UserError(f"{files[0]}: it is no text in UTF-8.") from None
     found = price_lists.difference(old, new)
     data = {
         "provider": row.pk,
@@ -174,9 +174,9 @@ def prices(
     if shows is not None:
         shows("\n".join(difference_lines(found)))
     if not is_agreed and not (shows is not None and sys.stdin.isatty()):
-        raise Misuse("Nobody can be asked here, so nothing was changed. Give --yes to replace the prices.")
+        raise UserError("Nobody can be asked here, so nothing was changed. Give --yes to replace the prices.")
     if not is_agreed and input("Replace the prices? [y/N] ").strip().lower() not in ("y", "yes"):
-        raise Misuse("Nothing was changed.")
+        raise UserError("Nothing was changed.")
     price_lists.replace(row, new, number=number)
     told = f"Replaced the prices: {len(new)} now"
     audit.record(told, row=row, project=row.project, label=row.name)
@@ -202,7 +202,7 @@ def find(text: str) -> Provider:
     provider_id = whole_number(text)
     found = None if provider_id is None else Provider.objects.filter(pk=provider_id).select_related("project").first()
     if found is None:
-        raise Misuse(f"There is no provider {text!r}. manage.py list providers tells their ids.")
+        raise UserError(f"There is no provider {text!r}. manage.py list providers tells their ids.")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from verification.management.base import WatchwordCommand, aligned, whole
-from verification.services.upkeep import retention
+from verification.services.maintenance import retention
 
 MAX_DAYS = 36_500  # a hundred years
 

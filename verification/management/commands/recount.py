@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from verification.management.base import WatchwordCommand, whole
-from verification.services.oversight import counting
-from verification.services.oversight.ranges import DAYS_KEPT
+from verification.services.analytics import rollups
+from verification.services.analytics.ranges import DAYS_KEPT
 
 MAX_DAYS = DAYS_KEPT.days
 DEFAULT_DAYS = 30
@@ -31,5 +31,5 @@ class Command(WatchwordCommand):
         )
 
     def handle(self, *, days: int, json: bool, **_: Any) -> None:
-        hours = counting.recount(days=days)
+        hours = rollups.recount(days=days)
         self.show({"days": days, "hours": hours}, f"Counted {hours:,} hours anew.", as_json=json)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from verification import crypto
-from verification.errors import Misuse
+from verification.core import crypto
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, aligned, table
-from verification.services.upkeep.reencryption import COLUMNS, reencrypt, rows_by_key
+from verification.services.maintenance.reencryption import COLUMNS, reencrypt, rows_by_key
 
 
 class Command(WatchwordCommand):
@@ -26,7 +26,9 @@ class Command(WatchwordCommand):
         data = {"columns": counts, "ciphertexts": rows, "newest": newest, "droppable": droppable}
         self.show(data, _text(counts, rows, newest, old), as_json=json)
         if unreadable := sum(count["unreadable"] for count in counts.values()):
-            raise Misuse(f"{unreadable} ciphertexts open under no key of ENCRYPTION_KEYS. Was one dropped too early?")
+            raise UserError(
+                f"{unreadable} ciphertexts open under no key of ENCRYPTION_KEYS. Was one dropped too early?"
+            )
 
 
 def _text(counts: dict[str, dict[str, int]], rows: dict[str, int], newest: str, old: list[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand
 from verification.services.users import second_factor
 
@@ -26,7 +26,7 @@ class Command(WatchwordCommand):
     def handle(self, *, user: str, json: bool, **_: Any) -> None:
         found = User.objects.filter(username=user).first()
         if found is None:
-            raise Misuse(f"There is no user {user!r}.")
+            raise UserError(f"There is no user {user!r}.")
         if not second_factor.reset(found):
-            raise Misuse(f"{user} has no second factor.")
+            raise UserError(f"{user} has no second factor.")
         self.show({"user": user}, f"The second factor of {user} is taken away.", as_json=json)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand
 from verification.services.projects.keys import revoke_key
 
@@ -20,5 +20,5 @@ class Command(WatchwordCommand):
 
     def handle(self, *, key: int, json: bool, **_: Any) -> None:
         if not revoke_key(key):
-            raise Misuse(f"There is no key {key}, or it was revoked before.")
+            raise UserError(f"There is no key {key}, or it was revoked before.")
         self.show({"key": key}, f"Key {key} is revoked.", as_json=json)

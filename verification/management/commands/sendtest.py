@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.addresses import parse_address
-from verification.errors import Misuse
+from verification.core.addresses import parse_address
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, aligned
 from verification.models import DeliveryAttempt, Message, MessageStatus, Provider
 from verification.models.messages import FINAL
@@ -47,7 +47,7 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str, to: str, channel: str, json: bool, **_: Any) -> None:
         config = load_project(find_project(project).pk)
         if config is None:
-            raise Misuse("The project is disabled; nothing of it is sent.")
+            raise UserError("The project is disabled; nothing of it is sent.")
         sent = send_message(
             project=config,
             address=parse_address(to, test_addresses=config.test_logins),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, aligned, read_value
 from verification.models.project_settings import SECRETS
 from verification.models.project_settings.described import Described, described
@@ -47,7 +47,7 @@ class Command(WatchwordCommand):
 def split(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name:
-        raise Misuse(f"Write NAME=VALUE instead of {text!r}.")
+        raise UserError(f"Write NAME=VALUE instead of {text!r}.")
     return name, value
 
 

@@ -7,14 +7,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, table, whole
 from verification.models import Project, Worker
-from verification.services.oversight import figures, ranges
-from verification.services.oversight.summary import as_dict, summarize
+from verification.services.analytics import ranges, statistics
+from verification.services.analytics.summary import as_dict, summarize
+from verification.services.maintenance.retention import first_project_at, is_overdue, last_purge
 from verification.services.protection.guard import conversion
 from verification.services.records import workers
-from verification.services.upkeep.retention import first_project_at, is_overdue, last_purge
 
 STATES = ("delivered", "failed", "expired")  # of messages
 COLUMNS = ("project", "name", "started", "sent", "delivered", "checked", "verified", "proved")
@@ -22,8 +22,8 @@ COLUMNS = ("project", "name", "started", "sent", "delivered", "checked", "verifi
 
 class Command(WatchwordCommand):
     help = (
-        f"The figures of the last {figures.HOURS} hours, or of some days, by project and against the time before, and"
-        " the workers. Test logins are left out."
+        f"The figures of the last {statistics.HOURS} hours, or of some days, by project and against the time before,"
+        " and the workers. Test logins are left out."
     )
     epilog = (
         "With --json also over time, by channel, provider, country and language, and the alerts.\n\n"
@@ -38,7 +38,7 @@ class Command(WatchwordCommand):
             "--days",
             type=whole(least=1, most=ranges.MAX_DAYS),
             metavar="N",
-            help=f"Days (UTC), of which today is the last. Default: the last {figures.HOURS} hours.",
+            help=f"Days (UTC), of which today is the last. Default: the last {statistics.HOURS} hours.",
         )
 
     def handle(self, *, days: int | None, first: str, last: str, json: bool, **_: Any) -> None:
@@ -63,11 +63,11 @@ class Command(WatchwordCommand):
 def chosen_range(days: int | None, first: str, last: str) -> ranges.Range:
     now = timezone.now()
     if not (first or last):
-        return ranges.last_days(now, days) if days else ranges.last_hours(now, figures.HOURS)
+        return ranges.last_days(now, days) if days else ranges.last_hours(now, statistics.HOURS)
     if days:
-        raise Misuse("--days is a range of its own. Leave it out, or leave out --from and --to.")
+        raise UserError("--days is a range of its own. Leave it out, or leave out --from and --to.")
     if not first:
-        raise Misuse("--to names the last day alone. Name the first one, too, with --from.")
+        raise UserError("--to names the last day alone. Name the first one, too, with --from.")
     return ranges.between(ranges.read_day(first, now=now), ranges.read_day(last, now=now, default=now.date()), now=now)
 
 
@@ -143,5 +143,5 @@ def _row(project: Project, span: ranges.Range) -> dict[str, Any]:
         "verified": counts["sessions_verified"],
         "messages": {"all": counts["messages"], **{state: counts[f"messages_{state}"] for state in STATES}},
         "by": by,
-        "countries": [line.as_dict() for line in conversion.by_country(only, hours=figures.HOURS)],
+        "countries": [line.as_dict() for line in conversion.by_country(only, hours=statistics.HOURS)],
     }

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.conf import settings
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, table
 from verification.management.commands.stats import describe
-from verification.services.upkeep import condition, health
+from verification.services.maintenance import degradation, health
 
 
 class Command(WatchwordCommand):
@@ -21,17 +21,17 @@ class Command(WatchwordCommand):
     )
 
     def handle(self, *, json: bool, **_: Any) -> None:
-        now = condition.current()  # first: its error says why the database is away, in one line
+        now = degradation.current()  # first: its error says why the database is away, in one line
         if reason := health.failing():
-            raise Misuse(reason)
+            raise UserError(reason)
         data = as_dict(now)
         self.show(data, written(data), as_json=json)
 
 
-def as_dict(now: condition.Condition) -> dict[str, Any]:
+def as_dict(now: degradation.Condition) -> dict[str, Any]:
     return {
         "version": settings.VERSION,
-        "degraded": {name: condition.DEGRADED[name] for name in now.degraded},
+        "degraded": {name: degradation.DEGRADED[name] for name in now.degraded},
         "workers": [describe(worker) for worker in now.workers],
         "messages": {"due": now.messages.depth, "oldest_seconds": _seconds(now.messages), "claimed": now.being_sent},
         "callbacks": {"due": now.callbacks.depth, "oldest_seconds": _seconds(now.callbacks)},
@@ -90,7 +90,7 @@ def _clock(ahead: float) -> str:
     return f"{abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} the database's"
 
 
-def _seconds(queue: condition.Queue) -> float:
+def _seconds(queue: degradation.Queue) -> float:
     return round(queue.age, 1)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, aligned
+from verification.services.analytics import rollups
 from verification.services.delivery.sweep import sweep_once
-from verification.services.oversight import counting
 
 DEFAULT_LIMIT = 500
 
@@ -34,8 +34,8 @@ class Command(WatchwordCommand):
 
     def handle(self, *, limit: int, json: bool, **_: Any) -> None:
         if limit < 1:
-            raise Misuse("--limit is a whole number from 1.")
+            raise UserError("--limit is a whole number from 1.")
         with contextlib.redirect_stdout(sys.stderr):  # where a console provider prints
             counts = sweep_once(limit=limit)
-        counting.count_due()
+        rollups.count_due()
         self.show(dict(counts), aligned((name.capitalize(), count) for name, count in counts.items()), as_json=json)

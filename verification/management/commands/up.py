@@ -136,8 +136,8 @@ def answers(address: str, port: int) -> bool:
 def describe(base_url: str, url: str) -> str:
     """Return what the operator reads once everything runs."""
     from verification.models.channels import DEFAULT_DAILY_BUDGET  # these load while the children do
-    from verification.services.upkeep.demo import PROJECT_NAME, ensure_demo
-    from verification.services.upkeep.demo import path as demo_path
+    from verification.services.maintenance.demo import PROJECT_NAME, ensure_demo
+    from verification.services.maintenance.demo import path as demo_path
 
     path = demo_path()
     demo = ensure_demo(path) if settings.IS_EMBEDDED else None

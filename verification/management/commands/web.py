@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from config.processes.web import require_free, server_command
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, whole
 
 MAX_PORT = 65_535
@@ -41,7 +41,9 @@ class Command(WatchwordCommand):
 
     def handle(self, *, host: str, port: int, workers: int, preload: bool, **_: Any) -> None:
         if settings.IS_EMBEDDED:
-            raise Misuse("The embedded servers end with the command that started them: run `up`, which serves as well.")
+            raise UserError(
+                "The embedded servers end with the command that started them: run `up`, which serves as well."
+            )
         require_free(host, port)
         folders = [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}

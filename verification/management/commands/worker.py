@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from config.processes import lifeline
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_threads
-from verification.services.upkeep import key_ring
+from verification.services.maintenance import key_ring
 
 
 class Command(WatchwordCommand):
@@ -39,16 +39,16 @@ class Command(WatchwordCommand):
 
     def handle(self, *, threads: int, connections: bool, alive_file: Path | None, **_: Any) -> None:
         if lifeline.is_held():  # `up` says itself that all is ready
-            logging.getLogger("verification.worker").setLevel(logging.WARNING)
+            logging.getLogger("verification.worker.runner").setLevel(logging.WARNING)
         lifeline.hold()
-        from verification import worker  # connects to the broker, which --help does not need
+        from verification.worker import runner  # connects to the broker, which --help does not need
 
         if reason := key_ring.refusal_at_start():
-            raise Misuse(reason)
+            raise UserError(reason)
 
         try:
-            worker.run(threads=threads, holds_connections=connections, alive_file=alive_file)
+            runner.run(threads=threads, holds_connections=connections, alive_file=alive_file)
         except OSError as error:
             if alive_file is None or error.filename != str(alive_file):
                 raise
-            raise Misuse(f"--alive-file: cannot write {alive_file}: {error.strerror}.") from None
+            raise UserError(f"--alive-file: cannot write {alive_file}: {error.strerror}.") from None

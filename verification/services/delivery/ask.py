@@ -6,12 +6,12 @@ import logging
 from typing import Any
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
-from providers.door.deadline import within
 from providers.errors import ProviderError
+from providers.http.deadline import within
 from verification import sql
 from verification.models.messages import ERROR_MAX_LENGTH
 from verification.services.delivery.policy import FAULTS, POLICY, TELLING
-from verification.services.gateways.live import LiveProvider, forget_providers
+from verification.services.providers.active import LiveProvider, forget_providers
 
 log = logging.getLogger(__name__)
 

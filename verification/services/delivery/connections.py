@@ -15,11 +15,11 @@ from functools import partial
 from providers import registry
 from providers.base import Adapter, Connection, Value
 from providers.errors import SettingsInvalid
-from verification.crypto import DecryptionFailed
+from verification.core.crypto import DecryptionFailed
 from verification.models import Provider
 from verification.services.delivery import receipts
-from verification.services.gateways.accounts import adapter_of
-from verification.services.gateways.live import LiveProvider
+from verification.services.providers.accounts import adapter_of
+from verification.services.providers.active import LiveProvider
 
 log = logging.getLogger(__name__)
 

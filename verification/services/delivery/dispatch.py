@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from verification import metrics, sql, traces
+from verification import sql
+from verification.core import metrics, tracing
 from verification.models import MessageStatus
 from verification.services.delivery import record
 from verification.services.delivery.fairness import Allowance, Shares
 from verification.services.delivery.round import ROUND_SECONDS, UNCONFIRMED_SECONDS, Round
-from verification.services.gateways.paces import CALL_SECONDS
+from verification.services.providers.latency import CALL_SECONDS
 from verification.services.records import traceparents
 from verification.sql.rows import ClaimedMessage
 
@@ -65,7 +66,7 @@ def deliver_claimed(message: ClaimedMessage, shares: Shares | None = None, *, is
         may_be_more = False
         try:
             parent = traceparents.of_message(message.id)
-            with traces.span("deliver", "CONSUMER", parent=parent, **_told(message)):
+            with tracing.span("deliver", "CONSUMER", parent=parent, **_told(message)):
                 _send_or_close(message)
         finally:
             if shares:

@@ -7,8 +7,9 @@ from collections.abc import Collection
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from verification import sql, traces
-from verification.errors import Refusal
+from verification import sql
+from verification.core import tracing
+from verification.core.errors import ApiError
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.records import traceparents
 from verification.services.records.decisions import note_refusal
@@ -37,7 +38,7 @@ def _take_up(due: DueFallback) -> None:
         with transaction.atomic():
             project = load_project(due.project_id)
             if project is not None:
-                with traces.span("fall-back", parent=traceparents.of_session(due.session_id), project=project.id):
+                with tracing.span("fall-back", parent=traceparents.of_session(due.session_id), project=project.id):
                     send_next_channel(project, due.session_id, used=due.channels)
     except (OperationalError, InterfaceError):  # nothing is lost: the fall-back is claimed again
         raise
@@ -57,7 +58,7 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
             continue
         try:
             send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
-        except Refusal as refusal:
+        except ApiError as refusal:
             note_refusal(refusal)
             told = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
             log.info("no fall-back to a channel", extra=told)

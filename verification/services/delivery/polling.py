@@ -11,11 +11,11 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from providers.errors import ProviderError
-from verification.bulkhead import BulkheadFull, bulkhead
-from verification.errors import Misuse, Refusal
+from verification.core.bulkhead import BulkheadFull, bulkhead
+from verification.core.errors import ApiError, UserError
 from verification.models import Provider
 from verification.services.delivery.receipts import act_on_once
-from verification.services.gateways.accounts import adapter_of, hook_url
+from verification.services.providers.accounts import adapter_of, hook_url
 
 log = logging.getLogger(__name__)
 
@@ -31,20 +31,22 @@ def find_bot(provider_id: int | None) -> Provider:
     if len(found) == 1:
         return found[0]
     if provider_id is not None:
-        raise Misuse(f"There is no enabled Telegram bot with the id {provider_id}.")
-    raise Misuse("There is no Telegram bot yet; add one with addprovider." if not found else "Say which bot: its id.")
+        raise UserError(f"There is no enabled Telegram bot with the id {provider_id}.")
+    raise UserError(
+        "There is no Telegram bot yet; add one with addprovider." if not found else "Say which bot: its id."
+    )
 
 
 def set_webhook(bot: Provider) -> str:
     """Have Telegram call us, and return our address without its secret. Raises :class:`Misuse`, ``ProviderError``."""
     if not settings.BASE_URL.startswith("https://"):
-        raise Misuse("Telegram calls https addresses only and BASE_URL is none. Set it, or poll with --poll.")
+        raise UserError("Telegram calls https addresses only and BASE_URL is none. Set it, or poll with --poll.")
     adapter, url = _bot(bot), hook_url(bot)
     try:
         with bulkhead(bot.project_id):
             adapter.set_hook(url)
     except BulkheadFull as full:
-        raise Misuse(f"Telegram was not told. {full.detail}") from None
+        raise UserError(f"Telegram was not told. {full.detail}") from None
     return f"{settings.BASE_URL}/hooks/{bot.uuid}/…"
 
 
@@ -64,7 +66,7 @@ def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
         except ProviderError as error:
             log.warning("%s: %s", bot.name, error)
             time.sleep(max(PAUSE_SECONDS, error.retry_after or 0))
-        except Refusal as refusal:  # too many updates wait; those stored already are not stored again
+        except ApiError as refusal:  # too many updates wait; those stored already are not stored again
             log.warning("%s: %s", bot.name, refusal.detail)
             time.sleep(PAUSE_SECONDS)
         except (OperationalError, InterfaceError) as error:

@@ -12,11 +12,12 @@ from contextlib import nullcontext
 from providers import registry
 from providers.base import Consent, HookReply, HookRequest, Receipt, ReceiptStatus
 from providers.errors import HookUnreadable
-from providers.reading import prices
-from verification import metrics, sql, traces
-from verification.bulkhead import bulkhead
-from verification.crypto import DecryptionFailed
-from verification.errors import Refusal
+from providers.parsing import prices
+from verification import sql
+from verification.core import metrics, tracing
+from verification.core.bulkhead import bulkhead
+from verification.core.crypto import DecryptionFailed
+from verification.core.errors import ApiError
 from verification.models import Message, Provider
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
@@ -24,8 +25,8 @@ from verification.models.messages import (
     PROVIDER_STATUS_MAX_LENGTH,
 )
 from verification.services.delivery import record
-from verification.services.gateways.accounts import adapter_of, hook_secret_of
 from verification.services.protection import hook_limits, suppressions
+from verification.services.providers.accounts import adapter_of, hook_secret_of
 from verification.services.records import traceparents
 from verification.services.sessions import bot_updates
 from verification.sql.rows import ReportedMessage
@@ -58,7 +59,7 @@ def find_provider(provider_uuid: str, secret: str, *, client_address: str, size:
     hook_limits.require_room(path, client_address, size=size)
     try:
         provider = _find_provider(provider_uuid, secret)
-    except Refusal:
+    except ApiError:
         hook_limits.note_unknown(path, client_address)
         raise
     hook_limits.note_known(path, provider.project_id, size=size)
@@ -66,7 +67,7 @@ def find_provider(provider_uuid: str, secret: str, *, client_address: str, size:
 
 
 def _find_provider(provider_uuid: str, secret: str) -> Provider:
-    not_found = Refusal("not_found")
+    not_found = ApiError("not_found")
     try:
         provider = Provider.objects.get(uuid=uuid.UUID(provider_uuid))
         expected = hook_secret_of(provider)
@@ -88,7 +89,7 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
     try:
         adapter = adapter_of(provider)
     except registry.UnknownAdapter:
-        raise Refusal("not_found") from None
+        raise ApiError("not_found") from None
     with bulkhead(provider.project_id) if adapter.asks_back() else nullcontext():
         adapter.verify_hook(request)
         reply = adapter.parse_hook(request)
@@ -165,7 +166,7 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
     for place, message_id in messages.items():
         # In the message's trace, whatever else the call reports; the vendor's call has a trace of its own.
         parent, status = traceparents.of_message(message_id), receipts[place].status.value
-        with traces.span("receipt", parent=parent, link=traces.current(), provider=provider.pk, status=status):
+        with tracing.span("receipt", parent=parent, link=tracing.current(), provider=provider.pk, status=status):
             _record(provider, receipts[place], message_id)
     return [receipt for place, receipt in enumerate(receipts) if place not in messages]
 

@@ -10,15 +10,16 @@ from typing import NamedTuple
 from django.db import IntegrityError, InterfaceError, OperationalError, connection
 
 from providers.base import OutgoingMessage, Result
-from verification import request_ids, sql
+from verification import sql
+from verification.core import request_ids
 from verification.models import Choice, Message, MessageStatus
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
     PROVIDER_MESSAGE_ID_MAX_LENGTH,
     PROVIDER_STATUS_MAX_LENGTH,
 )
-from verification.services.gateways.live import LiveProvider
-from verification.services.gateways.prices import cost_of
+from verification.services.providers.active import LiveProvider
+from verification.services.providers.prices import cost_of
 from verification.sql.rows import ClaimedMessage
 
 RECORD_SECONDS = 15.0  # how long a worker tries to record an outcome while the database is away

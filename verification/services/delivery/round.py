@@ -12,25 +12,27 @@ from typing import Any
 from django.utils import timezone
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
-from verification import metrics, sql, traces, wake
-from verification.addresses import country_of
-from verification.crypto import DecryptionFailed, KeyUnknown
-from verification.memory import Fresh
+from verification import sql
+from verification.core import metrics, tracing
+from verification.core.addresses import country_of
+from verification.core.caching import TTLCache
+from verification.core.crypto import DecryptionFailed, KeyUnknown
 from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
 from verification.services.delivery.ask import ask, note_fault, told
 from verification.services.delivery.compose import addressed, compose
 from verification.services.delivery.connections import sender_of
 from verification.services.delivery.policy import POLICY
-from verification.services.gateways.live import LiveProvider, forget_providers
-from verification.services.gateways.paces import is_late
-from verification.services.gateways.routing import Order, is_aside, is_due_for_probe, providers_for
-from verification.services.notices import provider_alerts
+from verification.services.notifications import provider_alerts
 from verification.services.projects.channel_config import FIXED_ORDER
 from verification.services.projects.snapshot import ProjectConfig, load_project
-from verification.services.protection.admission import why_not_to_send
+from verification.services.protection.eligibility import why_not_to_send
 from verification.services.protection.suppressions import suppress
+from verification.services.providers.active import LiveProvider, forget_providers
+from verification.services.providers.latency import is_late
+from verification.services.providers.routing import Order, is_aside, is_due_for_probe, providers_for
 from verification.sql.rows import ClaimedMessage
+from verification.worker import wake
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +47,7 @@ UNCONFIRMED_SECONDS = (
     600  # how long a message that may have been sent waits for a receipt: as long as a manual send lives
 )
 
-_projects: Fresh[int, ProjectConfig | None] = Fresh()
+_projects: TTLCache[int, ProjectConfig | None] = TTLCache()
 
 
 @dataclass(slots=True)
@@ -191,9 +193,9 @@ class Round:
     ) -> bool:
         """Ask one provider, and record its answer. Return whether the answer decides the message."""
         asked_at = time.monotonic()
-        with traces.span("ask provider", "CLIENT", provider=provider.id, channel=self.message.channel):
+        with tracing.span("ask provider", "CLIENT", provider=provider.id, channel=self.message.channel):
             result = ask(provider, sender, outgoing, seconds=seconds)
-            traces.tell(outcome=result.outcome.value, country=self.country)
+            tracing.tell(outcome=result.outcome.value, country=self.country)
         latency = time.monotonic() - asked_at
         attempt = record.attempt_of(provider, outgoing, result, latency=latency, choice=choice)
         is_decided = self._record(provider, result, attempt)

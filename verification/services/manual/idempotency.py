@@ -18,9 +18,9 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from verification import bindings
-from verification.crypto import DecryptionFailed, body_digests, decrypt, encrypt
-from verification.errors import FieldError, FieldsInvalid, Refusal
+from verification.core import aad
+from verification.core.crypto import DecryptionFailed, body_digests, decrypt, encrypt
+from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.models import IdempotentRequest
 from verification.services.projects.callers import Caller
 
@@ -50,30 +50,30 @@ def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: C
     digests = body_digests(json.dumps(body, sort_keys=True))
     with transaction.atomic():
         answer = _answer(caller, key, digests, execute)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, ApiError):
         raise answer
     return answer
 
 
-def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | Refusal:
+def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | ApiError:
     """Return a refusal by ``execute`` instead of raising it: raising would roll back what the traffic guard wrote."""
     stored = _claim(caller, key, digests[0])
-    binding = bindings.idempotent_answer(caller.project.id, key)
+    binding = aad.idempotent_answer(caller.project.id, key)
     if stored.answer_encrypted is None:  # ours: a row that others can see has its answer
         own = IdempotentRequest.objects.filter(pk=stored.pk)
         try:
             answer = execute()
-        except Refusal as refusal:
+        except ApiError as refusal:
             own.delete()
             return refusal
         own.update(answer_encrypted=encrypt(json.dumps(answer), binding=binding), message=answer["message_id"])
         return Answer(answer, is_replayed=False)
     if bytes(stored.body_digest) not in digests or stored.api_key_id != caller.key_id:
-        raise Refusal("idempotency_conflict")
+        raise ApiError("idempotency_conflict")
     try:
         answer = dict(json.loads(decrypt(bytes(stored.answer_encrypted), binding=binding)))
     except DecryptionFailed:
-        raise Refusal(
+        raise ApiError(
             "idempotency_conflict",
             "The message of this key was accepted, but its answer can no longer be read. Do not send it again.",
         ) from None
@@ -92,7 +92,7 @@ def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
             cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
-            raise Refusal(
+            raise ApiError(
                 "idempotency_conflict",
                 "The first request with this key is still at work. Repeat it in a moment.",
                 retry_after=COME_BACK_SECONDS,

@@ -7,19 +7,21 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from verification import bindings, codes, pseudonyms, random_ids, sql, wake
-from verification.addresses import Address
-from verification.crypto import encrypt
-from verification.errors import FieldError, FieldsInvalid, Refusal
+from verification import sql
+from verification.core import aad, codes, ids, pseudonyms
+from verification.core.addresses import Address
+from verification.core.crypto import encrypt
+from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.models import Message, Provider
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits, simulation
-from verification.services.protection.admission import refusal_of, require_not_stopped
+from verification.services.protection.eligibility import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge
 from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
 from verification.services.sessions.origin import origin_of
+from verification.worker import wake
 
 MANUAL_SECONDS = 600  # life of a manual send: a code that is older than 10 minutes helps nobody who waits for it
 
@@ -67,7 +69,7 @@ def send_message(
         simulation.refuse(project, address.text, channel_type)
     _require_provider(channel, provider_id)
     code = code or codes.generate_code(project.code_length)
-    message_id = random_ids.generate_message_id()
+    message_id = ids.generate_message_id()
     row = _queue(
         provider_id,
         message=message_id,
@@ -76,7 +78,7 @@ def send_message(
         forgotten=pseudonyms.forgotten(project.id, address.text),
         channel=channel.type,
         messengers=sql.json(_messenger(channel, provider_id)),
-        code_encrypted=encrypt(code, binding=bindings.message_code(message_id)),
+        code_encrypted=encrypt(code, binding=aad.message_code(message_id)),
         callback_url=callback_url,
         lives_seconds=MANUAL_SECONDS,
         is_test=is_test,
@@ -86,7 +88,7 @@ def send_message(
         **origin_of(project, request_id, None)._asdict(),
     )
     if row.outcome == "channel_not_active":
-        raise Refusal(
+        raise ApiError(
             "channel_not_active",
             "The user has not started this messenger's bot. The link of a session leads there.",
             link=bot_link(channel, "", provider_id=provider_id) or channel.link,
@@ -107,7 +109,7 @@ def read_message(*, project: ProjectConfig, message_id: int) -> MessageView:
         .first()
     )
     if message is None:
-        raise Refusal("message_not_found")
+        raise ApiError("message_not_found")
     return MessageView(*message)
 
 

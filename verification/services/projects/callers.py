@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from verification import sql
-from verification.memory import Fresh
+from verification.core.caching import TTLCache
 from verification.models import ApiKey
 from verification.services.projects.snapshot import ProjectConfig
 
@@ -39,8 +39,8 @@ class Callers:
     """Keys by digest, and the snapshots that keys of one project share."""
 
     def __init__(self) -> None:
-        self._keys: Fresh[bytes, _Key] = Fresh(MAX_KEYS)
-        self._projects: Fresh[int, ProjectConfig] = Fresh()  # by id
+        self._keys: TTLCache[bytes, _Key] = TTLCache(MAX_KEYS)
+        self._projects: TTLCache[int, ProjectConfig] = TTLCache()  # by id
 
     def remembered(self, digest: bytes) -> Caller | None:
         """Return who holds the key, as far as it was read within a second."""

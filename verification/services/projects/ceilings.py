@@ -9,10 +9,10 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
+from verification.core.numbers import grouped
+from verification.core.whole_numbers import whole_number
 from verification.models import DailySpend, Platform
-from verification.whole_numbers import whole_number
-from verification.written_numbers import grouped
 
 CEILINGS = {  # the ceiling over each setting of a project
     "sends_per_day": "max_sends_per_day",
@@ -40,17 +40,17 @@ def set_platform(values: Mapping[str, str]) -> Platform:
             row.account_currency = text
             continue
         if name not in PLATFORM_SETTABLE:
-            raise Misuse(
+            raise UserError(
                 _("There is no ceiling {name!r}. Ceilings: {names}.").format(name=name, names=", ".join(PLATFORM_NAMES))
             )
         number = whole_number(text)
         if number is None:
-            raise Misuse(_("{name}: write a whole number.").format(name=name))
+            raise UserError(_("{name}: write a whole number.").format(name=name))
         setattr(row, name, number)
     try:
         row.full_clean()
     except ValidationError as error:
-        raise Misuse("; ".join(f"{name}: {texts[0]}" for name, texts in error.message_dict.items())) from None
+        raise UserError("; ".join(f"{name}: {texts[0]}" for name, texts in error.message_dict.items())) from None
     row.save()
     return row
 
@@ -78,11 +78,11 @@ def require_below_ceiling(name: str, limit: int) -> None:
     if name in CEILINGS:
         ceiling = getattr(platform(), CEILINGS[name])
         if bounded(limit, ceiling) != limit:
-            raise Misuse(_("The operator allows {ceiling} at the most.").format(ceiling=grouped(ceiling)))
+            raise UserError(_("The operator allows {ceiling} at the most.").format(ceiling=grouped(ceiling)))
 
 
 def require_budget_below_ceiling(budget: int | None) -> None:
     """Judge a channel's daily budget, 0 for no limit; an empty one goes by the ceiling. Raises :class:`Misuse`."""
     ceiling = platform().max_daily_budget
     if budget is not None and bounded(budget, ceiling) != budget:
-        raise Misuse(_("The operator allows {ceiling} at the most.").format(ceiling=grouped(ceiling)))
+        raise UserError(_("The operator allows {ceiling} at the most.").format(ceiling=grouped(ceiling)))

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification import sql
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.models import (
     Alert,
     BotUpdate,
@@ -42,7 +42,7 @@ UNDER_WAY = timedelta(minutes=1)  # Time for requests and sends that began befor
 def mark(project: Project, *, typed_name: str) -> None:
     """Stop the project and leave it to the workers to remove. Raises :class:`Misuse` where the name is another."""
     if typed_name.strip() != project.name:
-        raise Misuse(_("That is not its name. To delete the project, write {project}").format(project=project.name))
+        raise UserError(_("That is not its name. To delete the project, write {project}").format(project=project.name))
     Project.objects.filter(pk=project.pk, deleted_at=None).update(is_enabled=False, deleted_at=timezone.now())
 
 

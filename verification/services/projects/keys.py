@@ -18,11 +18,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.crypto import stored_digest
-from verification.errors import Misuse, Refusal
-from verification.memory import Fresh
+from verification.core.caching import TTLCache
+from verification.core.crypto import stored_digest
+from verification.core.errors import ApiError, UserError
+from verification.core.networks import contain
 from verification.models import ApiKey, KeyKind, Project, bounds
-from verification.networks import contain
 from verification.services.projects.callers import Caller, Callers
 from verification.services.records import decisions
 
@@ -36,7 +36,7 @@ SHOWN_CHARACTERS = 4  # of the random part, to know a key by
 MAX_LISTED_KEYS = 20_000  # of all projects; beyond it a list of them takes longer to read than it spares
 
 _callers = Callers()
-_live_keys: Fresh[str, frozenset[bytes] | None] = Fresh()
+_live_keys: TTLCache[str, frozenset[bytes] | None] = TTLCache()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class IssuedKey:
 def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
     """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`Misuse`."""
     if expires_in is not None and expires_in <= 0:
-        raise Misuse(_("A key must live for at least a second."))
+        raise UserError(_("A key must live for at least a second."))
     bounds.require_room(
         project,
         ApiKey.objects.live().filter(project=project),
@@ -88,7 +88,7 @@ def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
     now = timezone.now()
     if old.revoked_at or (old.expires_at and old.expires_at <= now):
-        raise Misuse(_("This key is over. Issue a new one instead."))
+        raise UserError(_("This key is over. Issue a new one instead."))
     new = issue_key(project=old.project, kind=KeyKind(old.kind), expires_in=expires_in, created_by=created_by)
     end = now + overlap
     if old.expires_at is None or old.expires_at > end:
@@ -163,8 +163,8 @@ def _note_stranger(caller: Caller, client_address: str) -> None:
     decisions.note(project_id=caller.project.id, rule="secret_key_network", subject=client_address, figures=figures)
 
 
-def _refusal() -> Refusal:
-    return Refusal("invalid_api_key")
+def _refusal() -> ApiError:
+    return ApiError("invalid_api_key")
 
 
 def _checksum(random: str) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
+from verification.core.whole_numbers import whole_number
 from verification.models import (
     ALL_SENDING,
     ChannelType,
@@ -25,7 +26,6 @@ from verification.models.fields import clean_country
 from verification.services.projects.lists import add_entry
 from verification.services.projects.projects import find_project
 from verification.services.records import audit
-from verification.whole_numbers import whole_number
 
 SWITCHES = (ALL_SENDING, *ChannelType.values)
 EXAMPLES = (*SWITCHES, "country:KP", "project:Shop", "provider:12")
@@ -79,7 +79,7 @@ def resume(name: str) -> None:
         case _:
             changed = KillSwitch.objects.filter(subject=_switch(name)).delete()[0]
     if not changed:
-        raise Misuse(_("{name} is not stopped.").format(name=name))
+        raise UserError(_("{name} is not stopped.").format(name=name))
 
 
 def stopped() -> list[Stopped]:
@@ -111,7 +111,9 @@ def _title(provider: Provider) -> str:
 
 def _switch(name: str) -> str:
     if name not in SWITCHES:
-        raise Misuse(_("There is no switch {name!r}. Switches: {names}.").format(name=name, names=", ".join(EXAMPLES)))
+        raise UserError(
+            _("There is no switch {name!r}. Switches: {names}.").format(name=name, names=", ".join(EXAMPLES))
+        )
     return name
 
 
@@ -125,7 +127,7 @@ def _provider(text: str) -> Provider:
     provider_id = whole_number(text)
     found = None if provider_id is None else Provider.objects.filter(pk=provider_id).first()
     if found is None:
-        raise Misuse(_("There is no provider {text!r}; give its id.").format(text=text))
+        raise UserError(_("There is no provider {text!r}; give its id.").format(text=text))
     return found
 
 

@@ -12,12 +12,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
-from verification.errors import Misuse
+from verification.core.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
+from verification.core.errors import UserError
+from verification.core.networks import clean_network, read_address
+from verification.core.numbers import grouped
 from verification.models import ListEntry, ListKind, ListSubject, Project, bounds
 from verification.models.fields import clean_country, clean_prefix
-from verification.networks import clean_network, read_address
-from verification.written_numbers import grouped
 
 MAX_ENTRIES = 1_000  # live ones of a project: every process reads them all every second
 SAFE_SUBJECTS = (ListSubject.RECIPIENT, ListSubject.PREFIX, ListSubject.DOMAIN)  # never all of a country or network
@@ -100,12 +100,12 @@ class _Matcher:
 def clean_value(kind: str, subject: str, text: str) -> str:
     """The one writing in which a value is matched. Raises :class:`Misuse`."""
     if kind not in ListKind.values:
-        raise Misuse(
+        raise UserError(
             _("There is no list {kind!r}. Lists: {names}.").format(kind=kind, names=", ".join(ListKind.values))
         )
     subjects = ListSubject.values if kind == ListKind.BLOCK else SAFE_SUBJECTS
     if subject not in subjects:
-        raise Misuse(
+        raise UserError(
             _("A {kind} list has no entries of the kind {subject!r}, but of {names}.").format(
                 kind=kind, subject=subject, names=", ".join(subjects)
             )
@@ -128,7 +128,7 @@ def add_entry(
     """
     value = clean_value(kind, subject, value)
     if expires_at is not None and expires_at <= timezone.now():
-        raise Misuse(_("The entry would have expired already."))
+        raise UserError(_("The entry would have expired already."))
     entry = ListEntry(project=project, kind=kind, subject=subject, value=value, note=note, expires_at=expires_at)
     with transaction.atomic():
         if project is not None:
@@ -141,7 +141,7 @@ def add_entry(
         try:
             entry.full_clean(validate_constraints=False)
         except ValidationError as error:
-            raise Misuse("; ".join(error.messages)) from None
+            raise UserError("; ".join(error.messages)) from None
         found, _unused = ListEntry.objects.update_or_create(
             project=project,
             kind=kind,
@@ -173,13 +173,13 @@ def search_values(term: str) -> set[str]:
     """The writings in which entries may hold what somebody looks for."""
     found = {term}
     for clean in _CLEANERS.values():
-        with contextlib.suppress(Misuse):
+        with contextlib.suppress(UserError):
             found.add(clean(term))
     return found
 
 
-def _full() -> Misuse:
-    return Misuse(
+def _full() -> UserError:
+    return UserError(
         _("The lists of a project hold at most {max_entries} entries.").format(max_entries=grouped(MAX_ENTRIES))
     )
 
@@ -188,14 +188,14 @@ def _clean_recipient(text: str) -> str:
     try:
         return parse_test_address(text).text
     except AddressInvalid as error:
-        raise Misuse(str(error)) from None
+        raise UserError(str(error)) from None
 
 
 def _clean_domain(text: str) -> str:
     try:
         return parse_test_address(f"anybody@{text.removeprefix('@')}").text.rpartition("@")[2]
     except AddressInvalid:
-        raise Misuse(_("{text!r} is not a mail domain. Write it as example.com.").format(text=text)) from None
+        raise UserError(_("{text!r} is not a mail domain. Write it as example.com.").format(text=text)) from None
 
 
 _CLEANERS: dict[str, Callable[[str], str]] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 
 MAX_BYTES = 100 * 1024  # Bytes of the file: a logo of 512 pixels square has fewer.
 MAX_SIDE = 1_024  # Pixels: four times what the page shows, for sharp screens.
@@ -26,21 +26,23 @@ _NO_PNG = gettext_lazy("The file is no PNG that browsers can read. Save the logo
 def clean_logo(data: bytes) -> bytes:
     """Return the picture as a PNG that holds its pixels and nothing else. Raises :class:`Misuse`."""
     if len(data) > MAX_BYTES:
-        raise Misuse(
+        raise UserError(
             _("The logo has more than {number} kB. Save it smaller: 512 pixels square are enough.").format(
                 number=MAX_BYTES // 1024
             )
         )
     if not data.startswith(SIGNATURE):
-        raise Misuse(_("The logo must be a PNG. Other kinds of picture, SVG among them, may hold more than a picture."))
+        raise UserError(
+            _("The logo must be a PNG. Other kinds of picture, SVG among them, may hold more than a picture.")
+        )
     chunks = list(_chunks(data))
     if not chunks or chunks[0][0] != b"IHDR" or len(chunks[0][1]) != 13 or chunks[-1][0] != b"IEND":
-        raise Misuse(_NO_PNG)
+        raise UserError(_NO_PNG)
     header = chunks[0][1]
     rows = _rows(header, b"".join(body for name, body in chunks if name == b"IDAT"))
     kept = {name: body for name, body in chunks if name in KEPT}
     if header[9] == PALETTE and not 3 <= len(kept.get(b"PLTE", b"")) <= 768:
-        raise Misuse(_NO_PNG)
+        raise UserError(_NO_PNG)
     made = [(b"IHDR", header), *((name, kept[name]) for name in KEPT if name in kept)]
     made += [(b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")]
     return SIGNATURE + b"".join(_chunk(name, body) for name, body in made)
@@ -51,11 +53,11 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     place, name = len(SIGNATURE), b""
     while name != b"IEND":
         if place + 12 > len(data):
-            raise Misuse(_NO_PNG)
+            raise UserError(_NO_PNG)
         length, name = struct.unpack_from(">I4s", data, place)
         end = place + 12 + length
         if end > len(data) or zlib.crc32(data[place + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
-            raise Misuse(_NO_PNG)
+            raise UserError(_NO_PNG)
         yield name, data[place + 8 : end - 4]
         place = end
 
@@ -64,23 +66,23 @@ def _rows(header: bytes, packed: bytes) -> bytes:
     """Return the rows of pixels, each behind the number of its filter. Their length follows from the header."""
     width, height, depth, colour, packing, filtering, interlacing = struct.unpack(">IIBBBBB", header)
     if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
-        raise Misuse(
+        raise UserError(
             _("The logo has {width} × {height} pixels. At most {max_side} × {max_side} are taken.").format(
                 width=width, height=height, max_side=MAX_SIDE
             )
         )
     if interlacing:
-        raise Misuse(_("The logo is an interlaced PNG. Save it without interlacing."))
+        raise UserError(_("The logo is an interlaced PNG. Save it without interlacing."))
     if depth not in DEPTHS.get(colour, ()) or packing or filtering:
-        raise Misuse(_NO_PNG)
+        raise UserError(_NO_PNG)
     row = 1 + (width * SAMPLES[colour] * depth + 7) // 8
     reader = zlib.decompressobj()
     try:
         rows = reader.decompress(packed, row * height)  # no more is unpacked, whatever is packed there
     except zlib.error:
-        raise Misuse(_NO_PNG) from None
+        raise UserError(_NO_PNG) from None
     if len(rows) != row * height or any(rows[at] > MAX_FILTER for at in range(0, len(rows), row)):
-        raise Misuse(_NO_PNG)
+        raise UserError(_NO_PNG)
     return rows
 
 

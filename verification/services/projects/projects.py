@@ -10,12 +10,12 @@ from django.db import models, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
+from verification.core.whole_numbers import whole_number
 from verification.models import KeyKind, Membership, Project
 from verification.services.projects.keys import issue_key
 from verification.services.projects.settings import require_sound, set_settings
 from verification.services.projects.webhook_secrets import issue_webhook_secret
-from verification.whole_numbers import whole_number
 
 SHOWN_IDS = 5  # projects of one name whose ids a refusal lists
 
@@ -90,9 +90,9 @@ def find_project(id_or_name: str) -> Project:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise Misuse(_("There is no project {id_or_name!r}.").format(id_or_name=id_or_name))
+        raise UserError(_("There is no project {id_or_name!r}.").format(id_or_name=id_or_name))
     ids = ", ".join(str(project.pk) for project in found)
-    raise Misuse(
+    raise UserError(
         _("{id_or_name!r} names more than one project. Give an id: {ids}.").format(id_or_name=id_or_name, ids=ids)
     )
 
@@ -104,4 +104,4 @@ def require_free_name(name: str, *, among: QuerySet[Project], but: Project | Non
     """
     same = among.filter(name=name, deleted_at=None)
     if (same.exclude(pk=but.pk) if but else same).exists():
-        raise Misuse(_("A project named {name!r} already exists. Take another name.").format(name=name))
+        raise UserError(_("A project named {name!r} already exists. Take another name.").format(name=name))

@@ -15,17 +15,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from providers.challenges.vendors import VENDORS, is_dummy_secret
-from providers.door.outbound import judge_url
 from providers.errors import AddressBlocked
+from providers.http.ssrf import judge_url
 from providers.registry import BOOLEANS, UnknownAdapter, adapter_class
-from verification import bindings
-from verification.crypto import DecryptionFailed, decrypt, encrypt
-from verification.errors import Misuse
+from verification.core import aad
+from verification.core.crypto import DecryptionFailed, decrypt, encrypt
+from verification.core.errors import UserError
+from verification.core.whole_numbers import whole_number
 from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
 from verification.services.texts.own import judge_name
-from verification.whole_numbers import whole_number
 
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
@@ -43,7 +43,7 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
     """
     for name, text in values.items():
         if name not in SETTABLE:
-            raise Misuse(
+            raise UserError(
                 _("There is no setting {name!r}. Settings: {names}.").format(name=name, names=", ".join(SETTABLE))
             )
         is_secret = name in SECRETS
@@ -56,7 +56,7 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
 def require_sound(project: Project, changed: Collection[str]) -> None:
     """Clean a row that is to be saved. Raises :class:`Misuse` with one sentence."""
     for name, text in all_faults(project, changed).items():
-        raise Misuse(text if name == ROW else f"{name}: {text}")
+        raise UserError(text if name == ROW else f"{name}: {text}")
 
 
 def all_faults(project: Project, changed: Collection[str]) -> dict[str, str]:
@@ -94,7 +94,7 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     for name, judge in judges.items():
         try:
             judge()
-        except Misuse as error:
+        except UserError as error:
             found[name] = str(error)
     return found
 
@@ -107,7 +107,9 @@ def judge_kind(project: Project) -> None:
     if Project.objects.filter(pk=project.pk, is_sandbox=project.is_sandbox).exists():
         return
     if any(model.objects.filter(project=project.pk).exists() for model in (Session, Message)):
-        raise Misuse(_("The project has sessions or messages already, so it stays what it is. Make another project."))
+        raise UserError(
+            _("The project has sessions or messages already, so it stays what it is. Make another project.")
+        )
     rows = Provider.objects.filter(project=project.pk)
     wrong = {row.name for row in rows if not _fits(row.type, is_sandbox=project.is_sandbox)}
     if wrong:
@@ -116,7 +118,7 @@ def judge_kind(project: Project) -> None:
             if project.is_sandbox
             else _("The sandbox is for test projects")
         )
-        raise Misuse(_("{rule}: delete {names} first.").format(rule=rule, names=", ".join(sorted(wrong))))
+        raise UserError(_("{rule}: delete {names} first.").format(rule=rule, names=", ".join(sorted(wrong))))
 
 
 def _fits(provider_type: str, *, is_sandbox: bool) -> bool:
@@ -132,12 +134,12 @@ def judge_called_url(url: str) -> None:
     try:
         judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
     except AddressBlocked as error:
-        raise Misuse(error.sentence) from None
+        raise UserError(error.sentence) from None
 
 
 def seal_challenge_secret(project: Project, text: str) -> bytes | None:
     """The secret of the challenge provider as it is stored; None for an empty one."""
-    return encrypt(text, binding=bindings.challenge_secret(project.public_id)) if text else None
+    return encrypt(text, binding=aad.challenge_secret(project.public_id)) if text else None
 
 
 def judge_challenge(project: Project) -> None:
@@ -146,21 +148,21 @@ def judge_challenge(project: Project) -> None:
         return
     label = ChallengeProvider(project.challenge_provider).label
     if not project.challenge_site_key or not project.challenge_secret:
-        raise Misuse(_("Challenges of {label} need a site key and a secret.").format(label=label))
+        raise UserError(_("Challenges of {label} need a site key and a secret.").format(label=label))
     try:
         secret = challenge_secret_of(project)
     except DecryptionFailed:
-        raise Misuse(
+        raise UserError(
             _("The challenge's secret cannot be read with the present encryption keys. Enter it again.")
         ) from None
     if not settings.IS_EMBEDDED and is_dummy_secret(project.challenge_provider, secret):
-        raise Misuse(_("This secret of {label} is for tests and lets everybody pass.").format(label=label))
+        raise UserError(_("This secret of {label} is for tests and lets everybody pass.").format(label=label))
 
 
 def challenge_secret_of(project: Project) -> str:
-    """The stored secret, empty where there is none. Raises :class:`verification.crypto.DecryptionFailed`."""
+    """The stored secret, empty where there is none. Raises :class:`verification.core.crypto.DecryptionFailed`."""
     sealed = project.challenge_secret
-    return decrypt(bytes(sealed), binding=bindings.challenge_secret(project.public_id)) if sealed else ""
+    return decrypt(bytes(sealed), binding=aad.challenge_secret(project.public_id)) if sealed else ""
 
 
 def read_text(field: Any, text: str) -> Any:
@@ -172,20 +174,20 @@ def read_text(field: Any, text: str) -> Any:
     if field.choices:
         choices = [str(value) for value, _ in field.flatchoices]
         if text not in choices and not (field.blank and text == ""):
-            raise Misuse(_("{name}: write one of {names}.").format(name=name, names=", ".join(choices)))
+            raise UserError(_("{name}: write one of {names}.").format(name=name, names=", ".join(choices)))
     if isinstance(field, models.BooleanField):
         if text.lower() not in BOOLEANS:
-            raise Misuse(_("{name}: write true or false.").format(name=name))
+            raise UserError(_("{name}: write true or false.").format(name=name))
         return BOOLEANS[text.lower()]
     if isinstance(field, ArrayField):
         return [item.strip() for item in text.split(",") if item.strip()]
     if isinstance(field, models.FloatField):
         if not _DECIMAL.fullmatch(text):
-            raise Misuse(_("{name}: write a number such as 0.5.").format(name=name))
+            raise UserError(_("{name}: write a number such as 0.5.").format(name=name))
         return float(text)
     if isinstance(field, models.IntegerField):
         number = whole_number(text)
         if number is None:
-            raise Misuse(_("{name}: write a whole number.").format(name=name))
+            raise UserError(_("{name}: write a whole number.").format(name=name))
         return number
     return text

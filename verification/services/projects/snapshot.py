@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from providers import sandbox
-from verification import pseudonyms, sql
-from verification.addresses import Address, AddressKind, kind_of
+from verification import sql
+from verification.core import pseudonyms
+from verification.core.addresses import Address, AddressKind, kind_of
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
-from verification.services.projects import terms
+from verification.services.projects import policy_document
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
 from verification.services.projects.channel_config import ChannelConfig, channel_of
 from verification.services.projects.lists import Lists
@@ -116,13 +117,15 @@ class ProjectConfig:
     def _read_limits(self, row: dict[str, Any], platform: dict[str, int]) -> None:
         ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
         settings_below = {setting: bounded(row[setting], ceiling) for setting, ceiling in ceilings.items()}
-        self.wrong_limits: dict[str, int] = {window.setting: row[window.setting] for window in terms.WRONG_CODES}
+        self.wrong_limits: dict[str, int] = {
+            window.setting: row[window.setting] for window in policy_document.WRONG_CODES
+        }
         self.send_limits: dict[str, int] = {
-            window.setting: settings_below.get(window.setting, row[window.setting]) for window in terms.SENDS
+            window.setting: settings_below.get(window.setting, row[window.setting]) for window in policy_document.SENDS
         }
         # Safe lists are the owner's, the ceiling is not.
-        self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in terms.SENDS}
-        self._strangers = {term: row[setting] for term, setting in terms.STRANGERS.items()}
+        self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in policy_document.SENDS}
+        self._strangers = {term: row[setting] for term, setting in policy_document.STRANGERS.items()}
         self._platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
         self.creates_per_address = settings_below["creates_per_address"]
         self.requests_per_second = settings_below["requests_per_second"]
@@ -174,12 +177,12 @@ class ProjectConfig:
         """
         key = kind_of(to), self.is_unlimited(to), self.simulated(to) is not None
         if key not in self._terms:
-            self._terms[key] = terms.serialised(
+            self._terms[key] = policy_document.serialised(
                 {
                     "language": self.language,
                     "draws_new_code": self.new_code_on_send,
-                    "sends": terms.limits_of(terms.SENDS, self.send_limits_for(to)),
-                    "wrong_codes": terms.wrong_code_limits(self.wrong_limits_for(to)),
+                    "sends": policy_document.limits_of(policy_document.SENDS, self.send_limits_for(to)),
+                    "wrong_codes": policy_document.wrong_code_limits(self.wrong_limits_for(to)),
                     "strangers": self._strangers,
                     # A budget of no message refuses the next one, which is what one in money means once it is spent.
                     "budgets": {**self.budgets, **dict.fromkeys(self.spent_costs, 0)},
@@ -190,7 +193,7 @@ class ProjectConfig:
                 }
             )
         if self._platform_sms_a_day and key[0] is AddressKind.PHONE:
-            return terms.with_erased(self._terms[key], pseudonyms.erased(to))
+            return policy_document.with_erased(self._terms[key], pseudonyms.erased(to))
         return self._terms[key]
 
     @cached_property
@@ -204,8 +207,8 @@ class ProjectConfig:
         return self._terms_of_check(dict.fromkeys(self.wrong_limits, 0))
 
     def _terms_of_check(self, limits: dict[str, int]) -> Any:
-        return terms.serialised(
-            {"wrong_codes": terms.wrong_code_limits(limits), "strangers": self._strangers, **self._events}
+        return policy_document.serialised(
+            {"wrong_codes": policy_document.wrong_code_limits(limits), "strangers": self._strangers, **self._events}
         )
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:

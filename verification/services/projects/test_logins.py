@@ -11,11 +11,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification import bindings
-from verification.addresses import AddressInvalid, parse_test_address
-from verification.codes import LENGTHS_IN_WORDS, code_pattern
-from verification.crypto import decrypt, encrypt
-from verification.errors import Misuse
+from verification.core import aad
+from verification.core.addresses import AddressInvalid, parse_test_address
+from verification.core.codes import LENGTHS_IN_WORDS, code_pattern
+from verification.core.crypto import decrypt, encrypt
+from verification.core.errors import UserError
 from verification.models import Project, TestLogin
 
 MAX_TEST_LOGINS = 50  # rows of a project: app reviewers and automated tests need a few, and every process reads them
@@ -31,7 +31,7 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
     try:
         address = parse_test_address(to)
     except AddressInvalid as error:
-        raise Misuse(str(error)) from None
+        raise UserError(str(error)) from None
     code = clean_test_code(code)
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(
@@ -39,10 +39,10 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
         )  # so that two additions do not both take the last place
         others = TestLogin.objects.filter(project=project).exclude(to=address.text)
         if others.count() >= MAX_TEST_LOGINS:
-            raise Misuse(
+            raise UserError(
                 _("A project has at most {max_test_logins} test logins.").format(max_test_logins=MAX_TEST_LOGINS)
             )
-        sealed = encrypt(code, binding=bindings.test_login(project.public_id, address.text))
+        sealed = encrypt(code, binding=aad.test_login(project.public_id, address.text))
         login, _unused = TestLogin.objects.update_or_create(
             project=project,
             to=address.text,
@@ -52,8 +52,8 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
 
 
 def code_of(login: TestLogin) -> str:
-    """Raises :class:`verification.crypto.DecryptionFailed`."""
-    return decrypt(bytes(login.code_encrypted), binding=bindings.test_login(login.project.public_id, login.to))
+    """Raises :class:`verification.core.crypto.DecryptionFailed`."""
+    return decrypt(bytes(login.code_encrypted), binding=aad.test_login(login.project.public_id, login.to))
 
 
 def clean_test_code(code: str) -> str:
@@ -61,5 +61,5 @@ def clean_test_code(code: str) -> str:
     as codes are.
     """
     if not code.isascii() or not _TEST_CODE.fullmatch(code.upper()):
-        raise Misuse(_("The code of a test login has {code_form}").format(code_form=CODE_FORM))
+        raise UserError(_("The code of a test login has {code_form}").format(code_form=CODE_FORM))
     return code.upper()

@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification import bindings
-from verification.crypto import decrypt, encrypt
+from verification.core import aad
+from verification.core.crypto import decrypt, encrypt
 from verification.models import Project, WebhookSecret, bounds
 
 WEBHOOK_SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
@@ -24,7 +24,7 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
     text = "whsec_" + base64.b64encode(secrets.token_bytes(WEBHOOK_SECRET_BYTES)).decode()
     WebhookSecret.objects.create(
         project=project,
-        secret=encrypt(text, binding=bindings.webhook_secret(project.public_id)),
+        secret=encrypt(text, binding=aad.webhook_secret(project.public_id)),
         expires_at=expires_at,
     )
     return text
@@ -32,7 +32,7 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
 
 def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
     """The secrets that sign now, the newest first, each with the time at which it stops."""
-    binding = bindings.webhook_secret(project.public_id)
+    binding = aad.webhook_secret(project.public_id)
     return [(decrypt(bytes(row.secret), binding=binding), row.expires_at) for row in project.webhook_secrets.live()]
 
 

@@ -15,17 +15,17 @@ from providers.challenges import altcha
 from providers.challenges.base import Judgement, Site, Verdict
 from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.sandbox import Simulated
-from verification import bindings
-from verification.addresses import Address
-from verification.bulkhead import BulkheadFull, Wait, bulkhead
-from verification.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
-from verification.errors import Refusal
-from verification.memory import Away, Fresh, Waits
+from verification.core import aad
+from verification.core.addresses import Address
+from verification.core.bulkhead import BulkheadFull, Wait, bulkhead
+from verification.core.caching import CircuitBreaker, Cooldown, TTLCache
+from verification.core.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
+from verification.core.errors import ApiError
 from verification.models import ChallengeProvider
-from verification.services.gateways.http_door import http_door
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.protection import limits
 from verification.services.protection.guard import judge
+from verification.services.providers.http_door import http_door
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +37,11 @@ ANSWER = "challenge answer"  # the kind that is mixed into the digest of an answ
 TOLD_SECONDS = 1.0  # the least time between two lines on failures in one project: anybody may fail at any rate
 MAX_REMEMBERED = 10_000  # projects that a process remembers; of unknown ids next to nothing is kept
 
-_told: Waits[int] = Waits(MAX_REMEMBERED)
-_asked_for: Fresh[str, ProjectConfig | None] = Fresh(MAX_REMEMBERED)  # projects by the id that pages know
-_away: Away[tuple[int, str]] = Away(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
+_told: Cooldown[int] = Cooldown(MAX_REMEMBERED)
+_asked_for: TTLCache[str, ProjectConfig | None] = TTLCache(MAX_REMEMBERED)  # projects by the id that pages know
+_away: CircuitBreaker[tuple[int, str]] = CircuitBreaker(
+    seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW
+)  # by project and vendor
 
 
 def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
@@ -98,7 +100,7 @@ def verify(
         # Whoever sends many answers at once brings this about. It tells nothing of the vendor, and so opens nothing.
         log.warning("project %s: too many requests are waiting for an answer already.", project.id)
         if is_asked:
-            raise Refusal("challenge_unavailable") from None
+            raise ApiError("challenge_unavailable") from None
         return None
     match judgement.verdict:
         case Verdict.PASSED:
@@ -118,7 +120,7 @@ def verify(
         "let in unchallenged" if is_let_in else "refused",
     )
     if not is_let_in:
-        raise Refusal("challenge_unavailable")
+        raise ApiError("challenge_unavailable")
     return None
 
 
@@ -130,7 +132,7 @@ def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any]
     limits.count_puzzle(client_address)
     project = _asked_for.get(public_id, lambda: load_public_project(public_id))
     if project is None or not project.hands_out_puzzles:
-        raise Refusal("not_found", "No project with this id hands out puzzles.")
+        raise ApiError("not_found", "No project with this id hands out puzzles.")
     puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_keys()[0])
     return puzzle, project.origins
 
@@ -139,7 +141,7 @@ def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) 
     if challenge.sealed_secret is None:
         return Judgement(Verdict.MISCONFIGURED, "there is no secret")
     try:
-        secret = decrypt(challenge.sealed_secret, binding=bindings.challenge_secret(project.public_id))
+        secret = decrypt(challenge.sealed_secret, binding=aad.challenge_secret(project.public_id))
     except DecryptionFailed:
         return Judgement(Verdict.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     if not settings.IS_EMBEDDED and is_dummy_secret(challenge.provider, secret):
@@ -167,11 +169,11 @@ def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgeme
 
 
 def _require(challenge: ChallengeConfig) -> NoReturn:
-    raise Refusal("challenge_required", provider=challenge.provider, api_key=challenge.api_key)
+    raise ApiError("challenge_required", provider=challenge.provider, api_key=challenge.api_key)
 
 
 def _fail(project: ProjectConfig, reason: str) -> NoReturn:
     if not _told.left(project.id):
         _told.begin(project.id, TOLD_SECONDS)
         log.info("project %s: a challenge was not passed: %s", project.id, reason)
-    raise Refusal("challenge_failed")
+    raise ApiError("challenge_failed")

@@ -11,8 +11,8 @@ from collections import Counter
 
 from django.conf import settings
 
-from verification.errors import Decision, Refusal
-from verification.memory import Fresh, Memory
+from verification.core.caching import Memory, TTLCache
+from verification.core.errors import ApiError, Decision
 from verification.services.protection.limits import WHOLE_PROJECT, network_of
 
 UNKNOWN_PER_SECOND = 10  # calls of unknown addresses from one client network; each is one look-up in the database
@@ -46,7 +46,7 @@ class Second(Memory):
 
 
 _second = Second()
-_projects: Fresh[Path, int] = Fresh(MAX_REMEMBERED)  # of the addresses that were right within the last minute
+_projects: TTLCache[Path, int] = TTLCache(MAX_REMEMBERED)  # of the addresses that were right within the last minute
 
 
 def require_room(path: Path, client_address: str, *, size: int) -> None:
@@ -55,7 +55,7 @@ def require_room(path: Path, client_address: str, *, size: int) -> None:
     if project is not None:
         _count(project, size)
     elif _second.of(network_of(client_address)) >= UNKNOWN_PER_SECOND:
-        raise Refusal("rate_limited", DETAIL, retry_after=RETRY_SECONDS)
+        raise ApiError("rate_limited", DETAIL, retry_after=RETRY_SECONDS)
 
 
 def note_known(path: Path, project_id: int | None, *, size: int) -> None:
@@ -78,5 +78,5 @@ def _count(project: int, size: int) -> None:
         return
     if _second.of(project) >= settings.HOOKS_PER_SECOND:
         decision = Decision(project, "hooks_per_second", WHOLE_PROJECT)
-        raise Refusal("rate_limited", DETAIL, retry_after=RETRY_SECONDS, decision=decision)
+        raise ApiError("rate_limited", DETAIL, retry_after=RETRY_SECONDS, decision=decision)
     _second.add(project, 1 + size // CALL_BYTES)

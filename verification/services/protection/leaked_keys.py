@@ -6,8 +6,8 @@ from datetime import date
 
 from django.utils import timezone
 
-from verification.memory import Waits
-from verification.services.notices import alerts
+from verification.core.caching import Cooldown
+from verification.services.notifications import alerts
 from verification.services.projects.callers import Caller
 
 ORIGIN_SHOWN_CHARACTERS = 100
@@ -15,7 +15,7 @@ ORIGIN_SHOWN_CHARACTERS = 100
 DAY_SECONDS = 24 * 60 * 60  # an alert of a day is remembered for that long; the next day's has another key
 MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
 # By key and day: the alerts that this process raised. It only spares the database, as the alert's row is unique.
-_told: Waits[tuple[int, date]] = Waits(MAX_REMEMBERED)
+_told: Cooldown[tuple[int, date]] = Cooldown(MAX_REMEMBERED)
 
 
 def note_browser(caller: Caller, origin: str) -> None:

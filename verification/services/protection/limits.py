@@ -2,7 +2,7 @@
 
 The other limits stand elsewhere. Sends and wrong codes of a recipient, and budgets, guard accounts and money: they are
 counted from rows, under the recipient's lock, by ``sql/delivery/queue_message.sql`` and ``sql/sessions``. The traffic
-guard judges by ``sql/protection``. Logins of the panel have ``panel/door/throttle.py``.
+guard judges by ``sql/protection``. Logins of the panel have ``admin/auth/throttle.py``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
-from verification import metrics, valkey
-from verification.errors import Decision, Refusal
-from verification.memory import Away, Once, Waits
-from verification.networks import is_neighbour, read_address
+from verification.core import metrics, valkey
+from verification.core.caching import Cached, CircuitBreaker, Cooldown
+from verification.core.errors import ApiError, Decision
+from verification.core.networks import is_neighbour, read_address
 from verification.services.projects.snapshot import ProjectConfig
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def count_request(project: ProjectConfig) -> None:
         _hit(item, f"project:{project.id}", REQUESTS_USED_UP, decision)
 
 
-def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
+def count_create(project: ProjectConfig, client_address: str) -> ApiError | None:
     """Count one session create from this address. Return the refusal where the address is over its limit.
 
     The caller raises it, unless the project has challenges and one was passed.
@@ -71,7 +71,7 @@ def count_create(project: ProjectConfig, client_address: str) -> Refusal | None:
                 "the project's server addresses.",
                 Decision(project.id, "client_address", network_of(client_address)),
             )
-        except Refusal as refusal:
+        except ApiError as refusal:
             return refusal
     return None
 
@@ -86,7 +86,7 @@ def count_unknown_key(client_address: str) -> None:
     """Count one request with an unknown key from this address. Raises ``rate_limited``."""
     try:
         _hit(*_unknown_keys(client_address), "Too many unknown keys came from this client address.")
-    except Refusal:
+    except ApiError:
         metrics.count_unknown_key("held_off")
         raise
     metrics.count_unknown_key("refused")
@@ -134,7 +134,7 @@ def require_few_failed_challenges(project: ProjectConfig, client_address: str) -
     item = RateLimitItemPerMinute(FAILED_CHALLENGES_PER_MINUTE)
     window = _ask(lambda limiter: limiter.get_window_stats(item, NAMESPACE, _failure_key(project, client_address)))
     if not window.remaining:
-        raise Refusal(
+        raise ApiError(
             "rate_limited",
             "Too many challenges were failed from this client address.",
             retry_after=_seconds_until(window.reset_time),
@@ -188,7 +188,7 @@ def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
     return str(read_address(client_address)) in project.server_addresses or is_neighbour(client_address)
 
 
-@Once
+@Cached
 def _shared_counter() -> FixedWindowRateLimiter:
     """Return what all processes count in: the cache."""
     timeout = settings.REDIS_TIMEOUT_SECONDS
@@ -196,14 +196,14 @@ def _shared_counter() -> FixedWindowRateLimiter:
     return FixedWindowRateLimiter(RedisStorage("redis://", connection_pool=pool))  # the URL counts for nothing then
 
 
-@Once
+@Cached
 def _own_counter() -> FixedWindowRateLimiter:
     """Return what this process counts in while the cache is away."""
     return FixedWindowRateLimiter(MemoryStorage())
 
 
-_away: Away[str] = Away(seconds=AWAY_SECONDS)
-_full: Waits[tuple[RateLimitItem, str]] = Waits(MAX_REMEMBERED)  # by limit and caller: until its window ends
+_away: CircuitBreaker[str] = CircuitBreaker(seconds=AWAY_SECONDS)
+_full: Cooldown[tuple[RateLimitItem, str]] = Cooldown(MAX_REMEMBERED)  # by limit and caller: until its window ends
 
 
 def _hit(item: RateLimitItem, who: str, detail: str, decision: Decision | None = None) -> None:
@@ -219,7 +219,7 @@ def _hit(item: RateLimitItem, who: str, detail: str, decision: Decision | None =
         if wait > 1:
             _full.begin((item, who), wait)
     if wait:
-        raise Refusal("rate_limited", detail, retry_after=wait, decision=decision)
+        raise ApiError("rate_limited", detail, retry_after=wait, decision=decision)
 
 
 def _is_used_up(item: RateLimitItem, who: str) -> bool:

@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from verification.codes import WRONG_CODES_DIVISORS
+from verification.core.codes import WRONG_CODES_DIVISORS
 from verification.models import ChannelType, Message, Recipient, WrongCode
-from verification.services.projects import terms
+from verification.services.projects import policy_document
 from verification.services.projects.snapshot import load_project
 
 LONGEST_OF_SENDS, LONGEST_OF_WRONG_CODES = (
-    timedelta(seconds=max(window.seconds for window in windows)) for windows in (terms.SENDS, terms.WRONG_CODES)
+    timedelta(seconds=max(window.seconds for window in windows))
+    for windows in (policy_document.SENDS, policy_document.WRONG_CODES)
 )
 BLOCK = timedelta(seconds=60)  # the time between two codes of sessions over one channel, as in common_windows.sql
 
@@ -47,8 +48,8 @@ def standings(recipient: Recipient) -> list[Standing]:
     sends = _latest_sends(recipient, max(send_limits.values()))
     wrong = _latest_wrong_codes(recipient, max(wrong_limits.values()))
     return [
-        *_standings("codes sent", sends, send_limits, terms.SENDS),
-        *_standings("wrong codes", wrong, wrong_limits, terms.WRONG_CODES),
+        *_standings("codes sent", sends, send_limits, policy_document.SENDS),
+        *_standings("wrong codes", wrong, wrong_limits, policy_document.WRONG_CODES),
     ]
 
 
@@ -82,7 +83,7 @@ def _latest_wrong_codes(recipient: Recipient, number: int) -> list[datetime]:
 
 
 def _standings(
-    what: str, moments: Sequence[datetime], limits: Mapping[str, int], windows: Sequence[terms.Window]
+    what: str, moments: Sequence[datetime], limits: Mapping[str, int], windows: Sequence[policy_document.Window]
 ) -> list[Standing]:
     now = timezone.now()
     found = []

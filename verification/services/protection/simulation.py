@@ -8,7 +8,7 @@ from __future__ import annotations
 from providers.sandbox import Simulated
 from verification.models import Session, Subscription
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection.admission import refusal_of
+from verification.services.protection.eligibility import refusal_of
 
 RETRY_SECONDS = 600  # the wait that the simulated limit tells, as that of sends in 10 minutes would
 _OUTCOMES = {  # of the SQL functions that refuse a send

@@ -11,8 +11,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from providers.base import Consent
-from verification import pseudonyms, sql
-from verification.addresses import AddressInvalid, parse_address
+from verification import sql
+from verification.core import pseudonyms
+from verification.core.addresses import AddressInvalid, parse_address
 from verification.models import Message, Provider, Suppression
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from django.db import DatabaseError, InterfaceError
 from django.utils.translation import gettext_lazy as _
 
 from verification import sql
-from verification.errors import Decision, Refusal
-from verification.memory import Memory
+from verification.core.caching import Memory
+from verification.core.errors import ApiError, Decision
 from verification.models.guard_rules import GUARD_RULES
 
 if TYPE_CHECKING:
@@ -156,9 +156,9 @@ def note(
     """Count ``times`` decisions of ``rule``, one of :data:`RULES`, about ``subject`` in this hour's row.
 
     ``subject`` is something an owner may read: a prefix, a country, a client network, or a recipient through
-    :func:`verification.addresses.mask`. ``figures`` is JSON: the counts of the rule, and its limit; the last ones are
-    kept. ``is_refusal`` is false for a finding by which no request was refused. The SQL function by which the traffic
-    guard refuses notes its refusals itself.
+    :func:`verification.core.addresses.mask`. ``figures`` is JSON: the counts of the rule, and its limit; the last ones
+    are kept. ``is_refusal`` is false for a finding by which no request was refused. The SQL function by which the
+    traffic guard refuses notes its refusals itself.
 
     Call this after the refusing transaction has rolled back, or the note is lost with it.
     """
@@ -173,7 +173,7 @@ def note(
     )
 
 
-def note_refusal(refusal: Refusal) -> None:
+def note_refusal(refusal: ApiError) -> None:
     """Note the decision behind a refusal, if there is one.
 
     The code that answers the refusal calls this, after the transaction was rolled back. It never raises: the refusal

@@ -6,7 +6,7 @@ import logging
 
 from django.db import InterfaceError, OperationalError, connection
 
-from verification import traces
+from verification.core import tracing
 from verification.models import Message
 
 log = logging.getLogger(__name__)
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 def keep(message_id: int) -> None:
     """Write what this thread is at beside the message. Without traces the row is left alone."""
-    traceparent = traces.current()
+    traceparent = tracing.current()
     if not traceparent:
         return
     try:
@@ -27,12 +27,12 @@ def keep(message_id: int) -> None:
 
 def of_message(message_id: int | None) -> str | None:
     """Return the traceparent of the message; None where it has none, was erased, or the database is away."""
-    return _newest(pk=message_id) if message_id and traces.is_on() else None
+    return _newest(pk=message_id) if message_id and tracing.is_on() else None
 
 
 def of_session(session_id: str | None) -> str | None:
     """Return the traceparent of the session's newest message; None as for a message."""
-    return _newest(session_id=session_id) if session_id and traces.is_on() else None
+    return _newest(session_id=session_id) if session_id and tracing.is_on() else None
 
 
 def _newest(**which: int | str) -> str | None:

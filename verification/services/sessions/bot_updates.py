@@ -14,11 +14,12 @@ from dataclasses import asdict
 from typing import Any
 
 from providers.base import BotEvent, BotMessage, BotReachability, BotStarted, ContactShared
-from verification import sql, wake
-from verification.errors import Refusal
+from verification import sql
+from verification.core.errors import ApiError
 from verification.models import BotUpdate, Provider
 from verification.services.sessions import subscriptions
 from verification.sql.rows import ClaimedUpdate
+from verification.worker import wake
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ def store(provider: Provider, events: Sequence[BotEvent], *, key: str) -> None:
         events=sql.json([{"type": type(event).__name__, **asdict(event)} for event in events]),
     )
     if not kept.is_kept:
-        raise Refusal("service_unavailable", "Too many updates of this bot wait.", retry_after=RETRY_SECONDS)
+        raise ApiError("service_unavailable", "Too many updates of this bot wait.", retry_after=RETRY_SECONDS)
     wake.wake_bots()
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from verification.addresses import Address
-from verification.errors import Refusal
+from verification.core.addresses import Address
+from verification.core.errors import ApiError
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection.admission import allowed_channels
+from verification.services.protection.eligibility import allowed_channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | No
     return next(filter(None, (bot.link(link_payload) for bot in asked_for or bots)), "")
 
 
-def _not_available(address: Address, channel_type: str | None) -> Refusal:
+def _not_available(address: Address, channel_type: str | None) -> ApiError:
     recipients = "phone numbers" if address.is_phone else "e-mail addresses"
     if channel_type is None:
         detail = f"The project has no active channel for {recipients}. Its owner sets one up in the panel."
     else:
         detail = f"The project has no active channel {channel_type} for {recipients}. See the list of channels."
-    return Refusal("channel_not_available", detail)
+    return ApiError("channel_not_available", detail)

@@ -6,15 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from verification import random_ids, request_ids, sql
-from verification.addresses import AddressKind, kind_of
-from verification.codes import MAX_GUESS_CHARACTERS
-from verification.crypto import code_digests, guess_digest, stored_digest
-from verification.errors import Refusal, refusal
+from verification import sql
+from verification.core import ids, request_ids
+from verification.core.addresses import AddressKind, kind_of
+from verification.core.codes import MAX_GUESS_CHARACTERS
+from verification.core.crypto import code_digests, guess_digest, stored_digest
+from verification.core.errors import ApiError, refusal
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
-from verification.services.protection.admission import refusal_of
+from verification.services.protection.eligibility import refusal_of
 from verification.services.protection.guard import judge
 from verification.services.sessions.origin import origin_of
 
@@ -51,7 +52,7 @@ def check_code(
     network = "" if client_address is None else limits.counted_network(project, client_address)
     origin = origin_of(project, request_id, client_address)
     judge.require_no_guesser(project, network)
-    token = random_ids.generate_verify_token()
+    token = ids.generate_verify_token()
     row = sql.call(
         "spend_attempt",
         project=project.id,
@@ -67,7 +68,7 @@ def check_code(
     if row.outcome == "verified":
         return CheckedCode(token, row.is_test)
     if row.outcome == "invalid_code":
-        raise Refusal("invalid_code", attempts_left=row.attempts_left)
+        raise ApiError("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
         raise judge.subnet_refusal(project, origin.subnet, row.retry_after, row.figures)
     raise refusal_of(project, row.outcome, row.retry_after, to=row.address or "", channel=None)

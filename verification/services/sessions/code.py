@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from providers import sandbox
 from providers.sandbox import Simulated
-from verification import bindings, codes, random_ids
-from verification.addresses import Address
-from verification.crypto import code_digest, decrypt, encrypt
+from verification.core import aad, codes, ids
+from verification.core.addresses import Address
+from verification.core.crypto import code_digest, decrypt, encrypt
 from verification.services.projects.snapshot import ProjectConfig
 
 
@@ -33,10 +33,10 @@ class DrawnCode:
 
 def new_session_code(project: ProjectConfig, address: Address) -> DrawnCode:
     """Draw the code of a new session, and the session's id. A test login gets its fixed code."""
-    session_id = random_ids.generate_session_id()
+    session_id = ids.generate_session_id()
     login = project.test_logins.get(address.text)
     if login is not None:
-        fixed = decrypt(login.sealed_code, binding=bindings.test_login(project.public_id, address.text))
+        fixed = decrypt(login.sealed_code, binding=aad.test_login(project.public_id, address.text))
         settings = CodeSettings(
             len(fixed),
             any(c in string.digits for c in fixed),
@@ -68,7 +68,7 @@ def _seal(code: str, session_id: str, settings: CodeSettings, *, test_login: str
     return DrawnCode(
         session_id=session_id,
         digest=code_digest(code, session_id=session_id),
-        encrypted=encrypt(code, binding=bindings.session_code(session_id)),
+        encrypted=encrypt(code, binding=aad.session_code(session_id)),
         settings=settings,
         test_login=test_login,
     )

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from verification import pseudonyms, random_ids, sql, wake
-from verification.addresses import Address
-from verification.codes import WRONG_CODES_THAT_LOCK
-from verification.errors import Refusal
-from verification.services.notices.refused import note_refused
+from verification import sql
+from verification.core import ids, pseudonyms
+from verification.core.addresses import Address
+from verification.core.codes import WRONG_CODES_THAT_LOCK
+from verification.core.errors import ApiError
+from verification.services.notifications.undelivered import note_refused
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits, simulation
-from verification.services.protection.admission import refusal_of, require_not_stopped
+from verification.services.protection.eligibility import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge
 from verification.services.records import traceparents
 from verification.services.sessions.channels import SessionChannel, session_channels, usable_channels
@@ -23,6 +24,7 @@ from verification.services.sessions.found import find_open
 from verification.services.sessions.origin import Origin, origin_of
 from verification.services.sessions.send import queue_code
 from verification.services.texts.rendering import best_language
+from verification.worker import wake
 
 SESSION_SECONDS = 180  # life of a session: time for a code to arrive and be typed, and little for guessing
 
@@ -66,7 +68,7 @@ def create_session(
         return _create(
             project, address, channel_type, send, accept_language, challenge_token, client_address, request_id
         )
-    except Refusal as refusal:
+    except ApiError as refusal:
         note_refused(project, refusal, to=address.text)
         raise
 
@@ -172,7 +174,7 @@ def _open_or_find(
         code_digits=new.settings.digits,
         code_letters=new.settings.letters,
         attempts_max=simulation.attempts_max(project, address.text, WRONG_CODES_THAT_LOCK[new.settings.length]),
-        link_payload=random_ids.generate_link_payload(),
+        link_payload=ids.generate_link_payload(),
         lives_seconds=simulation.lives_seconds(project, address.text, SESSION_SECONDS),
         language=best_language(accept_language, project.languages),
         test_login=new.test_login,
@@ -180,7 +182,7 @@ def _open_or_find(
         send=send,
         type=channel_type,
         channels=[channel.type for channel in channels],
-        message=random_ids.generate_message_id(),
+        message=ids.generate_message_id(),
         terms=project.terms_for(address.text),
         guard=judge.guard_terms(project, address.text, address.country),
         **origin._asdict(),
@@ -191,7 +193,7 @@ def _renew(project: ProjectConfig, row: Any, origin: Origin) -> bool:
     """Send a new code of the session, unless another caller has just done so. Return whether it was sent."""
     try:
         queue_code(project, find_open(project, row.session_id), project.channels[row.sent_to], origin)
-    except Refusal as refusal:
+    except ApiError as refusal:
         if refusal.problem_code != "channel_timeout":
             raise
         return False

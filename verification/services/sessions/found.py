@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from verification import addresses, sql
-from verification.addresses import Address
-from verification.errors import refusal
+from verification import sql
+from verification.core import addresses
+from verification.core.addresses import Address
+from verification.core.errors import refusal
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection.admission import refusal_of
+from verification.services.protection.eligibility import refusal_of
 from verification.services.sessions.code import CodeSettings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from verification import request_ids
+from verification.core import request_ids
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from verification import random_ids, sql, wake
-from verification.errors import Refusal
-from verification.services.notices.refused import note_refused
+from verification import sql
+from verification.core import ids
+from verification.core.errors import ApiError
+from verification.services.notifications.undelivered import note_refused
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, simulation
-from verification.services.protection.admission import refusal_of, require_not_stopped
+from verification.services.protection.eligibility import refusal_of, require_not_stopped
 from verification.services.protection.guard import judge
 from verification.services.records import traceparents
 from verification.services.sessions.channels import SessionChannel, bot_link, session_channel, usable_channels
 from verification.services.sessions.code import replacement_code
 from verification.services.sessions.found import FoundSession, find_open, note_session_refusal
 from verification.services.sessions.origin import OUR_OWN, Origin, origin_of
+from verification.worker import wake
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def resend_code(
     session = find_open(project, session_id)
     try:
         return _resend(project, session, channel_type, challenge_token, client_address, request_id)
-    except Refusal as refusal:
+    except ApiError as refusal:
         note_refused(project, refusal, to=session.address.text, session_id=session.id)
         raise
 
@@ -98,7 +100,7 @@ def _channel_for(
         if not session.is_test:
             require_not_stopped(project)
             simulation.refuse(project, session.address.text, channel_type)
-    except Refusal as refusal:
+    except ApiError as refusal:
         if refusal.decision is not None:
             note_session_refusal(session.id, refusal.decision.rule)
         raise
@@ -126,7 +128,7 @@ def queue_code(
         project=project.id,
         session=session.id,
         channel=channel.type,
-        message=random_ids.generate_message_id(),
+        message=ids.generate_message_id(),
         code_digest=new and new.digest,
         code_encrypted=new and new.encrypted,
         challenge=used_answer,
@@ -135,7 +137,7 @@ def queue_code(
         **origin._asdict(),
     )
     if row.outcome == "channel_not_active":
-        raise Refusal(
+        raise ApiError(
             "channel_not_active",
             link=bot_link(channel, session.link_payload) or channel.link,
         )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from verification import sql
-from verification.addresses import Address
-from verification.errors import refusal
+from verification.core.addresses import Address
+from verification.core.errors import refusal
 from verification.models import Message, Session
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.sessions.found import find

@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from providers.base import BotEvent, BotMessage, BotReachability, BotStarted, ContactShared
 from providers.errors import ProviderError
-from verification.addresses import AddressInvalid, parse_address
-from verification.errors import Refusal
+from verification.core.addresses import AddressInvalid, parse_address
+from verification.core.errors import ApiError
 from verification.models import ALL_SENDING, BotChat, KillSwitch, Provider, Recipient, Session, Subscription
-from verification.services.gateways.accounts import adapter_of
-from verification.services.notices.refused import note_refused
+from verification.services.notifications.undelivered import note_refused
 from verification.services.projects.snapshot import load_project
+from verification.services.providers.accounts import adapter_of
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions import send
 from verification.services.texts.rendering import texts_for
@@ -167,7 +167,7 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
         return
     try:
         send.send_on_our_own(project=project, session_id=session.pk, channel_type=provider.channel)
-    except Refusal as refusal:
+    except ApiError as refusal:
         note_refusal(refusal)
         note_refused(project, refusal, to=session.recipient.address, session_id=session.pk)
         log.info("session of project %s: the waiting code was not sent: %s", project.id, refusal.problem_code)

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from providers.reading import gsm
-from verification.errors import Misuse
+from providers.parsing import gsm
+from verification.core.errors import UserError
 from verification.models import ChannelType, Project, bounds
 from verification.services.texts.rendering import (
     ANDROID_MAX_BYTES,
@@ -160,7 +160,7 @@ def require_room(project: Project) -> None:
 def judge_name(project: Project) -> None:
     """Raise :class:`Misuse` for a project's name that phones would make a link of, as messages carry it."""
     if links := _foreign_links(project, _without_look_alikes(project.name)):
-        raise Misuse(
+        raise UserError(
             _("{link} reads as a link, and not as one to the project's site. {write}").format(
                 link=links[0], write=_WRITE
             )

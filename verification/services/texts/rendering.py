@@ -14,8 +14,8 @@ from django.db.models import F, Value
 from django.template.loader import render_to_string
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from providers.reading import gsm
-from verification.memory import Fresh
+from providers.parsing import gsm
+from verification.core.caching import TTLCache
 from verification.models import ChannelType, MessageTemplate, TextVariant
 from verification.services.texts.drawing import draw
 
@@ -188,7 +188,7 @@ def own_text(project_id: int, channel: str, language: str, session_id: str | Non
     return texts.own.get((channel, language)) or texts.own.get((channel, language.partition("-")[0]))
 
 
-_own_texts: Fresh[int, _ProjectTexts] = Fresh()
+_own_texts: TTLCache[int, _ProjectTexts] = TTLCache()
 
 
 def _load_own_texts(project_id: int) -> _ProjectTexts:

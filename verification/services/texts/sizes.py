@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from providers.reading import gsm
+from providers.parsing import gsm
 
 MAX_NAMED = 6  # characters that a note lists: more are the alphabet of a language.
 EMOJI_FROM, EMOJI_UNTIL = 0x1F000, 0x20000  # the plane of pictures; some are newer than Python's Unicode tables.

@@ -13,8 +13,8 @@ from threading import BoundedSemaphore
 
 from django.utils.translation import gettext as _
 
-from verification.errors import Misuse
-from verification.memory import Once
+from verification.core.caching import Cached
+from verification.core.errors import UserError
 
 PROGRAMS = ("espeak-ng", "espeak")
 PACKAGE = "espeak-ng"  # of Debian and Ubuntu, and of most others
@@ -33,13 +33,13 @@ _VOICE = re.compile(r"^\s*\d+\s+([A-Za-z][A-Za-z0-9-]{1,34})\s", re.MULTILINE)
 _places = BoundedSemaphore(AT_ONCE)
 
 
-@Once
+@Cached
 def program() -> str:
     """Return the path of the program that speaks; empty where none is installed."""
     return next(filter(None, map(shutil.which, PROGRAMS)), "")
 
 
-@Once
+@Cached
 def _voices() -> frozenset[str]:
     """Return the voices that are installed, by the codes of their languages."""
     try:
@@ -62,15 +62,15 @@ def speak(words: str, language: str) -> bytes:
     """Return the words as a WAV file. Raises :class:`Misuse` where they cannot be spoken, with what to do."""
     voice = voice_of(language)
     if not voice:
-        raise Misuse(_("No standard voice of this server speaks {language}.").format(language=language))
+        raise UserError(_("No standard voice of this server speaks {language}.").format(language=language))
     if len(words) > MAX_CHARACTERS:
-        raise Misuse(_("The text is too long to be spoken."))
+        raise UserError(_("The text is too long to be spoken."))
     if not _places.acquire(timeout=WAIT_SECONDS):
-        raise Misuse(_("Other texts are being spoken. Try again in a moment."))
+        raise UserError(_("Other texts are being spoken. Try again in a moment."))
     try:
         recorded = _run("-v", voice, "-s", str(WORDS_A_MINUTE), "--stdin", "--stdout", words=words)
     except (OSError, subprocess.SubprocessError) as error:
-        raise Misuse(_("The standard voice of this server failed. Try again in a moment.")) from error
+        raise UserError(_("The standard voice of this server failed. Try again in a moment.")) from error
     finally:
         _places.release()
     return _with_its_length(recorded)
@@ -93,6 +93,6 @@ def _run(*arguments: str, words: str) -> bytes:
 def _with_its_length(recorded: bytes) -> bytes:
     """Write the sizes into the header: a program that writes to a pipe does not know them beforehand."""
     if not (recorded[:4] == b"RIFF" and recorded[36:40] == b"data" and len(recorded) <= MAX_BYTES):
-        raise Misuse(_("The standard voice of this server failed. Try again in a moment."))
+        raise UserError(_("The standard voice of this server failed. Try again in a moment."))
     whole, samples = (len(recorded) - less for less in (8, _HEADER_BYTES))
     return recorded[:4] + whole.to_bytes(4, "little") + recorded[8:40] + samples.to_bytes(4, "little") + recorded[44:]

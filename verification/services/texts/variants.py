@@ -10,7 +10,7 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from verification import sql
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.models import MessageTemplate, Project, TextVariant, bounds
 from verification.models.texts import MAX_SHARE, MIN_SHARE
 from verification.services.records import audit
@@ -33,18 +33,18 @@ def start(*, project: Project, channel: str, language: str, text: str, share: in
         _("A project tries at most {most} texts at once. End one first.").format(most=most),
     )
     if not MIN_SHARE <= share <= MAX_SHARE:
-        raise Misuse(
+        raise UserError(
             _("The share is a number of percent from {min_share} to {max_share}.").format(
                 min_share=MIN_SHARE, max_share=MAX_SHARE
             )
         )
     if find(project, channel, language):
-        raise Misuse(_("Another text is tried here already. End that trial first."))
+        raise UserError(_("Another text is tried here already. End that trial first."))
     present = own.present(project, channel, language)
     if (present.subject, present.text) == (subject, text):
-        raise Misuse(_("This is the present text. Write one that differs from it."))
+        raise UserError(_("This is the present text. Write one that differs from it."))
     if faults := own.faults(project=project, channel=channel, text=text, subject=subject):
-        raise Misuse(" ".join(faults))
+        raise UserError(" ".join(faults))
     return TextVariant.objects.create(
         project=project,
         channel=channel,
@@ -64,7 +64,7 @@ def end(variant: TextVariant, *, is_taken: bool) -> None:
     """
     bounds.lock(variant.project)
     if not TextVariant.objects.select_for_update().filter(pk=variant.pk).exists():
-        raise Misuse(_("This trial is over."))
+        raise UserError(_("This trial is over."))
     present, tried = arms(variant)
     if is_taken:
         named: dict[str, Any] = {
@@ -111,4 +111,4 @@ def require_untried(project: Project, channel: str, language: str) -> None:
     """
     bounds.lock(project)
     if is_tried(project, channel, language):
-        raise Misuse(_("Another text is tried against this one. End that trial first."))
+        raise UserError(_("Another text is tried against this one. End that trial first."))

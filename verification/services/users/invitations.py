@@ -24,11 +24,11 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from verification import sql
-from verification.crypto import stored_digest
-from verification.errors import Misuse
+from verification.core.crypto import stored_digest
+from verification.core.errors import UserError
 from verification.models import Invitation, Membership, Project, Role
 from verification.models.bounds import MAX_INVITATIONS, lock
-from verification.services.notices import schedule
+from verification.services.notifications import retries
 from verification.services.records import audit
 from verification.services.users.people import require_manager, require_may_give_addresses
 
@@ -52,9 +52,9 @@ def invite(*, project: Project, email: str, role: str, sees_addresses: bool, by:
     lock(project)
     now, email = timezone.now(), email.strip().lower()
     if Membership.objects.annotate(mail=Lower("user__email")).filter(project=project, mail=email).exists():
-        raise Misuse(_("{email} is a member already. Change the role in the list.").format(email=email))
+        raise UserError(_("{email} is a member already. Change the role in the list.").format(email=email))
     if Invitation.objects.filter(project=project, created_at__gt=now - LIFE).count() >= MAX_INVITATIONS:
-        raise Misuse(
+        raise UserError(
             _("A project sends at most {max_invitations} invitations a day. Go on tomorrow.").format(
                 max_invitations=MAX_INVITATIONS
             )
@@ -100,13 +100,15 @@ def find(digest: bytes) -> Invitation | None:
 def accept(invitation: Invitation, user: User) -> Membership:
     """Make the user, whose address the invitation is bound to, a member. Raises :class:`Misuse`."""
     if user.email.lower() != invitation.email.lower():
-        raise Misuse(_("This invitation is for another address than that of {user}.").format(user=user.get_username()))
+        raise UserError(
+            _("This invitation is for another address than that of {user}.").format(user=user.get_username())
+        )
     lock(invitation.project)
     live = Invitation.objects.filter(pk=invitation.pk, ended_at=None, expires_at__gt=timezone.now())
     if not live.update(ended_at=timezone.now(), due_at=None):
-        raise Misuse(OVER)
+        raise UserError(OVER)
     if Membership.objects.filter(project=invitation.project, user=user).exists():
-        raise Misuse(_("You are a member of this project already."))
+        raise UserError(_("You are a member of this project already."))
     _require_inviter_still_may(invitation)
     audit.record("Accepted an invitation", row=user, project=invitation.project, label=user.username, who=user.username)
     return Membership.objects.create(
@@ -118,12 +120,14 @@ def accept(invitation: Invitation, user: User) -> Membership:
 def accept_as_new(invitation: Invitation, *, username: str, password: str) -> User:
     """Make an account of the invited address, and a member of it. Raises :class:`Misuse`."""
     if User.objects.filter(email__iexact=invitation.email).exists():  # a disabled one is not for members to replace
-        raise Misuse(_("There is an account with this address. Log in with it, or ask the operator to open it again."))
+        raise UserError(
+            _("There is an account with this address. Log in with it, or ask the operator to open it again.")
+        )
     try:
         with transaction.atomic():
             user = User.objects.create_user(username, email=invitation.email, password=password, is_staff=True)
     except IntegrityError:
-        raise Misuse(_("This user name is taken. Choose another.")) from None
+        raise UserError(_("This user name is taken. Choose another.")) from None
     accept(invitation, user)
     return user
 
@@ -138,12 +142,12 @@ def _require_inviter_still_may(invitation: Invitation) -> None:
     inviter = invitation.invited_by
     try:
         if not inviter.is_active:
-            raise Misuse(OVER)
+            raise UserError(OVER)
         require_manager(invitation.project, inviter)
         if invitation.sees_addresses:
             require_may_give_addresses(invitation.project, inviter)
-    except Misuse:
-        raise Misuse(OVER) from None
+    except UserError:
+        raise UserError(OVER) from None
 
 
 # --- mailing, by workers -----------------------------------------------------------------------------------------
@@ -173,7 +177,7 @@ def deliver(row: tuple[int]) -> None:
             mail = _mail(invitation, token)
         mail.send()
     except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
-        due_at = schedule.next_try(invitation.tries)
+        due_at = retries.next_try(invitation.tries)
         log.warning("Invitation %s was not mailed: %s", invitation.pk, type(error).__name__)
     Invitation.objects.filter(pk=row[0]).update(due_at=due_at)
 

@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from verification.core.networks import read_address
 from verification.models import BrowserLogin
-from verification.networks import read_address
 from verification.services.records import audit
 
 # The first that a browser's name for itself holds. Most of them also name those that they descend from.

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.errors import Misuse
+from verification.core.errors import UserError
 from verification.models import Membership, Project, Right, Role, roles_with
 from verification.models.bounds import lock
 from verification.services.records import audit
@@ -25,7 +25,7 @@ def change_role(member: Membership, *, role: str, sees_addresses: bool, by: User
     member = _locked(member)
     require_manager(member.project, by)
     if member.user_id == by.pk and not by.is_superuser:
-        raise Misuse(_("Nobody changes their own role. Another owner can."))
+        raise UserError(_("Nobody changes their own role. Another owner can."))
     if sees_addresses and not member.sees_addresses:
         require_may_give_addresses(member.project, by)
     if role != Role.OWNER:
@@ -52,10 +52,10 @@ def leave(member: Membership, *, successor: Membership | None = None) -> None:
     member = _locked(member)
     if successor is not None:
         if member.role != Role.OWNER or successor.project_id != member.project_id or successor.pk == member.pk:
-            raise Misuse(NOT_YOURS)
+            raise UserError(NOT_YOURS)
         successor = _locked(successor)
         if not (successor.user.is_active and successor.user.is_staff):
-            raise Misuse(
+            raise UserError(
                 _("{user} cannot log in. Hand the project over to somebody who can.").format(user=successor.user)
             )
         successor.role = Role.OWNER
@@ -69,14 +69,14 @@ def require_manager(project: Project, user: User) -> None:
     """Raises :class:`Misuse` for whoever may not manage the project's people."""
     managing = Membership.objects.filter(project=project, user=user, role__in=roles_with(Right.MANAGE_PEOPLE))
     if not (user.is_superuser or managing.exists()):
-        raise Misuse(NOT_YOURS)
+        raise UserError(NOT_YOURS)
 
 
 def require_may_give_addresses(project: Project, user: User) -> None:
     """Raises :class:`Misuse` for whoever does not see whole addresses: nobody gives what they do not have."""
     seeing = Membership.objects.filter(project=project, user=user, sees_addresses=True)
     if not (user.is_superuser or seeing.exists()):
-        raise Misuse(_("You do not see whole addresses, so you cannot let others see them."))
+        raise UserError(_("You do not see whole addresses, so you cannot let others see them."))
 
 
 def _locked(member: Membership) -> Membership:
@@ -84,7 +84,7 @@ def _locked(member: Membership) -> Membership:
     lock(member.project)
     found = Membership.objects.select_related("project", "user").filter(pk=member.pk).first()
     if found is None:
-        raise Misuse(_("This person has left the project meanwhile."))
+        raise UserError(_("This person has left the project meanwhile."))
     return found
 
 
@@ -93,4 +93,4 @@ def _require_other_owner(member: Membership) -> None:
         project=member.project_id, role=Role.OWNER, user__is_active=True, user__is_staff=True
     ).exclude(pk=member.pk)
     if member.role == Role.OWNER and not others.exists():
-        raise Misuse(LAST_OWNER)
+        raise UserError(LAST_OWNER)

@@ -20,9 +20,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_otp.oath import TOTP
 
-from verification import bindings
-from verification.crypto import decrypt, encrypt, stored_digest
-from verification.errors import Misuse
+from verification.core import aad
+from verification.core.crypto import decrypt, encrypt, stored_digest
+from verification.core.errors import UserError
 from verification.models import FactorTries, RecoveryCode, SecondFactor, SecurityKey
 from verification.services.records import audit
 
@@ -78,8 +78,8 @@ def begin(user: User, shown: int = 0) -> tuple[int, str]:
     if factor is None:
         begun.delete()
         text = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
-        factor = SecondFactor.objects.create(user=user, secret=encrypt(text, binding=bindings.second_factor(user.pk)))
-    return factor.pk, decrypt(bytes(factor.secret), binding=bindings.second_factor(user.pk))
+        factor = SecondFactor.objects.create(user=user, secret=encrypt(text, binding=aad.second_factor(user.pk)))
+    return factor.pk, decrypt(bytes(factor.secret), binding=aad.second_factor(user.pk))
 
 
 def key_uri(user: User, secret: str) -> str:
@@ -128,7 +128,7 @@ def remove_app(user: User) -> None:
     """Switch the app off. Raises :class:`Misuse` where it is the last factor and one is demanded."""
     locked_tries(user)
     if not has_app(user):
-        raise Misuse(_("There is no app to remove."))
+        raise UserError(_("There is no app to remove."))
     require_another(user)
     SecondFactor.objects.filter(user=user).delete()
     audit.record("Removed the authenticator app", row=user, label=user.get_username())
@@ -138,7 +138,7 @@ def remove_app(user: User) -> None:
 def require_another(user: User) -> None:
     """Raises :class:`Misuse` where the user's last factor would go and the service demands one."""
     if settings.IS_SECOND_FACTOR_REQUIRED and len(factors_of(user)) < 2:
-        raise Misuse(_("This is your only second factor, and this service demands one. Set up another first."))
+        raise UserError(_("This is your only second factor, and this service demands one. Set up another first."))
 
 
 def end_codes_of_none(user: User) -> None:
@@ -205,7 +205,7 @@ def _is_code_of_app(factor: SecondFactor, code: str) -> bool:
     """Accept only a later time step than the last one used: an observed code cannot be replayed."""
     if not (len(code) == 6 and code.isascii() and code.isdigit()):
         return False
-    key = base64.b32decode(decrypt(bytes(factor.secret), binding=bindings.second_factor(factor.user_id)))
+    key = base64.b32decode(decrypt(bytes(factor.secret), binding=aad.second_factor(factor.user_id)))
     totp = TOTP(key, step=STEP_SECONDS)
     totp.time = time.time()
     if not totp.verify(int(code), tolerance=TOLERANCE, min_t=factor.last_step + 1):

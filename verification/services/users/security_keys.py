@@ -30,8 +30,8 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from verification.crypto import stored_digest
-from verification.errors import Misuse
+from verification.core.crypto import stored_digest
+from verification.core.errors import UserError
 from verification.models import SecurityKey
 from verification.services.records import audit
 from verification.services.users import second_factor
@@ -98,13 +98,13 @@ def add(user: User, *, name: str, answer: str, ceremony: Ceremony) -> tuple[Secu
     """Add the key that answered. Return it, and recovery codes if it is the first factor. Raises :class:`Misuse`."""
     second_factor.locked_tries(user)
     if SecurityKey.objects.filter(user=user).count() >= MAX_KEYS:
-        raise Misuse(
+        raise UserError(
             _("You have {max_keys} keys, which is the most. Remove one that you no longer use.").format(
                 max_keys=MAX_KEYS
             )
         )
     if SecurityKey.objects.filter(user=user, name__iexact=name).exists():
-        raise Misuse(_("You have a key of this name. Choose another name."))
+        raise UserError(_("You have a key of this name. Choose another name."))
     try:
         verified = verify_registration_response(
             credential=answer[:MAX_ANSWER_CHARACTERS],
@@ -113,9 +113,9 @@ def add(user: User, *, name: str, answer: str, ceremony: Ceremony) -> tuple[Secu
             expected_origin=list(ceremony.origins),
         )
     except Exception:  # noqa: BLE001  # whatever the readers of CBOR, certificates and JSON stumble over
-        raise Misuse(REFUSED) from None
+        raise UserError(REFUSED) from None
     if len(verified.credential_id) > MAX_CREDENTIAL_BYTES:
-        raise Misuse(REFUSED)
+        raise UserError(REFUSED)
     is_first = not second_factor.factors_of(user)
     try:
         with transaction.atomic():
@@ -128,7 +128,7 @@ def add(user: User, *, name: str, answer: str, ceremony: Ceremony) -> tuple[Secu
                 signatures=verified.sign_count,
             )
     except IntegrityError:
-        raise Misuse(_("This key is added already.")) from None
+        raise UserError(_("This key is added already.")) from None
     audit.record(f"Added the security key {name}", row=user, label=user.get_username(), who=user.get_username())
     return key, second_factor.draw_recovery_codes(user) if is_first else []
 
@@ -154,7 +154,7 @@ def remove(user: User, key_id: int) -> str:
     second_factor.locked_tries(user)
     key = SecurityKey.objects.filter(user=user, pk=key_id).first()
     if key is None:
-        raise Misuse(_("This key was removed before."))
+        raise UserError(_("This key was removed before."))
     second_factor.require_another(user)
     key.delete()
     audit.record(f"Removed the security key {key.name}", row=user, label=user.get_username())

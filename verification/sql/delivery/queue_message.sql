@@ -7,7 +7,7 @@
 -- A test login's messages are final at once, count in no limit and reach nobody.
 --
 -- p_suppressed are the channels over which nothing goes to the recipient. p_guard is what the traffic guard needs to know,
--- as in guard_refuses. Of p_terms (services/projects/terms.py) these are read:
+-- as in guard_refuses. Of p_terms (services/projects/policy_document.py) these are read:
 --   sends    {"windows": as in longest_wait, "seconds": the longest window, "rows": the highest limit}
 --   budgets  {"sms": messages a day} where the owner set one
 --   waits    the project's order of fall-back as {channel: seconds}. If it names any, the message of a session notes when

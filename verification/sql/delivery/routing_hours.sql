@@ -14,7 +14,7 @@ BEGIN
     RETURN QUERY
     SELECT figures.provider_id, figures.country::text, figures.hour, sum(figures.attempts),
            sum(figures.sessions_verified),
-           -- Each step of the histogram counts by its middle, as services/oversight/report.py tells times.
+           -- Each step of the histogram counts by its middle, as services/analytics/report.py tells times.
            coalesce(sum((
                SELECT sum(step.number * 0.1 * 2 ^ (greatest(step.place - 1.5, 0) / 3))
                FROM unnest(figures.verify_times) WITH ORDINALITY AS step (number, place)

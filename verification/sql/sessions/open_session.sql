@@ -10,7 +10,7 @@
 -- p_channels  what the project can send over to this kind of recipient, in the order of preference
 -- p_test_login  the revision of the test login that the code belongs to, or null; the session ends with that revision.
 -- p_challenge  the digest of the answer by which the caller passed a challenge, or null; the answer is used up here.
--- p_terms     the project's terms for the recipient (services/projects/terms.py)
+-- p_terms     the project's terms for the recipient (services/projects/policy_document.py)
 -- p_guard     the traffic guard's terms, as in guard_refuses
 -- p_request, p_caller_request, p_subnet  kept with the session, or with the message of a session that was open already
 --

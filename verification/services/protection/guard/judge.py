@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from verification import sql
-from verification.addresses import Address, AddressKind, kind_of
-from verification.errors import Decision, Refusal
+from verification.core.addresses import Address, AddressKind, kind_of
+from verification.core.errors import ApiError, Decision
 from verification.models import GuardMode, GuardRule
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
@@ -49,7 +49,7 @@ def require_no_guesser(project: ProjectConfig, network: str) -> None:
     """Raise ``rate_limited`` for a client network that is kept from checking codes."""
     end = project.findings.get((GuardRule.NETWORK_REFUSED, network))
     if end is not None and (left := end - time.monotonic()) > 0:
-        raise Refusal(
+        raise ApiError(
             "rate_limited",
             "Too many wrong codes came from this client address.",
             retry_after=math.ceil(left),
@@ -57,9 +57,9 @@ def require_no_guesser(project: ProjectConfig, network: str) -> None:
         )
 
 
-def subnet_refusal(project: ProjectConfig, subnet: str, retry_after: int, figures: Mapping[str, object]) -> Refusal:
+def subnet_refusal(project: ProjectConfig, subnet: str, retry_after: int, figures: Mapping[str, object]) -> ApiError:
     """Return the refusal of a check from a subnet with more wrong codes than the project's state allows."""
-    return Refusal(
+    return ApiError(
         "rate_limited",
         "Too many wrong codes came from around this client address. If it is your own server's, list it among the"
         " project's server addresses.",

@@ -1,0 +1,203 @@
+"""The page of figures: what it tells, to whom, and as a file."""
+
+from datetime import UTC, datetime, time, timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from tests.admin.rows import a_message, a_session
+from verification.admin.base.statistics import Step, Tile, largest_loss
+from verification.models import Alert, DailyFigures, HourlyFigures, Provider, Recipient
+from verification.services.analytics import rollups
+
+pytestmark = pytest.mark.django_db
+
+PAGE = reverse("admin:verification_figures")
+USUAL = {"channel": "sms", "country": "DE", "language": "en", "is_manual": False, "provider_id": 0}
+
+
+@pytest.fixture
+def counted(panel):
+    """An hour of the first project, and one of the second."""
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    usual = {"hour": hour, "channel": "sms", "country": "DE", "language": "en", "is_manual": False}
+    gateway = panel.rows[Provider]
+    HourlyFigures.objects.create(
+        project=panel.project, provider_id=gateway.pk, sessions=90, sessions_sent=80, sessions_delivered=70,
+        sessions_checked=65, sessions_verified=60, messages=80, messages_accepted=80, **usual,
+    )  # fmt: skip
+    HourlyFigures.objects.create(project=panel.other, provider_id=0, sessions=5_000, sessions_sent=5_000, **usual)
+    return panel
+
+
+def test_the_funnel_tells_where_sessions_were_lost(counted):
+    steps = counted.as_("owner").get(PAGE, {"range": "24h"}).context["funnel"]
+    assert [(step.word, step.number, step.lost) for step in steps[:5]] == [
+        ("Started", 90, 0), ("Sent", 80, 10), ("Delivered", 70, 10), ("Checked", 65, 5), ("Verified", 60, 5),
+    ]  # fmt: skip
+
+
+def test_the_page_and_its_files_leak_nothing_of_another_project(counted):
+    client = counted.as_("owner")
+    for query in ({}, {"csv": ""}, {"csv": "project"}, {"json": ""}, {"provider": "none"}, {"country": "DE"}):
+        text = client.get(PAGE, query).content.decode()
+        assert "5000" not in text and "5,000" not in text and "Theirs" not in text
+    assert client.get(PAGE, {"project": counted.other.pk}).status_code == 404
+    assert counted.as_("root").get(PAGE, {"json": ""}).json()["figures"]["started"] == 5_090
+
+
+def test_the_chart_has_a_table_with_the_same_numbers(counted):
+    response = counted.as_("owner").get(PAGE, {"range": "24h"})
+    (bars,) = (chart.bars for chart in response.context["charts"] if chart.id == "counts")
+    assert [(bar.look, bar.height) for bar in bars] == [("ww-started", 144.0), ("ww-verified", 96.0)]  # of 160 for 100
+    assert "<td>90</td><td>80</td><td>60</td>" in response.content.decode()
+
+
+def test_the_files_have_the_hours_and_the_breakdowns(counted):
+    client = counted.as_("owner")
+    lines = client.get(PAGE, {"range": "24h", "csv": ""}).content.decode().splitlines()
+    assert len(lines) == 1 + 24
+    assert lines[-2].split(",")[1:3] == ["90", "80"]
+    told = client.get(PAGE, {"range": "24h", "json": ""}).json()
+    assert [(row["provider"], row["verified"]) for row in told["by"]["provider"]] == [("Our gateway", 60)]
+    assert client.get(PAGE, {"range": "24h", "csv": "country"}).content.decode().splitlines()[1].startswith("DE,90,80,")
+
+
+@pytest.mark.parametrize("name", ["=1+1", "＝1+1"])
+def test_no_spreadsheet_takes_a_name_for_a_formula(counted, name):
+    Provider.objects.filter(pk=counted.rows[Provider].pk).update(name=name)
+    lines = counted.as_("owner").get(PAGE, {"range": "24h", "csv": "provider"}).content.decode().splitlines()
+    assert lines[1].startswith(f"'{name},90,")
+
+
+@pytest.mark.parametrize(
+    "query", [{"range": "forever"}, {"project": "x"}, {"project": "0"}, {"provider": "x"}, {"csv": "recipient"}]
+)
+def test_an_address_that_names_no_range_or_project_finds_nothing(counted, query):
+    assert counted.as_("owner").get(PAGE, query).status_code == 404
+
+
+@pytest.mark.parametrize("word", ["today", "7d", "30d", "90d", "12m"])
+def test_a_range_with_nothing_in_it_says_so(panel, word):
+    text = panel.as_("owner").get(PAGE, {"range": word}).content.decode()
+    assert "Nothing happened in this range" in text and "No session was started in this range" in text
+
+
+def test_a_range_of_two_days_is_told_against_as_many_days_before(panel):
+    today = timezone.now().date()
+    for ago, verified in ((10, 6), (12, 2), (13, 100)):
+        day = today - timedelta(days=ago)
+        DailyFigures.objects.create(
+            project=panel.project, day=day, sessions=10, sessions_sent=10, sessions_verified=verified, **USUAL
+        )
+        HourlyFigures.objects.create(
+            project=panel.project, hour=datetime.combine(day, time(9), UTC), sessions=10, sessions_sent=10,
+            sessions_verified=verified, **USUAL,
+        )  # fmt: skip
+    query = {"from": str(today - timedelta(days=11)), "to": str(today - timedelta(days=10)), "json": ""}
+    told = panel.as_("owner").get(PAGE, query).json()
+    assert (told["figures"]["verified"], told["before"]["verified"]) == (6, 102)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "reason"),
+    [
+        ("2026-13-01", "2026-01-02", "2026-13-01 is no day"),
+        ("", "2026-01-02", "An empty text is no day"),
+        ("2026-11-02", "2026-11-01", "Swap the days."),
+        ("2999-01-01", "2999-01-02", "still to come"),
+        ("2001-01-01", "2001-01-02", "kept for 25 months"),
+        ("2020-01-01", "2026-01-01", "at most 366 days"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused_with_its_reason(panel, first, last, reason):
+    client = panel.as_("owner")
+    page = client.get(PAGE, {"from": first, "to": last})
+    assert (page.status_code, reason in page.content.decode()) == (400, True)
+    file = client.get(PAGE, {"from": first, "to": last, "csv": ""})
+    assert (file.status_code, reason in file.content.decode()) == (400, True)
+
+
+def test_a_page_that_is_narrowed_tells_of_the_chosen_alone(counted):
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    HourlyFigures.objects.create(project=counted.project, hour=hour, sessions=7, **{**USUAL, "country": "AT"})
+    client = counted.as_("owner")
+    told = client.get(PAGE, {"range": "24h", "country": "AT", "json": ""}).json()
+    assert (told["figures"]["started"], [row["country"] for row in told["by"]["country"]]) == (7, ["AT"])
+    text = client.get(PAGE, {"range": "24h", "country": "AT"}).content.decode()
+    assert "Country: " in text and "By country" not in text
+
+
+def test_alerts_are_marked_in_the_charts_and_told_in_words_in_the_table(counted):
+    at = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    Alert.objects.create(project=counted.project, kind="k", key="1", title="SMS: nothing gets out", created_at=at)
+    Alert.objects.create(project=counted.other, kind="k", key="1", title="Of another", created_at=at)
+    page = counted.as_("owner").get(PAGE, {"range": "24h"})
+    assert "SMS: nothing gets out" in [mark.title for mark in page.context["charts"][0].marks]
+    assert [row["events"] for row in page.context["table"]][-2] == ["SMS: nothing gets out"]
+    assert "Of another" not in page.content.decode()
+
+
+def test_each_number_of_a_row_leads_to_the_rows_that_it_counts(panel):
+    """A session to Austria over the provider, beside the panel's own to Germany without one."""
+    gateway = panel.rows[Provider]
+    recipient = Recipient.objects.create(project=panel.project, address="+436641234567")
+    session = a_session(panel.project, recipient)
+    now = timezone.now()
+    sent = {"status": "success", "error": None, "sent_at": now, "finished_at": now}
+    a_message(panel.project, recipient, session=session, provider=gateway, **sent)
+    rollups.count_due()
+    client = panel.as_("owner")
+    page = client.get(PAGE, {"range": "24h"})
+    seen = 0
+    for breakdown in page.context["breakdowns"]:
+        for row in breakdown["rows"]:
+            if breakdown["title"] == "Channel" and row.line.key == "":
+                continue
+            for number, link in (("started", row.sessions), ("messages", row.messages), ("lost", row.lost)):
+                found = client.get(link)
+                assert found.status_code == 200
+                if breakdown["title"] != "Provider" or row.line.key:
+                    assert found.context["cl"].result_count == row.figures[number], (breakdown["title"], link)
+                    seen += 1
+    assert seen >= 9
+
+
+@pytest.mark.parametrize(
+    "value", ["x", "2026-11-01T00", "2026-11-01T00..now", "0001-01-01T00..9999-01-01T00", "a..b..c"]
+)
+@pytest.mark.parametrize("name", ["session", "message", "decision"])
+def test_a_list_takes_a_range_that_is_none_for_an_empty_one(panel, name, value):
+    address = reverse(f"admin:verification_{name}_changelist")
+    for who in ("owner", "root"):
+        found = panel.as_(who).get(address, {"between": value})
+        assert (found.status_code, found.context["cl"].result_count) == (200, 0)
+
+
+@pytest.mark.parametrize("name", ["country", "language", "channel", "provider", "from", "to"])
+@pytest.mark.parametrize("value", ["\0", "D\0", "²", "9" * 400, "-1"])
+def test_an_address_with_anything_in_it_is_no_fault_of_ours(panel, name, value):
+    client = panel.as_("owner")
+    scorecard = reverse("admin:verification_provider_scorecard", args=(panel.rows[Provider].pk,))
+    lists = [reverse(f"admin:verification_{each}_changelist") for each in ("session", "message", "decision")]
+    for page in (PAGE, scorecard, *lists):
+        assert client.get(page, {name: value}).status_code < 500
+
+
+def test_a_unit_stays_with_its_number():
+    tile = Tile("Time to verify", "18 s", "▲ 4 % against 83 %", "median; 95 % within 36 s")
+    assert tile.lines == ["▲ 4\u00a0% against 83\u00a0%", "median; 95\u00a0% within 36\u00a0s"]
+
+
+def test_one_lost_session_is_told_in_the_singular_with_its_share_as_all_shares_are():
+    steps = [Step("Started", 6, 100, 0, 0, 0), Step("Sent", 5, 83.3, 1, 16.7, 0), Step("Proved", 5, 83.3, 0, 0, 0)]
+    told = "Most were lost between started and sent: 1 session, 16.7 % of those that had come so far."
+    assert largest_loss(steps) == told
+    with translation.override("ru"):
+        assert "16,7 %" in largest_loss(steps) and "1 сессия" in largest_loss(steps)
+
+
+def test_the_steps_of_a_verification_are_in_the_readers_language(counted):
+    steps = counted.as_("owner").get(PAGE, headers={"accept-language": "ru"}).context["funnel"]
+    assert [step.word for step in steps[:4]] == ["Начато", "Отправлено", "Доставлено", "Код введён"]

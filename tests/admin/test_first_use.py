@@ -1,0 +1,119 @@
+"""The checklist on a project's page, line by line as the rows tell it, and the first call in six languages."""
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils import timezone
+
+from tests import factories
+from tests.admin.rows import a_message, a_session
+from verification.admin.projects.first_use import steps_of
+from verification.models import ApiKey, KeyKind, Membership, Provider, Recipient
+from verification.services.providers import accounts
+from verification.services.providers.editing import change_provider
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def new():
+    return factories.project("New", channels=("sms",)).row
+
+
+@pytest.fixture
+def owner(client, new):
+    user = User.objects.create_user("new-owner", is_staff=True)
+    Membership.objects.create(project=new, user=user)
+    client.force_login(user)
+    return client
+
+
+def done(project):
+    return {step.title for step in steps_of(project) if step.is_done}
+
+
+def page_of(project, name="change"):
+    return reverse(f"admin:verification_project_{name}", args=(project.pk,))
+
+
+def test_each_line_is_done_once_its_rows_are_there(new):
+    new.keys.all().delete()
+    Provider.objects.filter(project=new).delete()
+    assert done(new) == set()
+    ApiKey.objects.create(project=new, kind=KeyKind.API, prefix="ww_api_abc", digest=b"\x07" * 32)
+    assert done(new) == {"Issue an API key"}
+    provider = accounts.add_provider(project=new, channel="sms", provider_type="inbox", name="Inbox", values={})
+    assert "Connect a provider" in done(new) and "Check its credentials" not in done(new)
+    assert accounts.check_provider(provider).is_ok
+    assert "Check its credentials" in done(new)
+    to = Recipient.objects.create(project=new, address="+4915112345678")
+    a_message(new, to, status="sent", error="", sent_at=timezone.now(), finished_at=None)
+    assert "Send a test to yourself" in done(new) and "Ask for a code from your app" not in done(new)
+    a_session(new, to, is_open=False, is_test=True)
+    assert "Ask for a code from your app" not in done(new)
+    a_session(new, to)
+    assert "Ask for a code from your app" in done(new) and "Say where alerts go" not in done(new)
+    new.alert_emails = ["ops@example.com"]
+    assert "Say where alerts go" in done(new)
+
+
+def test_a_check_is_undone_by_other_settings(new):
+    settings = {"url": "https://sms.example/send", "username": "shop", "password": "old"}
+    provider = accounts.add_provider(project=new, channel="sms", provider_type="http", name="G", values=settings)
+    for values, is_kept in (
+        ({"priority": 5}, True),
+        ({}, True),
+        ({"password": "new"}, False),
+        ({"username": "b"}, False),
+    ):
+        Provider.objects.filter(pk=provider.pk).update(checked_at=timezone.now())
+        provider.refresh_from_db()
+        change_provider(provider, *(({}, values) if "priority" not in values else (values, {})))
+        provider.refresh_from_db()
+        assert (provider.checked_at is not None) is is_kept, values
+
+
+def test_on_a_test_project_no_message_is_called_a_real_one(new):
+    assert "A real message" in str(steps_of(new))
+    new.is_sandbox = True
+    assert "A simulated message" in str(steps_of(new)) and "A real message" not in str(steps_of(new))
+
+
+def test_the_checklist_goes_with_the_first_verified_user(new, owner):
+    assert b"Until the first user is verified" in owner.get(page_of(new)).content
+    to = Recipient.objects.create(project=new, address="+4915112345678")
+    verified = {"is_open": False, "verified_at": timezone.now()}
+    session = a_session(new, to, is_test=True)
+    type(session).objects.filter(pk=session.pk).update(code_digest=None, code_encrypted=None, **verified)
+    assert b"Until the first user is verified" in owner.get(page_of(new)).content
+    type(session).objects.filter(pk=session.pk).update(is_test=False)
+    assert b"Until the first user is verified" not in owner.get(page_of(new)).content
+
+
+def test_every_step_leads_to_a_page_that_opens_for_a_member(new, owner):
+    accounts.add_provider(project=new, channel="sms", provider_type="inbox", name="Inbox", values={})
+    for step in steps_of(new):
+        assert owner.get(step.link.partition("#")[0]).status_code == 200, step.title
+
+
+def test_a_check_that_fails_is_not_done(new):
+    provider = accounts.add_provider(
+        project=new, channel="sms", provider_type="http", name="Away", values={"url": "http://127.0.0.1:9/send"}
+    )
+    assert not accounts.check_provider(provider).is_ok
+    assert "Check its credentials" not in done(new)
+
+
+def test_the_programs_have_the_own_address_and_the_keys_beginning(new, owner):
+    page = owner.get(page_of(new, "show_code"))
+    key = new.keys.filter(kind=KeyKind.API).get()
+    texts = [program.text for program in page.context["programs"]]
+    assert [program.language for program in page.context["programs"]] == [
+        *("curl", "Python", "JavaScript", "PHP", "Go", "Java")
+    ]
+    assert all(f"{settings.BASE_URL}/session/create" in text and str(key) in text for text in texts)
+
+
+def test_another_projects_programs_are_not_found(panel, new):
+    assert panel.as_("owner").get(page_of(new, "show_code")).status_code == 403

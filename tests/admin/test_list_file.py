@@ -1,0 +1,92 @@
+"""Every list as a CSV file: what is filtered, masked as on the list, harmless to spreadsheets, and on record."""
+
+import csv
+import io
+
+import pytest
+from django.contrib import admin
+from django.urls import reverse
+
+from tests.admin.rows import ADDRESS, a_message
+from verification.admin.base import csv_export
+from verification.admin.base.csv_export import harmless
+from verification.admin.traffic import messages as _loads_all_pages  # noqa: F401
+from verification.models import AuditEntry, ListEntry, Message, Platform, Recipient
+
+pytestmark = pytest.mark.django_db
+
+
+def address_of(model, **query):
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist", query={**query, "csv": 1})
+
+
+def read(response):
+    assert response.status_code == 200 and response["Content-Type"].startswith("text/csv")
+    return list(csv.reader(io.StringIO(response.getvalue().decode())))
+
+
+LISTS = [model for model in admin.site._registry if model is not Platform]  # of the one platform there is no list
+
+
+@pytest.mark.parametrize("model", LISTS, ids=lambda model: model._meta.model_name)
+def test_every_list_has_a_file(panel, model):
+    names, *rows = read(panel.as_("root").get(address_of(model)))
+    assert len(set(names)) == len(names) and "<" not in "".join(names)
+    assert all(len(row) == len(names) and "<" not in "".join(row) for row in rows)
+
+
+def test_a_file_holds_the_rows_that_the_filters_let_through(panel):
+    sent = a_message(panel.project, panel.rows[Recipient], status="success", error="")
+    names, row = read(panel.as_("owner").get(address_of(Message, status="success", p=1)))
+    assert row[names.index("Message")] == f"msg_{sent.pk}"  # a spreadsheet would round 16 digits
+
+
+def test_addresses_are_masked_and_nothing_is_of_another_project(panel):
+    names, *rows = read(panel.as_("owner").get(address_of(Recipient)))
+    assert rows and ADDRESS not in str(rows)
+    assert read(panel.as_("stranger").get(address_of(Recipient)))[1:] == []
+
+
+def test_a_file_tells_the_whole_time(panel):
+    names, row = read(panel.as_("owner").get(address_of(Message)))
+    created = Message.objects.filter(project=panel.project).get().created_at
+    assert row[names.index("Created")] == f"{created:%Y-%m-%dT%H:%M:%SZ}"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+49+1", "+1-cmd|x", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"])
+def test_no_spreadsheet_takes_a_cell_for_a_formula(text):
+    assert harmless(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["+4915112345678", "+4915******78"])
+def test_a_number_has_no_apostrophe_as_it_is_no_formula(text):
+    assert harmless(text) == text
+
+
+def test_a_cell_of_an_owner_is_neutralised(panel):
+    ListEntry.objects.filter(project=panel.project).update(value="=HYPERLINK(1)")
+    _, row = read(panel.as_("owner").get(address_of(ListEntry)))
+    assert "'=HYPERLINK(1)" in row
+
+
+def test_who_took_a_file_is_on_record_without_what_they_searched_for(panel):
+    read(panel.as_("owner").get(address_of(Message, q=ADDRESS, status="failed")))
+    entry = AuditEntry.objects.filter(action__startswith="Downloaded").get()
+    assert entry.who == "owner"
+    assert entry.action == "Downloaded 1 messages as CSV by status, searched"
+
+
+def test_a_long_list_says_that_there_is_more(panel, monkeypatch):
+    a_message(panel.project, panel.rows[Recipient])
+    monkeypatch.setattr(csv_export, "MAX_ROWS", 1)
+    *_, row, last = read(panel.as_("owner").get(address_of(Message)))
+    assert last == ["Only the first 1 are here. Narrow the filters to get the others."]
+
+
+def test_a_parameter_that_is_no_filter_is_refused(panel):
+    assert panel.as_("owner").get(address_of(Message, code_digest__gte="a")).status_code == 400
+
+
+def test_a_list_leads_to_its_file_with_its_filters(panel):
+    page = panel.as_("owner").get(address_of(Message, status="failed").replace("&csv=1", "")).content.decode()
+    assert "?status=failed&amp;csv=1" in page

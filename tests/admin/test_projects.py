@@ -1,0 +1,267 @@
+"""The project's page: its fields, what is cleaned, what is warned of."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tests.admin.rows import values_on
+from tests.api.calls import Api
+from verification.admin.base.tabs import in_tabs
+from verification.admin.projects.project import ProjectAdmin
+from verification.models import ApiKey, Channel, Membership, Message, Project, Role, Session
+from verification.models.project_settings import SECRETS, SETTABLE
+from verification.services.projects import deletion
+from verification.services.projects.settings import challenge_secret_of
+from verification.services.projects.webhook_secrets import live_webhook_secrets
+
+pytestmark = pytest.mark.django_db
+
+
+def change(panel, **values):
+    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    client = panel.as_("owner")
+    response = client.post(page, values_on(client, page) | values, follow=True)
+    panel.project.refresh_from_db()
+    return response
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_only_who_sees_addresses_lets_events_tell_them(panel, sees):
+    Membership.objects.filter(project=panel.project).update(sees_addresses=sees, role=Role.DEVELOPER)
+    page = change(panel, event_recipients="on").content.decode()
+    assert panel.project.event_recipients is sees
+    assert ("Only who sees whole addresses may switch this on." in page) is not sees
+
+
+def test_who_does_not_see_addresses_changes_what_else_there_is_and_switches_them_off(panel):
+    Project.objects.filter(pk=panel.project.pk).update(event_recipients=True)
+    Membership.objects.filter(project=panel.project).update(role=Role.DEVELOPER)
+    change(panel, code_length=4)
+    assert (panel.project.code_length, panel.project.event_recipients) == (4, True)
+    change(panel, event_recipients="")
+    assert not panel.project.event_recipients
+
+
+def test_everything_that_a_command_sets_is_on_the_page():
+    shown = {name for _, options in ProjectAdmin.fieldsets for name in options["fields"]}
+    assert set(SETTABLE) - set(SECRETS) <= shown
+    assert {f"new_{name}" for name in SECRETS} <= shown
+
+
+def test_the_settings_stand_on_six_tabs(panel):
+    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    tabs = in_tabs(page.context["adminform"])
+    assert [tab.slug for tab in tabs] == [
+        *("basics", "codes-texts", "sending", "protection", "access-events", "alerts-retention")
+    ]
+    assert [heading for heading, _ in tabs[3].parts] == ["Traffic guard", "Guessing", "Challenges"]
+
+
+def test_a_refused_field_opens_its_tab(panel):
+    page = change(panel, retention_days="never").content.decode()
+    assert "{ tab: 'alerts-retention' }" in page and "location.hash.slice" not in page
+
+
+def test_lists_are_written_by_line_or_comma(panel):
+    change(
+        panel,
+        origins="https://App.example.com\n https://b.example.com, https://b.example.com",
+        languages="en\nde",
+        server_addresses="192.0.2.1, 2001:db8::1",
+    )
+    assert panel.project.origins == ["https://app.example.com", "https://b.example.com"]
+    assert panel.project.languages == ["en", "de"]
+    assert panel.project.server_addresses == ["192.0.2.1", "2001:db8::1"]
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("origins", "app.example.com/path"),
+        ("languages", "german!"),
+        ("server_addresses", "192.0.2.999"),
+        ("secret_key_networks", "192.0.2.1/24"),
+    ],
+)
+def test_a_wrong_entry_of_a_list_is_refused_on_its_field(panel, field, text):
+    response = change(panel, **{field: text})
+    assert field in response.context["adminform"].form.errors
+    assert getattr(panel.project, field) == []
+
+
+def test_codes_of_4_are_warned_of(panel):
+    response = change(panel, code_length="4")
+    assert "codes of 4: lower security" in response.content.decode()
+    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    assert "Lower security: codes of 4." in page.content.decode()
+
+
+def test_codes_of_6_are_not_warned_of(panel):
+    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    assert "Lower security" not in page.content.decode()
+
+
+def test_a_code_needs_an_alphabet(panel):
+    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    client = panel.as_("owner")
+    values = values_on(client, page)
+    values.pop("code_digits")
+    assert client.post(page, values).context["adminform"].form.errors
+
+
+def test_a_project_of_the_panel_starts_with_what_createproject_gives(panel, client):
+    response = panel.as_("root").post(
+        reverse("admin:verification_project_add"), {"name": "New one", "site_url": "", "language": "en"}
+    )
+    project = Project.objects.get(name="New one")
+    shown = {name: text for name, text, _ in response.context["secrets"]}
+    assert shown["Webhook secret"] == live_webhook_secrets(project)[0][0]
+    api = Api(client, shown["API key"], shown["Secret key"])
+    assert api.settings().data["project"]["name"] == "New one"
+    assert api.manual_channels().status_code == 200
+    assert "no-store" in response["Cache-Control"]
+
+
+def test_the_first_keys_of_a_project_are_shown_once(panel):
+    root, page = panel.as_("root"), reverse("admin:verification_project_add")
+    values = {"name": "New one", "site_url": "", "language": "en"}
+    root.post(page, values)
+    again = root.post(page, values)
+    assert "already exists" in str(again.context["adminform"].form.errors["name"])
+    assert ApiKey.objects.filter(project__name="New one").count() == 2
+
+
+def test_the_first_keys_page_says_which_secrets_are_shown_once(panel):
+    values = {"name": "New one", "site_url": "", "language": "en"}
+    context = panel.as_("root").post(reverse("admin:verification_project_add"), values).context
+    notes = {name: note for name, _, note in context["secrets"]}
+    assert context["warning"].startswith("Copy both keys now.")
+    assert "shows it again" in notes["Webhook secret"]
+
+
+def test_a_new_project_is_saved_in_one_way(panel):
+    page = panel.as_("root").get(reverse("admin:verification_project_add")).content.decode()
+    assert 'name="_save"' in page
+    assert "_addanother" not in page
+    assert 'name="_continue"' not in page
+
+
+def test_names_are_escaped(panel):
+    Project.objects.filter(pk=panel.project.pk).update(name="<script>alert(1)</script>")
+    client = panel.as_("owner")
+    for name, args in (("project_changelist", ()), ("message_changelist", ()), ("project_change", (panel.project.pk,))):
+        assert "<script>alert(1)" not in client.get(reverse(f"admin:verification_{name}", args=args)).content.decode()
+
+
+TURNSTILE = {"challenge_mode": "always", "challenge_provider": "turnstile", "challenge_site_key": "0x4AAA"}
+
+
+def test_the_secret_of_challenges_is_kept_and_shown_nowhere(panel):
+    page = change(panel, **TURNSTILE, new_challenge_secret="0x4AAA-hush")
+    assert challenge_secret_of(panel.project) == "0x4AAA-hush"
+    assert "hush" not in page.content.decode()
+    again = change(panel, challenge_min_score="0.7")
+    assert challenge_secret_of(panel.project) == "0x4AAA-hush"
+    assert "hush" not in again.content.decode()
+    history = panel.as_("owner").get(
+        reverse("admin:verification_project_history", args=(panel.project.pk,)), follow=True
+    )
+    assert "hush" not in history.content.decode()
+
+
+def test_a_secret_that_was_just_typed_is_not_written_back_into_the_page(panel):
+    refused = change(panel, **(TURNSTILE | {"challenge_site_key": ""}), new_challenge_secret="0x4AAA-hush")
+    assert "challenge_mode" in refused.context["adminform"].form.errors
+    assert "hush" not in refused.content.decode()
+
+
+def test_challenges_of_a_vendor_need_their_keys(panel):
+    response = change(panel, **TURNSTILE)
+    errors = response.context["adminform"].form.errors["challenge_mode"]
+    assert errors == ["Challenges of Cloudflare Turnstile need a site key and a secret."]
+    assert panel.project.challenge_mode == "off"
+
+
+def test_challenges_of_our_own_need_none(panel):
+    change(panel, challenge_mode="suspicion")
+    assert panel.project.challenge_mode == "suspicion"
+
+
+def test_deleting_a_project_takes_its_name_and_no_row_of_its_traffic(panel):
+    page, client = reverse("admin:verification_project_delete", args=(panel.project.pk,)), panel.as_("root")
+    assert "That is not its name" in client.post(page, {"name": "Theirs", "post": "yes"}).content.decode()
+    panel.project.refresh_from_db()
+    assert panel.project.is_enabled and panel.project.deleted_at is None
+    with CaptureQueriesContext(connection) as asked:
+        answer = client.post(page, {"name": "Ours"}, follow=True)
+    assert "stopped and out of sight" in answer.content.decode()
+    assert not [each["sql"] for each in asked if 'FROM "verification_message"' in each["sql"]]
+    assert Message.objects.filter(project=panel.project).exists()
+
+
+def test_only_the_operator_deletes_a_project(panel):
+    page, named = reverse("admin:verification_project_delete", args=(panel.project.pk,)), {"name": "Ours"}
+    answers = {who: panel.as_(who).post(page, named) for who in ("anonymous", "stranger", "owner")}
+    assert answers["anonymous"].url.split("?")[0] == reverse("admin:login")
+    assert answers["stranger"].status_code == 404
+    assert answers["owner"].status_code == 403
+    panel.project.refresh_from_db()
+    assert panel.project.is_enabled and panel.project.deleted_at is None
+
+
+def test_a_project_that_is_being_deleted_is_shown_to_nobody(panel):
+    deletion.mark(panel.project, typed_name="Ours")
+    for who in ("root", "owner"):
+        client = panel.as_(who)
+        assert "Ours" not in client.get(reverse("admin:verification_project_changelist")).content.decode()
+        page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+        assert client.get(page).url == reverse("admin:index")
+    page = reverse("admin:verification_message_change", args=(panel.rows[Message].pk,))
+    assert panel.as_("owner").get(page).status_code == 403
+
+
+def test_a_name_that_phones_make_a_link_of_leads_to_the_projects_site(panel):
+    assert "reads as a link" in change(panel, name="evil.com").content.decode()
+    assert panel.project.name == "Ours"
+    change(panel, name="shop.example", site_url="https://shop.example/")
+    assert panel.project.name == "shop.example"
+
+
+def test_a_new_name_tells_nothing_of_other_tenants(panel):
+    change(panel, name="Theirs")
+    assert panel.project.name == "Theirs"
+
+
+def test_two_projects_of_one_member_have_two_names(panel):
+    second = Project.objects.create(name="Second")
+    Membership.objects.create(project=second, user=User.objects.get(username="owner"))
+    response = change(panel, name="Second")
+    assert "already exists" in str(response.context["adminform"].form.errors["name"])
+    assert panel.project.name == "Ours"
+
+
+def test_a_superuser_gives_no_name_twice(panel):
+    page = reverse("admin:verification_project_add")
+    client = panel.as_("root")
+    response = client.post(page, values_on(client, page) | {"name": "Theirs"})
+    assert "already exists" in str(response.context["adminform"].form.errors["name"])
+
+
+def test_a_test_project_says_so_on_the_pages_of_its_rows(panel):
+    pages = [
+        reverse("admin:verification_project_change", args=(panel.project.pk,)),
+        reverse("admin:verification_channel_change", args=(panel.rows[Channel].pk,)),
+        reverse("admin:verification_session_change", args=(panel.rows[Session].pk,)),
+    ]
+    client = panel.as_("owner")
+    assert not any("Test project." in client.get(page).content.decode() for page in pages)
+    Project.objects.filter(pk=panel.project.pk).update(is_sandbox=True)
+    assert all("Test project." in client.get(page).content.decode() for page in pages)
+
+
+def test_a_project_with_traffic_does_not_become_a_test_project(panel):
+    errors = change(panel, is_sandbox="on").context["adminform"].form.errors
+    assert "stays what it is" in str(errors["is_sandbox"])
+    assert not panel.project.is_sandbox

@@ -1,0 +1,185 @@
+"""A provider that accepts messages to a country and no longer delivers them: who is alerted, and until when."""
+
+import random
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests import factories
+from verification.core.ids import generate_message_id
+from verification.models import Alert, HourlyFigures, Message, MessageStatus, Recipient
+from verification.models.oversight import COLLAPSE, COLLAPSE_OVER
+from verification.services.analytics import collapses, impact
+from verification.services.analytics.breaks import read_key
+from verification.services.analytics.collapses import Counts, break_of
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+NOW = timezone.now().replace(minute=30, second=0, microsecond=0)
+HERE = NOW.replace(minute=0)
+
+
+def points(*shares, accepted=3, verified=0.86, chance=None):
+    """One point an hour, the last one now; shares of arrivals as chance has it."""
+    chance = chance or random.Random(1)
+    made = []
+    for place, share in enumerate(shares):
+        arrived = sum(chance.random() < share for _ in range(accepted))
+        counts = Counts(accepted, arrived, accepted, round(arrived * verified))
+        made.append((HERE - HOUR * (len(shares) - 1 - place), counts))
+    return made
+
+
+def test_a_break_is_seen_on_the_same_day_in_a_country_with_57_messages_a_day():
+    """57 a day, 98 of 100 before and 29 since: some 2.4 an hour."""
+    chance, seen = random.Random(4), []
+    for _ in range(50):
+        history = points(*[0.98] * 168, accepted=2, chance=chance)
+        for hour in range(1, 11):
+            history = [(at - HOUR, each) for at, each in history] + points(0.29, accepted=2, chance=chance)
+            if break_of(history):
+                seen.append(hour)
+                break
+    assert len(seen) == 50
+    assert sorted(seen)[25] <= 7
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        [0.95] * 336,
+        [0.3] * 336,  # always bad: nothing broke
+        [0.25] * 24 + [0.95] * 312,  # it got better
+        [0.95] * 300 + [0.9] * 36,  # a little worse
+        [0.95] * 5 + [0.2] * 5,  # hardly any past
+        [],
+    ],
+)
+def test_where_nothing_broke_nothing_is_found(shares):
+    assert break_of(points(*shares)) is None
+
+
+def test_where_as_many_users_are_verified_only_the_receipts_are_missing():
+    broken = points(*[0.98] * 168, *[0.3] * 12)
+    assert break_of(broken)
+    entered = [(at, each._replace(verified=each.sent - 1)) for at, each in broken]
+    assert break_of(entered) is None
+
+
+# --- with rows ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shop(project):
+    """Two providers; the first one carries Brazil and breaks six hours ago."""
+    project.first = project.provider("sms", "Kestrel")
+    project.second = project.provider("sms", "Northwind", priority=200)
+    figures(project, project.first, hours=range(6, 168), accepted=3, lost=0, verified=3)
+    figures(project, project.first, hours=range(6), accepted=4, lost=3, verified=1)
+    lose(project, project.first, people=8)
+    return project
+
+
+def figures(project, provider, *, hours, accepted, lost, verified=0, country="BR"):
+    for ago in hours:
+        HourlyFigures.objects.update_or_create(
+            project=project.row, hour=HERE - ago * HOUR, channel="sms", provider_id=provider.pk, country=country,
+            language="pt", is_manual=False,
+            defaults={
+                "attempts": accepted, "attempts_accepted": accepted, "messages": accepted,
+                "messages_accepted": accepted, "messages_failed": lost, "messages_delivered": accepted - lost,
+                "sessions": accepted, "sessions_sent": accepted, "sessions_verified": verified,
+            },
+        )  # fmt: skip
+
+
+def lose(project, provider, *, people):
+    for number in range(people):
+        recipient, _ = Recipient.objects.get_or_create(project=project.row, address=f"+55119876543{number:02}")
+        Message.objects.create(
+            id=generate_message_id(), project=project.row, recipient=recipient, channel="sms", language="pt",
+            provider=provider, status=MessageStatus.FAILED, created_at=NOW - HOUR, sent_at=NOW - HOUR,
+            finished_at=NOW - HOUR, due_at=NOW, expires_at=NOW,
+        )  # fmt: skip
+
+
+def alert():
+    return Alert.objects.get(kind=COLLAPSE)
+
+
+@pytest.mark.django_db
+def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
+    collapses.watch(NOW)
+    collapses.watch(NOW + timedelta(minutes=1))
+    told = alert()
+    assert told.title == "Kestrel fails in BR: 25 of 100 messages arrive"
+    assert f"since {HERE - 5 * HOUR:%d %b %H:%M} UTC arrived; before, 100 did." in told.detail
+    assert "About 18 users fewer were verified than usual: 6 in these hours, 24 usually." in told.detail
+    assert read_key(told.key) == (shop.first.pk, "BR", HERE - 5 * HOUR)
+    loss = impact.of_alert(project=shop.id, kind=COLLAPSE, key=told.key, since=told.created_at, until=None)
+    assert loss.missed == 18
+
+
+@pytest.mark.django_db
+def test_the_other_provider_that_does_well_there_is_named(shop):
+    figures(shop, shop.second, hours=range(6), accepted=5, lost=0, verified=4)
+    collapses.watch(NOW)
+    assert "Northwind brought 100 of 100 there in the same time" in alert().detail
+
+
+@pytest.mark.django_db
+def test_without_another_that_is_known_there_the_alert_says_so(shop):
+    collapses.watch(NOW)
+    assert "Nothing is known of Northwind and sms first in BR since then" in alert().detail
+
+
+@pytest.mark.django_db
+def test_a_few_people_who_try_dead_numbers_again_and_again_are_no_collapse(shop):
+    Message.objects.update(recipient=Recipient.objects.first())
+    collapses.watch(NOW)
+    assert not Alert.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_test_project_is_not_judged(shop):
+    shop.set(is_sandbox=True)
+    collapses.watch(NOW)
+    assert not Alert.objects.exists()
+
+
+@pytest.mark.django_db
+def test_another_projects_past_says_nothing_of_this_one(shop):
+    other = factories.project()
+    figures(other, shop.first, hours=range(6), accepted=50, lost=0, verified=50)
+    collapses.watch(NOW)
+    assert alert().project_id == shop.id
+
+
+@pytest.mark.django_db
+def test_the_end_is_told_once_the_latest_messages_arrive_as_before(shop):
+    collapses.watch(NOW)
+    figures(shop, shop.first, hours=range(-6, 0), accepted=3, lost=0, verified=3)
+    collapses.watch(NOW + 6 * HOUR)
+    collapses.watch(NOW + 6 * HOUR)
+    assert alert().ended_at == NOW + 6 * HOUR
+    assert Alert.objects.get(kind=COLLAPSE_OVER).title == "Kestrel delivers to BR again"
+    assert Alert.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_a_provider_that_is_used_there_no_more_ends_it_without_a_word(shop):
+    collapses.watch(NOW)
+    collapses.watch(NOW + 2 * DAY)
+    assert alert().ended_at and Alert.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_while_it_lasts_it_stays_open_and_is_read_with_its_present_figures(shop):
+    collapses.watch(NOW)
+    figures(shop, shop.first, hours=[-1], accepted=8, lost=8)
+    collapses.watch(NOW + HOUR)
+    assert alert().ended_at is None
+    figures(shop, shop.first, hours=[0], accepted=4, lost=4)
+    [found] = collapses.open_ones([shop.id])
+    assert (found.provider, found.country, found.before) == (shop.first, "BR", 100)
+    assert found.since < 25

@@ -1,0 +1,90 @@
+"""Budgets in money: summed by the workers, carried by the configuration, opened again by a raise or the next day."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from verification.core import caching
+from verification.models import Alert, Channel, DailyChannelCost, Decision, ExchangeRate, HourlyCosts
+from verification.services.analytics import cost_budgets
+
+pytestmark = pytest.mark.django_db
+
+PHONE = "+4915112345678"
+
+
+def spend(project, amount, *, currency="USD", at=None, channel="sms"):
+    """Have today's messages cost as much more, and let the workers sum it."""
+    hour = (at or timezone.now()).replace(minute=0, second=0, microsecond=0)
+    key = {"project": project.row, "hour": hour, "channel": channel, "country": "DE", "language": "en"}
+    row, _ = HourlyCosts.objects.get_or_create(**key, provider_id=0, currency=currency)
+    row.amount, row.sends = row.amount + Decimal(amount), row.sends + 1
+    row.save()
+    alerts = cost_budgets.watch()
+    caching.clear_all()
+    return alerts
+
+
+def test_a_spent_budget_closes_the_channel_and_says_why(api, project):
+    project.channel("sms", daily_cost_budget=5)
+    spend(project, "4.99")
+    assert api.manual_send(PHONE).status_code == 200
+    spend(project, "0.01")
+    refused = api.manual_send(PHONE)
+    assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+    assert int(refused["Retry-After"]) <= 86_400
+    decision = Decision.objects.get()
+    assert (decision.rule, decision.subject, decision.figures) == ("daily_budget", "sms", {"budget_in_money": 5})
+
+
+def test_a_raised_budget_opens_the_channel_at_once(api, project):
+    project.channel("sms", daily_cost_budget=5)
+    spend(project, "7")
+    assert api.manual_send(PHONE).status_code == 429
+    project.channel("sms", daily_cost_budget=8)
+    assert api.manual_send(PHONE).status_code == 200
+
+
+@pytest.mark.parametrize("budget", [None, 0])
+def test_without_a_budget_no_cost_closes_a_channel(api, project, budget):
+    project.channel("sms", daily_cost_budget=budget)
+    spend(project, "9000")
+    assert api.manual_send(PHONE).status_code == 200
+    assert not DailyChannelCost.objects.exists()
+
+
+def test_the_next_day_opens_the_channel(api, project):
+    project.channel("sms", daily_cost_budget=5)
+    spend(project, "7")
+    DailyChannelCost.objects.update(day=timezone.now().date() - timedelta(days=1))
+    caching.clear_all()
+    assert api.manual_send(PHONE).status_code == 200
+
+
+def test_only_this_days_and_this_channels_costs_count_in_the_currency_of_account(project):
+    project.channel("sms", daily_cost_budget=5)
+    day = timezone.now().date()
+    ExchangeRate.objects.create(currency="EUR", account="USD", rate="1.5", valid_from=day)
+    spend(project, "2", currency="EUR")
+    spend(project, "100", channel="email")
+    spend(project, "100", at=timezone.now() - timedelta(days=1))
+    row = DailyChannelCost.objects.get()
+    assert (row.channel, row.day, row.amount, row.currency) == ("sms", day, 3, "USD")
+    assert not Alert.objects.exclude(title__startswith="50 %").exists()
+
+
+def test_the_owner_is_alerted_once_at_each_part_of_a_budget_in_money(project):
+    project.channel("sms", daily_cost_budget=10)
+    assert [spend(project, amount) for amount in ("4.9", "0.1", "0", "3", "2", "1")] == [0, 1, 0, 1, 1, 0]
+    titles = list(Alert.objects.order_by("pk").values_list("title", flat=True))
+    assert titles[2] == "100 % of today's budget in money for SMS is used"
+    assert "10.00 of 10 USD of the day (UTC)" in Alert.objects.order_by("pk").last().detail
+
+
+def test_a_budget_in_money_and_one_in_messages_hold_both(api, project):
+    project.channel("sms", daily_cost_budget=5, daily_budget=1)
+    assert [api.manual_send(number).status_code for number in (PHONE, "+4915112345679")] == [200, 429]
+    assert Decision.objects.get().figures == {"budget": 1}
+    assert Channel.objects.get(type="sms").effective_budget == 1

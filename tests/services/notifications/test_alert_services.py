@@ -1,0 +1,175 @@
+"""Alerts in chats: Telegram, Slack and others by Apprise, all by our door; and quiet hours."""
+
+import json
+import logging
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from tests.admin.rows import an_alert_service
+from tests.fakes.http_server import FakeHttpServer, answer
+from verification.core.errors import UserError
+from verification.models import Alert
+from verification.services.notifications import alert_services, alerts
+from verification.services.notifications.alerts import raise_alert
+from verification.services.notifications.quiet_hours import held_until
+from verification.services.projects.settings import set_settings
+
+pytestmark = pytest.mark.django_db
+TOKEN = "123456789:AAF-hush-hush-hush-hush"
+
+
+@pytest.fixture
+def receiver():
+    with FakeHttpServer() as server:
+        yield server
+
+
+def raised(project, kind="daily_budget", key="day"):
+    raise_alert(project_id=project.id, kind=kind, key=key, title="SMS: half of the budget", detail="500 of 1,000.")
+
+
+def run():
+    for row in alerts.claim_due(limit=10):
+        alerts.deliver(row)
+
+
+def test_slack_is_written_to_once(project, receiver):
+    an_alert_service(project.row, secret=f"{receiver.url}/services/T/B/x")
+    raised(project)
+    run()
+    run()
+    (request,) = receiver.requests
+    assert request.target == "/services/T/B/x"
+    text = json.loads(request.body)["text"]
+    assert text.startswith(f"[{project.row.name}] SMS: half of the budget") and "/admin/verification/alert/" in text
+
+
+def test_telegram_is_written_to_by_its_bot(project, receiver, monkeypatch):
+    monkeypatch.setattr(alert_services, "TELEGRAM", receiver.url)
+    an_alert_service(project.row, kind="telegram", secret=TOKEN, chat="-100123")
+    raised(project)
+    run()
+    (request,) = receiver.requests
+    assert request.target == f"/bot{TOKEN}/sendMessage"
+    assert json.loads(request.body)["chat_id"] == "-100123"
+
+
+def test_another_service_is_written_to_by_apprise_through_the_door(project, receiver):
+    an_alert_service(project.row, kind="apprise", secret=f"json://127.0.0.1:{receiver.port}/ops")
+    raised(project)
+    run()
+    (request,) = receiver.requests
+    assert json.loads(request.body)["title"].endswith("SMS: half of the budget")
+
+
+def test_only_the_service_that_failed_is_tried_again(project, receiver):
+    an_alert_service(project.row, secret=f"{receiver.url}/first")
+    second = an_alert_service(project.row, secret=f"{receiver.url}/second")
+    receiver.script(answer(200, b"ok"), answer(500, b""))
+    raised(project)
+    run()
+    second.refresh_from_db()
+    assert second.error and second.told_at is None and "Ops chat: " in Alert.objects.get().error
+    Alert.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    run()
+    second.refresh_from_db()
+    assert [request.target for request in receiver.requests] == ["/first", "/second", "/second"]
+    assert second.error == "" and second.told_at and Alert.objects.get().due_at is None
+
+
+def test_an_address_of_ours_is_not_called(project, settings):
+    settings.OUTBOUND_ALLOWED_NETWORKS = []
+    for kind, secret in (("slack", "https://10.0.0.1/hook"), ("apprise", "json://10.0.0.1/ops")):
+        service = an_alert_service(project.row, kind=kind, secret=secret)
+        assert alert_services.tell(service, title="Test", text="Test") != ""
+
+
+def test_no_error_and_no_log_line_holds_the_secret(project, receiver, monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr(alert_services, "TELEGRAM", receiver.url)
+    receiver.default = answer(401, b'{"ok": false}')
+    service = an_alert_service(project.row, kind="telegram", secret=TOKEN, chat="1")
+    error = alert_services.tell(service, title="Test", text="Test")
+    assert error and TOKEN not in error and TOKEN not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "secret", "chat", "field"),
+    [
+        ("telegram", "no token", "1", "secret"),
+        ("telegram", TOKEN, "my chat", "chat"),
+        ("slack", "http://hooks.slack.example/x", "", "secret"),
+        ("slack", "https://10.0.0.1/x", "", "secret"),
+        ("apprise", "pigeon://example.com", "", "secret"),
+        ("apprise", "tgram://token/chat", "", "secret"),  # its plugin reads files of this machine
+        ("apprise", "json://example.com/{to}", "", "secret"),
+    ],
+)
+def test_values_that_cannot_work_are_refused(settings, kind, secret, chat, field):
+    settings.OUTBOUND_ALLOWED_NETWORKS = []
+    assert list(alert_services.judge(kind, secret, chat)) == [field]
+
+
+def test_right_values_are_taken():
+    assert alert_services.judge("telegram", TOKEN, "-100123") == {}
+    assert alert_services.judge("slack", "https://hooks.slack.com/services/T/B/x", "") == {}
+    assert alert_services.judge("apprise", "gotify://push.example.com/AbCdEf", "") == {}
+
+
+@pytest.mark.parametrize(
+    ("hours", "zone", "now", "until"),
+    [
+        ("22:00-07:00", "UTC", "2030-01-01T23:00", "2030-01-02T07:00"),
+        ("22:00-07:00", "UTC", "2030-01-01T06:59", "2030-01-01T07:00"),
+        ("22:00-07:00", "UTC", "2030-01-01T07:00", None),
+        ("12:00-13:00", "UTC", "2030-01-01T12:30", "2030-01-01T13:00"),
+        ("22:00-07:00", "Asia/Tashkent", "2030-01-01T18:00", "2030-01-02T02:00"),  # 23:00 there
+        ("22:00-07:00", "Europe/Berlin", "2030-03-30T22:00", "2030-03-31T05:00"),  # the clock moves in that night
+        ("", "UTC", "2030-01-01T23:00", None),
+    ],
+)
+def test_quiet_hours_are_those_of_the_projects_clock(project, hours, zone, now, until):
+    project.set(alert_quiet_hours=hours, alert_time_zone=zone)
+    found = held_until(project.row, "daily_budget", datetime.fromisoformat(now).replace(tzinfo=UTC))
+    assert found == (until and datetime.fromisoformat(until).replace(tzinfo=UTC))
+
+
+def quiet_now(project, **more):
+    now = timezone.now()
+    hours = f"{now - timedelta(hours=1):%H:%M}-{now + timedelta(hours=2):%H:%M}"
+    project.set(alert_quiet_hours=hours, alert_emails=["ops@example.com"], **more)
+
+
+def test_people_are_told_when_quiet_hours_end_and_servers_at_once(project, receiver):
+    an_alert_service(project.row, secret=f"{receiver.url}/chat")
+    quiet_now(project, alert_url=f"{receiver.url}/alerts")
+    raised(project)
+    run()
+    alert = Alert.objects.get()
+    assert [request.target for request in receiver.requests] == ["/alerts"] and mail.outbox == []
+    assert alert.due_at > timezone.now() + timedelta(minutes=50)
+    project.set(alert_quiet_hours="")
+    Alert.objects.update(due_at=timezone.now())
+    run()
+    assert [request.target for request in receiver.requests] == ["/alerts", "/chat"] and len(mail.outbox) == 1
+
+
+def test_an_outage_is_told_in_quiet_hours_too(project):
+    quiet_now(project)
+    raised(project, kind="channel_down", key="sms")
+    run()
+    assert len(mail.outbox) == 1
+
+
+@pytest.mark.parametrize("given", ["22-7", "24:00-07:00", "07:00-07:00", "late"])
+def test_hours_that_are_none_are_refused(project, given):
+    with pytest.raises(UserError, match="22:00-07:00"):
+        set_settings(project.row, {"alert_quiet_hours": given})
+
+
+def test_a_time_zone_that_is_none_is_refused(project):
+    with pytest.raises(UserError, match="time zone"):
+        set_settings(project.row, {"alert_time_zone": "Mars/Olympus"})

@@ -1,0 +1,263 @@
+"""The choice of the provider that gets a message, and of those that are set aside."""
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from providers.base import Outcome, Result
+from tests import factories
+from verification.core import caching
+from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider, SenderRule
+from verification.services.delivery import dispatch
+from verification.services.providers import accounts
+from verification.services.providers.routing import providers_for
+
+pytestmark = pytest.mark.django_db
+
+PHONE = "+4915112345678"
+TEMPORARY = Result(Outcome.TEMPORARY, error="The gateway is away.")
+
+
+@pytest.fixture
+def project(db):
+    made = factories.project(channels=())
+    made.provider("sms", name="first", priority=10)
+    made.provider("sms", name="second", priority=20)
+    return made
+
+
+def names(project, address=PHONE):
+    return [provider.name for provider in order(project, address).providers]
+
+
+def order(project, address=PHONE):
+    return providers_for(
+        project_id=project.id, channel="sms", address=address, country="DE", pinned_id=None, left_out=(), accounts={}
+    )
+
+
+def fail(project, outbox, times, *, start=0):
+    outbox.answer("first", *[TEMPORARY] * times)
+    for number in range(start, start + times):
+        api_message(project, f"+49151123{number:05d}")
+    return outbox.messages
+
+
+def api_message(project, to=PHONE):
+    from verification.core.addresses import parse_address
+    from verification.services.manual import messages
+    from verification.services.projects.snapshot import load_project
+
+    return messages.send_message(
+        project=load_project(project.id),
+        address=parse_address(to),
+        channel_type="sms",
+        provider_id=None,
+        code=None,
+        callback_url="",
+    ).message_id
+
+
+def test_the_lowest_priority_comes_first_and_the_system_last(project):
+    accounts.add_provider(project=None, channel="sms", provider_type="collector", name="system", values={}, priority=1)
+    caching.clear_all()
+    assert names(project) == ["first", "second", "system"]
+
+
+def test_prefixes_choose_and_refuse(project):
+    Provider.objects.filter(name="first").update(only_prefixes=["+43", "+41"])
+    Provider.objects.filter(name="second").update(except_prefixes=["+4315"])
+    caching.clear_all()
+    assert names(project) == ["second"]
+    assert names(project, "+43660123456") == ["first", "second"]
+    assert names(project, "+4315012345") == ["first"]
+
+
+def test_weights_share_the_first_place_among_equals(project):
+    Provider.objects.filter(name="first").update(priority=20, weight=9)
+    caching.clear_all()
+    first = Counter(names(project)[0] for _ in range(400))
+    assert first["first"] > 300
+    assert first["second"] > 5
+
+
+def test_a_temporary_failure_goes_to_the_next_within_the_same_claim(project, outbox):
+    outbox.answer("first", TEMPORARY)
+    message_id = api_message(project)
+    assert outbox.names == ["second"]
+    assert Message.objects.get(pk=message_id).claims == 1
+
+
+def test_the_longest_prefix_names_the_sender(project, outbox):
+    first = Provider.objects.get(name="first")
+    SenderRule.objects.create(provider=first, prefix="+49", sender="Shop")
+    SenderRule.objects.create(provider=first, prefix="+49151", sender="ShopDE", dlt_entity_id="7")
+    caching.clear_all()
+    api_message(project)
+    (message,) = outbox.messages
+    assert (message.sender, message.dlt_entity_id, message.country) == ("ShopDE", "7", "DE")
+
+
+def test_five_failures_in_a_row_set_a_provider_aside(project, outbox):
+    fail(project, outbox, 5)
+    breaker = CircuitBreaker.objects.get()
+    assert breaker.provider.name == "first"
+    assert breaker.open_until > timezone.now()
+    assert breaker.reason == "The gateway is away."
+
+
+def test_four_failures_do_not(project, outbox):
+    fail(project, outbox, 4)
+    assert not CircuitBreaker.objects.exists()
+
+
+def test_what_concerns_the_recipient_is_no_failure(project, outbox):
+    outbox.answer("first", *[Result(Outcome.REFUSED, error="No such number.")] * 6)
+    for number in range(6):
+        api_message(project, f"+4915112300{number:03d}")
+    assert outbox.messages == []
+    assert not CircuitBreaker.objects.exists()
+
+
+def test_a_provider_that_is_set_aside_is_not_asked(project, outbox):
+    fail(project, outbox, 5)
+    caching.clear_all()
+    outbox.answer("first", Result.accepted("would be asked", is_delivered=True))
+    api_message(project)
+    assert outbox.names[-1] == "second"
+
+
+def test_after_its_time_one_message_is_the_probe_and_success_closes_the_breaker(project, outbox):
+    fail(project, outbox, 5)
+    CircuitBreaker.objects.update(open_until=timezone.now())
+    caching.clear_all()
+    api_message(project)
+    assert outbox.names[-1] == "first"
+    assert CircuitBreaker.objects.get().open_until is None
+
+
+def test_once_the_probe_has_succeeded_the_next_message_goes_there_too(project, outbox):
+    fail(project, outbox, 5)
+    CircuitBreaker.objects.update(open_until=timezone.now())
+    caching.clear_all()
+    for number in range(2):
+        api_message(project, f"+4915112300{number:03d}")
+        assert outbox.names[-1] == "first"
+
+
+@pytest.mark.parametrize("minutes", [-5, 5])
+def test_how_long_a_provider_is_set_aside_is_the_databases_to_say_whatever_a_workers_clock(
+    project, outbox, monkeypatch, minutes
+):
+    fail(project, outbox, 5)
+    now = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: now() + timedelta(minutes=minutes))
+    for seconds, name in ((10, "second"), (0, "first")):
+        CircuitBreaker.objects.update(open_until=now() + timedelta(seconds=seconds))
+        caching.clear_all()
+        api_message(project, f"+4915112300{seconds:03d}")
+        assert outbox.names[-1] == name
+
+
+def test_a_probe_that_fails_opens_for_longer(project, outbox):
+    fail(project, outbox, 5)
+    CircuitBreaker.objects.update(open_until=timezone.now())
+    caching.clear_all()
+    fail(project, outbox, 1, start=100)
+    breaker = CircuitBreaker.objects.get()
+    assert breaker.openings == 2
+    assert 20 < (breaker.open_until - timezone.now()).total_seconds() <= 30
+
+
+def test_a_provider_that_failed_for_a_year_is_set_aside_as_before(project, outbox):
+    fail(project, outbox, 5)
+    CircuitBreaker.objects.update(open_until=timezone.now(), openings=32_767)
+    caching.clear_all()
+    fail(project, outbox, 1, start=100)
+    assert 290 < (CircuitBreaker.objects.get().open_until - timezone.now()).total_seconds() <= 300
+
+
+def test_only_one_of_two_gets_the_probe(project, outbox):
+    fail(project, outbox, 5)
+    CircuitBreaker.objects.update(open_until=timezone.now())
+    from verification import sql
+
+    provider = Provider.objects.get(name="first")
+    taken = [sql.call("take_probe", provider=provider.pk).take_probe for _ in range(2)]
+    assert taken == [True, False]
+
+
+def test_a_wait_that_the_provider_asks_for_sets_it_aside_for_so_long(project, outbox):
+    outbox.answer("first", Result(Outcome.RATE_LIMITED, error="Slow down.", retry_after=120))
+    api_message(project)
+    assert outbox.names == ["second"]
+    seconds = (CircuitBreaker.objects.get().open_until - timezone.now()).total_seconds()
+    assert 110 < seconds <= 120
+
+
+def test_with_everybody_set_aside_the_message_waits_and_is_not_lost(project, outbox):
+    Provider.objects.filter(name="second").update(is_enabled=False)
+    fail(project, outbox, 5)
+    caching.clear_all()
+    message_id = api_message(project)
+    dispatch.deliver(message_id)
+    message = Message.objects.get(pk=message_id)
+    assert (message.status, message.claimed_at) == ("sending", None)
+    assert message.due_at > timezone.now()
+
+
+def test_a_pinned_provider_is_asked_whatever_its_prefixes(project):
+    first = Provider.objects.get(name="first")
+    Provider.objects.update(only_prefixes=["+43"])
+    caching.clear_all()
+    found = providers_for(
+        project_id=project.id, channel="sms", address=PHONE, country="DE", pinned_id=first.pk, left_out=(), accounts={}
+    )
+    assert [provider.name for provider in found.providers] == ["first"]
+    assert found.choice == "pinned"
+
+
+def test_no_account_is_remembered_for_a_day(outbox):
+    made = factories.project(channels=("sms", "messenger_b"))
+    from django.test import Client
+
+    from tests.api.calls import Api
+
+    api = Api(Client(), made.api_key, made.secret_key)
+    outbox.answer("messenger_b first", Result(Outcome.NO_ACCOUNT, error="Not on this messenger."))
+    session = api.create(PHONE, type="messenger_b").data
+    assert outbox.messages == []
+    channels = {channel["type"]: channel["is_active"] for channel in api.channels(session["session_id"]).data}
+    assert channels == {"sms": True, "messenger_b": False}
+
+
+def choices():
+    return list(DeliveryAttempt.objects.order_by("id").values_list("provider_name", "choice"))
+
+
+def test_an_attempt_keeps_why_its_provider_was_asked(project, outbox):
+    outbox.answer("first", TEMPORARY)
+    dispatch.deliver(api_message(project))
+    assert choices() == [("first", "order"), ("second", "next")]
+
+
+def test_one_that_stands_for_another_set_aside_says_so_and_so_does_a_probe(project, outbox):
+    fail(project, outbox, 5)
+    caching.clear_all()
+    DeliveryAttempt.objects.all().delete()
+    dispatch.deliver(api_message(project))
+    CircuitBreaker.objects.update(open_until=timezone.now() - timedelta(seconds=1))
+    caching.clear_all()
+    dispatch.deliver(api_message(project, "+4915112345679"))
+    assert choices() == [("second", "instead"), ("first", "probe")]
+
+
+def test_equals_are_asked_by_their_share_and_one_alone_as_the_only_one(project):
+    Provider.objects.update(priority=20)
+    caching.clear_all()
+    assert order(project).choice == "share"
+    Provider.objects.filter(name="second").delete()
+    caching.clear_all()
+    assert order(project).choice == "only"

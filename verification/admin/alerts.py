@@ -1,0 +1,146 @@
+"""Alerts: the events that the owners were told of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from verification.admin.base import display
+from verification.admin.base.alert_links import links_of
+from verification.admin.base.display import cause_of, time_of, when
+from verification.admin.base.permissions import ProjectFilter
+from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
+from verification.models import Alert, AlertService, Right
+from verification.services.analytics import impact
+from verification.services.analytics.impact import Loss
+from verification.services.notifications.alerts import mark_read
+
+
+def _loss(alert: Alert) -> Loss | None:
+    return impact.of_alert(
+        project=alert.project_id, kind=alert.kind, key=alert.key, since=alert.created_at, until=alert.ended_at
+    )
+
+
+class UnreadFilter(admin.SimpleListFilter):
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("unread", _("Unread")), ("read", _("Read"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Alert]) -> QuerySet[Alert]:
+        if self.value() not in ("unread", "read"):
+            return queryset
+        return queryset.filter(read_at__isnull=self.value() == "unread")
+
+
+@admin.register(Alert)
+class AlertAdmin(TrafficAdmin):
+    """Opening an alert marks it as read, for all members of its project."""
+
+    viewers = Right.SEE_TRAFFIC
+    empty_text = gettext_lazy("Nothing has needed your attention so far.")
+    has_history = False
+    list_display = ("state", "shown_title", "told", "project", "created")
+    list_display_links = ("shown_title",)
+    list_filter = (ProjectFilter, UnreadFilter, CreatedFilter)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/alert/intro.html"
+    ordering = ("-created_at", "-id")
+    actions: Any = ("mark_selected_read",)
+    fieldsets = (
+        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when", "users_lost", "where_to_look")}),
+        (
+            gettext_lazy("How it was told"),
+            {"fields": ("told", "mailed_when", "posted_when", "services", "shown_error")},
+        ),
+    )
+    readonly_fields = (
+        "created_when",
+        "ended_when",
+        "users_lost",
+        "where_to_look",
+        "mailed_when",
+        "posted_when",
+        "services",
+        "told",
+        "shown_error",
+    )
+    shown_error = cause_of("error")
+    created_when = time_of("created_at", gettext_lazy("Raised"))
+    ended_when = time_of("ended_at", gettext_lazy("Over since"))
+    mailed_when = time_of("mailed_at", gettext_lazy("Mailed"))
+    posted_when = time_of("posted_at", gettext_lazy("Posted to the alert address"))
+
+    @admin.display(description=gettext_lazy("Written to"))
+    def services(self, alert: Alert) -> str:
+        told = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
+        return ", ".join(each.name for each in told) or "–"
+
+    @admin.display(description=gettext_lazy("What it cost"))
+    def users_lost(self, alert: Alert) -> str:
+        loss = _loss(alert)
+        return loss.sentence if loss else "–"
+
+    @admin.display(description=gettext_lazy("Where to look"))
+    def where_to_look(self, alert: Alert) -> SafeString:
+        return format_html_join(SafeString(" · "), '<a class="ww-link" href="{1}">{0}</a>', links_of(alert))
+
+    def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
+        """Leave out the end of what has none, such as an outage that lasts, and the users of what cost nobody."""
+        (_unused, first), *rest = self.fieldsets
+        left_out = set() if obj and obj.ended_at else {"ended_when"}
+        left_out |= set() if obj and _loss(obj) else {"users_lost"}
+        first = {"fields": tuple(name for name in first["fields"] if name not in left_out)}
+        return ((None, first), *rest)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        alert = self.get_object(request, unquote(object_id))
+        if alert is not None:
+            mark_read(Alert.objects.filter(pk=alert.pk))
+        response: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
+        return response
+
+    @admin.display(description=gettext_lazy("State"), ordering="read_at")
+    def state(self, alert: Alert) -> str:
+        return display.label(_("Read")) if alert.read_at else display.label(_("Unread"), "warning")
+
+    @admin.display(description=gettext_lazy("Alert"), ordering="title")
+    def shown_title(self, alert: Alert) -> str:
+        return display.shortened(alert.title, 80)
+
+    @admin.display(description=gettext_lazy("Told"))
+    def told(self, alert: Alert) -> str:
+        if alert.due_at:
+            return display.label(
+                _("Under way")
+                if alert.due_at <= timezone.now()
+                else _("Next try {time}").format(time=when(alert.due_at)),
+                "info",
+            )
+        if alert.error:
+            return display.label(_("Given up"), "danger")
+        by = ((_("mail"), alert.mailed_at), (_("call"), alert.posted_at), (_("chat"), alert.told_services))
+        ways = [way for way, at in by if at]
+        return (
+            display.label(_("By {names}").format(names=", ".join(ways)), "success")
+            if ways
+            else display.label(_("Only here"))
+        )
+
+    @admin.action(description=gettext_lazy("Mark the selected as read"), permissions=["view"])
+    def mark_selected_read(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:
+        number = mark_read(queryset)
+        self.message_user(request, _("{number} marked as read.").format(number=number), messages.SUCCESS)

@@ -1,0 +1,51 @@
+"""The middleware around every request to the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from http import HTTPStatus
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from verification.admin.auth import failures, language, session
+from verification.admin.base import database_router
+from verification.core.client_address import client_ip
+from verification.core.content_length import announced_length
+from verification.services.records import audit
+
+NUL = "%00"  # in an address: no text of PostgreSQL holds it, and asking for one is an error
+
+
+@cache
+def _root() -> str:
+    """Return the panel's address, which every request is asked for."""
+    return reverse("admin:index")
+
+
+class PanelMiddleware:
+    """Renews the session, speaks the reader's language, names them to the audit log, and shows failures as pages."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(_root()):
+            return self.get_response(request)
+        session.renew(request)
+        database_router.note_form(request)
+        with language.of_reader(request) as spoken:
+            with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
+                response = self._answer(request)
+            failures.show(request, response)
+        response.headers.setdefault("Content-Language", spoken)
+        return response
+
+    def _answer(self, request: HttpRequest) -> HttpResponse:
+        if announced_length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # nothing of it was read
+            return HttpResponse(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        if NUL in request.META["QUERY_STRING"]:
+            return HttpResponse(status=HTTPStatus.NOT_FOUND)
+        return self.get_response(request)

@@ -1,0 +1,84 @@
+"""The part of a channel's page that tells what the choice of the best provider would have saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from verification.admin.base.statistics import seconds
+from verification.core.numbers import grouped
+from verification.models import Channel, RoutingMode
+from verification.services.analytics.backtest import DAYS, LEAST_ASKED, Hindsight, Line, look_back
+from verification.services.projects.ceilings import platform
+from verification.services.providers.optimizer import Objective
+
+COUNTRIES_SHOWN = 10  # of one estimate, those that would save most
+LEARNS = (RoutingMode.BEST_PRICE, RoutingMode.BEST_TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One way of choosing: its sentence, and its countries."""
+
+    title: str
+    unit: str
+    saved: str
+    is_loss: bool
+    of_all: str
+    words: str  # after it
+    rate_then: float
+    rate_with: float
+    rows: list[tuple[str, str, str, str, str]]
+    number: int
+    left_out: str
+    messages: str
+
+
+def context_of(channel: Channel) -> dict[str, Any]:
+    """Return what the template shows of a channel. Both ways are told, whichever is chosen."""
+    currency = platform().account_currency
+    found = [look_back(channel, objective) for objective in Objective]
+    return {
+        "hindsight_days": DAYS,
+        "hindsight_least": LEAST_ASKED,
+        "hindsight_explores": channel.explore_percent,
+        "hindsight_is_on": channel.routing in LEARNS,
+        "estimates": [_estimate(each, currency) for each in found if each.lines],
+        "has_no_prices": found[0].left_out > 0 and not found[0].lines and bool(found[1].lines),
+    }
+
+
+def _estimate(found: Hindsight, currency: str) -> Estimate:
+    is_money = found.objective is Objective.MONEY
+    then, with_best = found.then / found.verified, found.with_best / found.verified
+    if is_money:
+        saved, of_all = (
+            f"{currency} {grouped(abs(found.saved), places=2)}",
+            f"{currency} {grouped(found.then, places=2)}",
+        )
+    else:
+        saved, of_all = seconds(abs(then - with_best)), seconds(then)
+    return Estimate(
+        title=str((RoutingMode.BEST_PRICE if is_money else RoutingMode.BEST_TIME).label),
+        unit=_("{currency} for 1,000 verified users").format(currency=currency)
+        if is_money
+        else _("Seconds for a verified user"),
+        saved=saved,
+        is_loss=found.saved < 0,
+        of_all=of_all,
+        words=_("that it cost") if is_money else _("for each verified user"),
+        rate_then=round(100 * found.verified / found.messages, 1),
+        rate_with=round(100 * found.verified_with_best / found.messages, 1),
+        rows=[_row(line, is_money=is_money) for line in found.lines[:COUNTRIES_SHOWN]],
+        number=len(found.lines),
+        left_out=grouped(found.left_out) if found.left_out else "",
+        messages=grouped(found.messages),
+    )
+
+
+def _row(line: Line, *, is_money: bool) -> tuple[str, str, str, str, str]:
+    times, digits = (1000, 2) if is_money else (1, 1)
+    then, with_best = (grouped(times * value, places=digits) for value in (line.then, line.with_best))
+    return line.country, line.best, grouped(line.verified), then, with_best

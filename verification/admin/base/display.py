@@ -1,0 +1,199 @@
+"""Values as the pages write them: labels, times, channels. Everything that is not ours is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from verification.core.dates import DAY_AND_TIME, written_date
+from verification.core.numbers import grouped
+from verification.models import ChannelType, MessageStatus
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+ERROR = gettext_lazy("Error")
+STATUS_VARIANTS = {
+    MessageStatus.QUEUED: "neutral",
+    MessageStatus.SENDING: "info",
+    MessageStatus.SENT: "info",
+    MessageStatus.SUCCESS: "success",
+    MessageStatus.FAILED: "danger",
+    MessageStatus.EXPIRED: "warning",
+}
+
+OUTCOMES = {  # of an attempt, as the adapters name them
+    "accepted": gettext_lazy("Accepted"),
+    "not_applicable": gettext_lazy("Not applicable"),
+    "refused": gettext_lazy("Refused"),
+    "declined": gettext_lazy("Declined"),
+    "no_account": gettext_lazy("No account"),
+    "misconfigured": gettext_lazy("Misconfigured"),
+    "out_of_funds": gettext_lazy("Out of funds"),
+    "recipient_limited": gettext_lazy("Recipient limited"),
+    "rate_limited": gettext_lazy("Rate limited"),
+    "temporary": gettext_lazy("Temporary"),
+    "unknown": gettext_lazy("Unknown"),
+}
+
+
+def label(text: object, variant: str = "neutral") -> SafeString:
+    return format_html('<span class="ww-label ww-{}">{}</span>', variant, text)
+
+
+def page_address(row: Model) -> str:
+    """Return the path of the row's own page."""
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=(row.pk,))
+
+
+def page_link(text: object, row: Model) -> SafeString:
+    """Return a link to the row's own page."""
+    return format_html('<a class="ww-link" href="{}">{}</a>', page_address(row), text)
+
+
+def status(value: str) -> SafeString:
+    return label(MessageStatus(value).label, STATUS_VARIANTS[MessageStatus(value)])
+
+
+def channel(value: str) -> SafeString:
+    if value not in ChannelType.values:
+        return SafeString("–")
+    return format_html(
+        '<span class="ww-channel"><img src="{}" alt="" width="20" height="20">{}</span>',
+        channel_icon(value),
+        ChannelType(value).label,
+    )
+
+
+def channel_icon(value: str) -> str:
+    return static(f"verification/channels/{value}.svg")
+
+
+def monospace(text: object) -> SafeString:
+    """Return a text in letters of one width, to be read one by one: a number, an id, the beginning of a key."""
+    return format_html('<span class="ww-code">{}</span>', text) if text else SafeString("–")
+
+
+def country(text: str) -> SafeString:
+    """Return a country's ISO code, before which ``countries.js`` writes its name."""
+    return format_html('<span class="ww-nowrap" data-country="{}">{}</span>', text, text)
+
+
+def shortened(text: str | None, length: int = 60) -> SafeString:
+    """Return a text's beginning; the pointer that rests on it shows the whole."""
+    if not text:
+        return SafeString("–")
+    return format_html(
+        '<span title="{}">{}</span>', text, text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+    )
+
+
+def cause(text: str | None) -> str:
+    """Return why something failed, with a capital: providers' words often begin without one."""
+    return capfirst(text or "") or "–"
+
+
+def when(moment: datetime | None) -> str:
+    """Write a time to the minute, in UTC like every time of the panel."""
+    if moment is None:
+        return "–"
+    return f"{written_date(timezone.localtime(moment), DAY_AND_TIME)} UTC"
+
+
+def ago(moment: datetime) -> str:
+    seconds = max(0, int((timezone.now() - moment).total_seconds()))
+    if seconds < 60:
+        return _("{seconds} s ago").format(seconds=seconds)
+    if seconds < 3600:
+        return _("{number} min ago").format(number=seconds // 60)
+    if seconds < 86_400:
+        return _("{number} h ago").format(number=seconds // 3600)
+    return when(moment)
+
+
+def how_long_ago(moment: datetime | None) -> SafeString:
+    """Return how long ago a time was; the pointer that rests on it shows the exact time."""
+    if moment is None:
+        return SafeString("–")
+    return format_html('<span class="ww-nowrap" title="{}">{}</span>', exactly(moment), ago(moment))
+
+
+def exactly(moment: datetime) -> str:
+    return f"{written_date(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
+
+
+def lasted(start: datetime | None, end: datetime | None) -> str:
+    if start is None or end is None:
+        return "–"
+    passed = end - start
+    if passed < timedelta(seconds=10):
+        return _("{number} s").format(number=grouped(passed.total_seconds(), places=1))
+    return _("{number} s").format(number=int(passed.total_seconds()))
+
+
+def time_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
+    """Return a readonly field that writes the row's time ``name`` to the minute, in UTC."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return when(getattr(row, name))
+
+    return shown
+
+
+def flag_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
+    """Return a readonly field that says Yes or No. Unfold's red cross would make every No look like a fault."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return _("Yes") if getattr(row, name) else _("No")
+
+    return shown
+
+
+def text_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
+    """Return a readonly field under a better name than its column has."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return str(getattr(row, name) or "–")
+
+    return shown
+
+
+def cause_of(name: str, description: StrOrPromise = ERROR) -> Callable[[Any, Any], str]:
+    """Return a readonly field that says why something failed."""
+
+    @admin.display(description=description)
+    def shown(page: Any, row: Any) -> str:
+        return cause(getattr(row, name))
+
+    return shown
+
+
+def channel_of(name: str, description: StrOrPromise, *, is_sorted_by: bool = False) -> Callable[[Any, Any], SafeString]:
+    """Return a readonly field, or a column, that shows a channel by its icon and name."""
+
+    @admin.display(description=description, ordering=name if is_sorted_by else None)
+    def shown(page: Any, row: Any) -> SafeString:
+        return channel(getattr(row, name))
+
+    return shown
+
+
+@admin.display(description=gettext_lazy("Took"))
+def latency(page: Any, row: Any) -> str:
+    """Return how long a call took, by the row's ``latency_ms``."""
+    return _("{number} ms").format(number=grouped(row.latency_ms))

@@ -1,0 +1,384 @@
+"""Figures as the pages show them: tiles against the time before, the funnel, charts, and what each leads to."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from verification.admin.base.charts import Chart, Mark, Number, Series, draw
+from verification.admin.base.display import ago, exactly
+from verification.core.dates import DAY, DAY_OF_YEAR_AND_TIME, written_date
+from verification.core.numbers import grouped
+from verification.models import ChannelType
+from verification.services.analytics import impact, report
+from verification.services.analytics.costs import SHOWN_PLACES
+from verification.services.analytics.price_comparison import Offer
+from verification.services.analytics.ranges import Range
+from verification.services.analytics.report import Told
+from verification.services.analytics.summary import Event, Summary
+
+STEPS = {  # of the funnel, by their words in docs/figures.md
+    "started": gettext_lazy("Started"),
+    "sent": gettext_lazy("Sent"),
+    "delivered": gettext_lazy("Delivered"),
+    "checked": gettext_lazy("Checked"),
+    "verified": gettext_lazy("Verified"),
+    "proved": gettext_lazy("Proved"),
+}
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)")  # the space after a number
+MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
+BETWEEN = "between"  # the parameter by which the lists take a range of time
+EMPTY = "none"  # in an address, the value of what has no provider, country or language
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One figure in large letters. ``change`` says how it compares with the time before, and ``mood`` colours it."""
+
+    title: str
+    value: str
+    change: str
+    note: str = ""
+    mood: str = ""
+    link: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The change and the note, in which no line begins with a unit."""
+        return [_BEFORE_UNIT.sub("\u00a0", text) for text in (self.change, self.note)]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the funnel: how many sessions reached it, and how many were lost since the step before."""
+
+    word: str
+    number: int
+    share: float | None  # in percent of the first step
+    lost: int
+    lost_share: float | None  # in percent of the step before
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An event of the range as the page lists it."""
+
+    event: Event
+    at: str
+    ago: str
+    lasted: str
+    loss: str = ""  # of an outage, what it cost
+
+
+def tiles(summary: Summary) -> list[Tile]:
+    told, before, span = summary.told, summary.before, summary.span
+    counts, counts_before = told.counts, before.counts
+    refused = sum(times for _, times in summary.refused)
+    users, users_before = summary.users, summary.users_before
+    verified = _tile(
+        _("Verified"),
+        counts["sessions_verified"],
+        counts_before["sessions_verified"],
+        note=_("sessions"),
+        link=list_link("session", span, state="verified"),
+    )
+    if users is not None and users_before is not None and (users or users_before):
+        verified = _tile(_("Verified users"), users, users_before, note=_("once a day each"), link=verified.link)
+    return [
+        verified,
+        Tile(
+            _("Conversion"), percent(told.conversion), _points(told.conversion, before.conversion), _("of those sent")
+        ),
+        _time_tile(_("Time to deliver"), told, before, delivery_times(told)),
+        _time_tile(_("Time to verify"), told, before, "verify_times"),
+        _tile(
+            _("Refused"),
+            refused,
+            summary.refused_before,
+            note=_("by rules, limits and the guard"),
+            is_good=False,
+            link=list_link("decision", span),
+        ),
+        *_money_tiles(summary),
+    ]
+
+
+def funnel(summary: Summary) -> list[Step]:
+    steps: list[Step] = []
+    for word, name in report.FUNNEL:
+        number = summary.told.counts[name]
+        last = steps[-1].number if steps else number
+        lost = max(0, last - number)
+        share = report.percent(number, summary.told.counts["sessions"])
+        before = summary.before.counts[name]
+        steps.append(Step(str(STEPS[word]), number, share, lost, report.percent(lost, last), before))
+    return steps
+
+
+def largest_loss(steps: Sequence[Step]) -> str:
+    """Return the sentence on the step at which most sessions were lost; empty where none was. The proof is no loss."""
+    pairs = list(zip(steps, steps[1:-1], strict=False))
+    worst = max(pairs, key=lambda pair: pair[1].lost, default=None)
+    if worst is None or not worst[1].lost:
+        return ""
+    return ngettext(
+        "Most were lost between {word} and {word2}: {lost} session, {lost_share} of those that had come so far.",
+        "Most were lost between {word} and {word2}: {lost} sessions, {lost_share} of those that had come so far.",
+        worst[1].lost,
+    ).format(
+        word=worst[0].word.lower(),
+        word2=worst[1].word.lower(),
+        lost=grouped(worst[1].lost),
+        lost_share=percent(worst[1].lost_share),
+    )
+
+
+def over_time(summary: Summary) -> dict[str, Any]:
+    """Return what charts.html shows: the charts, the table behind them, and the alerts that are marked."""
+    return {
+        "charts": charts_of(summary),
+        "table": _table(summary),
+        "events": [_shown(event) for event in summary.events],
+    }
+
+
+def charts_of(summary: Summary) -> list[Chart]:
+    """Return the charts of a report: the counts, and where there is something to draw the conversion and the times."""
+    span = summary.span
+    steps = [at for at, _ in summary.over_time]
+    told = [told for _, told in summary.over_time]
+    before = [told for _, told in summary.over_time_before][: len(told)]
+    before += [Told()] * (len(told) - len(before))
+    shared: dict[str, Any] = {
+        "label": lambda at: step_label(at, span),
+        "step": span.step,
+        "marks": [Mark(e.title, e.at, e.until) for e in summary.events],
+    }
+    deliver = delivery_times(summary.told)
+    coarse = math.ceil(len(told) / MAX_POINTS) or 1
+    fewer, wide = steps[::coarse], shared | {"step": coarse * span.step}
+    now, then = (report.merged(each, coarse) for each in (told, before))
+    counts = [
+        Series(_("Started"), "ww-started", [each.counts["sessions"] for each in told], is_bar=True),
+        Series(_("Verified"), "ww-verified", [each.counts["sessions_verified"] for each in told], is_bar=True),
+    ]
+    if summary.before.counts["sessions_verified"]:
+        values = [each.counts["sessions_verified"] for each in before]
+        counts.append(Series(_("Verified before"), "ww-before", values, is_dashed=True))
+    drawn = [
+        draw("counts", _("Sessions started and verified"), steps, counts, **shared),
+        draw(
+            "conversion",
+            _("Conversion"),
+            fewer,
+            [
+                Series(_("Conversion"), "ww-verified", [each.conversion for each in now]),
+                Series(
+                    _("Before"),
+                    "ww-before",
+                    [each.conversion for each in then],
+                    is_dashed=True,
+                ),
+            ],
+            written=percent,
+            top=100,
+            **wide,
+        ),
+        draw("deliver", _("Time to deliver"), fewer, _times(now, deliver), written=seconds, **wide),
+        draw("verify", _("Time to verify"), fewer, _times(now, "verify_times"), written=seconds, **wide),
+    ]
+    return [chart for chart in drawn if chart]
+
+
+def delivery_times(told: Told) -> str:
+    """Return the times that tell of delivery: of receipts, or where no provider sends any, of acceptance."""
+    return "receipt_times" if told.times.get("receipt_times") else "accept_times"
+
+
+def step_label(at: datetime, span: Range) -> str:
+    return written_date(at, DAY if span.is_by_day else DAY_OF_YEAR_AND_TIME)
+
+
+def list_link(name: str, span: Range, **query: Any) -> str:
+    """Return the address of the list of sessions, messages or decisions of a range, narrowed by its filters."""
+    query = {BETWEEN: f"{span.since:%Y-%m-%dT%H}..{span.until:%Y-%m-%dT%H}"} | query
+    if name != "decision":
+        query["test"] = "without"
+    return f"{reverse(f'admin:verification_{name}_changelist')}?{urlencode(query)}"
+
+
+def percent(value: Number) -> str:
+    return "–" if value is None else f"{grouped(value, places=0 if float(value).is_integer() else 1)} %"
+
+
+def seconds(value: Number) -> str:
+    """Write seconds with two digits that count."""
+    if value is None:
+        return "–"
+    return _("{number} s").format(number=grouped(value, places=0 if value >= 10 or not value else 1))
+
+
+def _tile(title: str, now: int, before: int, *, note: str, link: str = "", is_good: bool = True) -> Tile:
+    """Return a number against the one before. ``is_good`` says whether more of it is."""
+    if not before:
+        return Tile(title, grouped(now), _("none before"), note, link=link)
+    change = round(100 * (now - before) / before)
+    if not change:
+        return Tile(title, grouped(now), _("as before ({before})").format(before=grouped(before)), note, link=link)
+    mood = "good" if (change > 0) is is_good else "bad"
+    return Tile(title, grouped(now), _changed(change, grouped(before)), note, mood, link)
+
+
+def _changed(percent_more: int, before: str) -> str:
+    if percent_more > 0:
+        return _("▲ {share} % against {before}").format(share=grouped(percent_more), before=before)
+    return _("▼ {share} % against {before}").format(share=grouped(-percent_more), before=before)
+
+
+def _points(now: float | None, before: float | None) -> str:
+    if before is None or now is None:
+        return _("nothing sent before") if before is None else _("{share} before").format(share=percent(before))
+    change = round(now - before, 1)
+    if not change:
+        return _("as before ({share})").format(share=percent(before))
+    points, then = grouped(abs(change), places=1), percent(before)
+    if change > 0:
+        return _("▲ {points} points against {share}").format(points=points, share=then)
+    return _("▼ {points} points against {share}").format(points=points, share=then)
+
+
+def _money_tiles(summary: Summary) -> list[Tile]:
+    """Return the cost and that of a verified user; nothing where nothing was sent."""
+    cost, before = summary.money.cost, summary.money.before
+    if summary.money.is_empty:
+        return []
+    verified, verified_before = (each.counts["sessions_verified"] for each in (summary.told, summary.before))
+    note = _("of all messages")
+    if cost.unknown:
+        note = _("no message has a price") if cost.known is None else _("at least: some have no price")
+    per, per_before = cost.per(verified), before.per(verified_before)
+    return [
+        Tile(
+            _("Cost, {currency}").format(currency=cost.currency),
+            amount(cost.known),
+            _against(cost.known, before.known),
+            note,
+        ),
+        Tile(
+            _("Per verified user, {currency}").format(currency=cost.currency),
+            amount(per),
+            _against(per, per_before),
+            note,
+        ),
+    ]
+
+
+def amount(money: Decimal | None) -> str:
+    """Write an amount of money; what nobody knows is a word and no 0."""
+    return _("Unknown") if money is None else grouped(money)
+
+
+def money_cell(money: Decimal | None, unknown: int) -> str:
+    """Write an amount in a table that names the currency; "≥" marks a sum that some messages are missing from."""
+    return "–" if money is None else f"{'≥ ' if unknown else ''}{grouped(money)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOffer:
+    """The cost of the same messages at another provider, as a row of a table."""
+
+    offer: Offer
+    channel: str
+    would_cost: str
+    did_cost: str
+    saved: str
+    conversion: str
+    per_verified: str
+
+
+def shown_offer(offer: Offer) -> ShownOffer:
+    saved = round(offer.saved, 2)
+    return ShownOffer(
+        offer,
+        str(ChannelType(offer.channel).label),
+        grouped(round(offer.would_cost, 2)),
+        grouped(round(offer.did_cost, 2)),
+        _difference(saved),
+        _known(offer),
+        "–" if offer.per_verified is None else grouped(round(offer.per_verified, SHOWN_PLACES)),
+    )
+
+
+def _known(offer: Offer) -> str:
+    """Return the verified of a hundred where the provider would carry these messages, or that nobody knows."""
+    if offer.conversion is None:
+        return _("hardly used here") if offer.used else _("never used here")
+    if offer.known == offer.compared:
+        return percent(offer.conversion)
+    return _("{share} (known for {number})").format(share=percent(offer.conversion), number=grouped(offer.known))
+
+
+def _difference(saved: Decimal) -> str:
+    if not saved:
+        return _("the same")
+    return (_("{amount} less") if saved > 0 else _("{amount} more")).format(amount=grouped(abs(saved)))
+
+
+def _against(now: Decimal | None, before: Decimal | None) -> str:
+    if before is None:
+        return _("unknown before")
+    if now is None or not before:
+        return _("{before} before").format(before=grouped(before))
+    change = round(100 * (now - before) / before)
+    if not change:
+        return _("as before ({before})").format(before=grouped(before))
+    return _changed(change, grouped(before))
+
+
+def _time_tile(title: str, told: Told, before: Told, name: str) -> Tile:
+    now, then = told.seconds(name, 0.5), before.seconds(name, 0.5)
+    late = told.seconds(name, 0.95)
+    change = _("{seconds} before").format(seconds=seconds(then)) if then is not None else _("nothing timed before")
+    note = _("median; 95 % within {seconds}").format(seconds=seconds(late)) if late is not None else _("median")
+    return Tile(title, seconds(now), change, note)
+
+
+def _times(told: Sequence[Told], name: str) -> list[Series]:
+    return [
+        Series(_("Median"), "ww-verified", [each.seconds(name, 0.5) for each in told]),
+        Series(_("95 % within"), "ww-late", [each.seconds(name, 0.95) for each in told]),
+    ]
+
+
+def _shown(event: Event) -> Shown:
+    lasted = _("until {time}").format(time=exactly(event.until)) if event.until else ""
+    loss = impact.of_alert(project=event.project, kind=event.kind, key=event.key, since=event.at, until=event.until)
+    return Shown(event, exactly(event.at), ago(event.at), lasted, loss.sentence if loss else "")
+
+
+def _table(summary: Summary) -> list[dict[str, Any]]:
+    """Return the numbers behind the charts, and in words what happened in each hour or day."""
+    deliver = delivery_times(summary.told)
+    return [
+        {
+            "label": step_label(at, summary.span),
+            "counts": [told.counts[name] for name in ("sessions", "sessions_sent", "sessions_verified")],
+            "conversion": percent(told.conversion),
+            "times": [
+                seconds(told.seconds(name, share)) for name in (deliver, "verify_times") for share in (0.5, 0.95)
+            ],
+            "events": [event.title for event in summary.events if at <= event.at < at + summary.span.step],
+        }
+        for at, told in summary.over_time
+    ]

@@ -1,0 +1,106 @@
+"""The story of a verification as the pages of sessions and messages show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from verification.admin.base.display import exactly, page_address
+from verification.admin.base.navigation import menu_title
+from verification.core.addresses import mask
+from verification.models import Message, Session
+from verification.services.analytics.timeline import story
+from verification.services.analytics.timeline.words import Advice, Tone, lasted
+
+ICONS = {Tone.PLAIN: "radio_button_unchecked", Tone.GOOD: "check_circle", Tone.FAIR: "warning", Tone.BAD: "error"}
+STATES = {Tone.PLAIN: "plain", Tone.GOOD: "good", Tone.FAIR: "fair", Tone.BAD: "bad"}  # of the line above the story
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One event. ``since`` is the time since the story began; ``clock`` is the time of day, with milliseconds."""
+
+    icon: str
+    tone: str
+    since: str
+    clock: str
+    exact: str
+    iso: str
+    text: str
+    detail: str
+    request: str
+    link: str
+
+
+def story_shown(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
+    """Return what ``story.html`` shows. The row is one that the user may see."""
+    told = story.story_of(row)
+    rows, verdict = told.rows, told.verdict
+    return {
+        "sentence": verdict.sentence,
+        "state": STATES[verdict.tone],
+        "icon": ICONS[verdict.tone],
+        "advice": [(advice.text, *_where(request, advice)) for advice in verdict.advice],
+        "lines": list(_lines(request, told, row)),
+        "to": mask(rows.recipient.address),
+        "recipient": page_address(rows.recipient),
+        "project": rows.project,
+        "began": exactly(rows.began_at),
+        "is_manual": rows.session is None,
+        # A message's page shows the story of its session, which has a page of its own.
+        "session": rows.session and page_address(rows.session) if isinstance(row, Message) else "",
+    }
+
+
+def _lines(request: HttpRequest, told: story.Story, shown: Model) -> Iterator[Line]:
+    began = told.rows.began_at
+    for place, event in enumerate(told.events):
+        is_here = event.row is None or event.row == shown
+        yield Line(
+            icon=ICONS[event.tone],
+            tone=STATES[event.tone],
+            since=_since(event.at, began, place),
+            clock=_clock(event.at),
+            exact=exactly(event.at),
+            iso=event.at.isoformat(),
+            text=event.text,
+            detail=event.detail,
+            request=event.request,
+            link="" if is_here else _page_of(request, event.row),
+        )
+
+
+def _since(at: datetime, began: datetime, place: int) -> str:
+    if place == 0:
+        return _("Start")
+    return _("at once") if at <= began else f"+{lasted(at - began)}"
+
+
+def _where(request: HttpRequest, advice: Advice) -> tuple[str, str]:
+    """Return the page on which a next step is taken, and its name; empty where there is none for this user."""
+    if advice.row is not None:
+        return _page_of(request, advice.row), str(advice.row)
+    link = reverse(f"admin:verification_{advice.page}_changelist") if advice.page else ""
+    return link, menu_title(link, default="")
+
+
+def _page_of(request: HttpRequest, row: Model | None) -> str:
+    """Return the row's page if the user may open it: a system provider's is the operator's alone."""
+    if row is None:
+        return ""
+    page = admin.site._registry.get(type(row))
+    return page_address(row) if page and page.has_view_permission(request, row) else ""
+
+
+def _clock(moment: datetime) -> str:
+    local = timezone.localtime(moment)
+    return f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"

@@ -1,0 +1,200 @@
+"""Channels: which ways to a recipient a project offers, in which order and at which cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminRadioSelectWidget
+
+from verification.admin import backtest
+from verification.admin.base.display import channel_icon, label
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.pagination import CappedChangeList
+from verification.admin.base.permissions import ProjectFilter
+from verification.admin.traffic import kill_switches
+from verification.core.errors import UserError
+from verification.core.numbers import grouped
+from verification.models import Channel, Provider, Right, RoutingMode
+from verification.services.analytics import cost_budgets
+from verification.services.analytics.costs import account_currency
+from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
+from verification.services.providers.route_statistics import require_prices
+
+ROUTING_CHOICES = (
+    (RoutingMode.FIXED, gettext_lazy("Fixed order: by priority, and by weight among equals")),
+    (RoutingMode.SHARES, gettext_lazy("Shares: by weight, whatever the priority")),
+    (RoutingMode.BEST_PRICE, gettext_lazy("Best for the money: in each country who verifies users for the least")),
+    (RoutingMode.BEST_TIME, gettext_lazy("Best for the time: in each country who gets users in soonest")),
+)
+
+
+class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    routing = forms.ChoiceField(
+        label=gettext_lazy("Asked first is"),
+        choices=ROUTING_CHOICES,
+        initial=RoutingMode.FIXED,
+        widget=UnfoldAdminRadioSelectWidget,
+        help_text=gettext_lazy(
+            "In any case your own providers come before the system's, and those that were late just now last."
+        ),
+    )
+
+    def clean_daily_budget(self) -> int | None:
+        budget: int | None = self.cleaned_data["daily_budget"]
+        if "daily_budget" in self.changed_data:
+            try:
+                require_budget_below_ceiling(budget)
+            except UserError as error:
+                raise forms.ValidationError(str(error)) from None
+        return budget
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        self.instance.routing = cleaned.get("routing", self.instance.routing)
+        self.instance.type = cleaned.get("type", self.instance.type)
+        self.instance.project_id = getattr(cleaned.get("project"), "pk", self.instance.project_id)
+        if "routing" in self.changed_data:
+            try:
+                require_prices(self.instance)
+            except UserError as error:
+                self.add_error("routing", str(error))
+        return cleaned
+
+
+class ChannelList(CappedChangeList):
+    """Reads what the rows of a page need besides in one statement for each table, not in one for each row."""
+
+    result_list: Any
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        self.complete(self.result_list)
+
+    def complete(self, shown: list[Any]) -> None:
+        projects = {row.project_id for row in shown}
+        ordered = list(Provider.objects.serving(projects).in_order())
+        ceiling = platform().max_daily_budget
+        spent, costs = spent_today(projects), cost_budgets.spent_today(projects)
+        for row in shown:
+            row.budget_that_holds = lower_budget(row.effective_budget, ceiling)
+            row.provider_names = [  # of the system's no more is shown than the API tells
+                _("{each} (system)").format(each=each.name) if each.is_system else each.name
+                for each in ordered
+                if each.channel == row.type and each.project_id in (None, row.project_id)
+            ]
+            row.spent_today = spent.get((row.project_id, row.type), 0)
+            row.cost_today = costs.get((row.project_id, row.type))
+
+
+@admin.register(Channel)
+class ChannelAdmin(ScopedAdmin):
+    adders = changers = deleters = Right.CHANGE
+    form = ChannelForm
+    actions_detail = ("send_test",)
+    send_test = kill_switches.send_over_channel
+    list_before_template = "admin/verification/channel/intro.html"
+    change_form_after_template = "admin/verification/channel/hindsight.html"
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "project",
+                    "type",
+                    "name",
+                    "is_active",
+                    "position",
+                    "image_url",
+                    "link",
+                    "daily_budget",
+                    "daily_cost_budget",
+                    "countries",
+                )
+            },
+        ),
+        (
+            gettext_lazy("Choice of the provider"),
+            {
+                "fields": ("routing", "explore_percent"),
+                "description": gettext_lazy(
+                    "Who is asked first where several providers serve this channel. Whoever it is, the"
+                    " others follow where it does not take the message, and one that keeps failing is set aside. The"
+                    " best is learnt from this project's own traffic; one that loses users is never it, however cheap."
+                ),
+            },
+        ),
+    )
+    list_display = ("shown", "project", "state", "position", "budget", "served_by")
+    list_filter = (ProjectFilter, "type", "is_active")
+    list_select_related = ("project",)
+    ordering = ("project__name", "position", "id")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("project", "type") if obj else ()
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        channel = kwargs.get("obj")
+        return super().render_change_form(
+            request, {**context, **(backtest.context_of(channel) if channel else {})}, *args, **kwargs
+        )
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChannelList]:
+        return ChannelList
+
+    @admin.display(description=gettext_lazy("Channel"), ordering="type")
+    def shown(self, channel: Channel) -> str:
+        return format_html(
+            '<span class="ww-channel"><img src="{}" alt="" width="28" height="28">{}</span>',
+            channel_icon(channel.type),
+            channel.display_name,
+        )
+
+    @admin.display(description=gettext_lazy("State"), ordering="is_active")
+    def state(self, channel: Any) -> str:
+        if not channel.is_active:
+            return label(_("Off"))
+        return label(_("Active"), "success") if channel.provider_names else label(_("No provider"), "warning")
+
+    @admin.display(description=gettext_lazy("Today's budget"), ordering="effective_budget")
+    def budget(self, channel: Any) -> str:
+        budget, in_money = channel.budget_that_holds, channel.daily_cost_budget
+        parts = (
+            []
+            if budget is None
+            else [
+                (
+                    _("{spent_today} of {budget}").format(
+                        spent_today=grouped(channel.spent_today), budget=grouped(budget)
+                    ),
+                    channel.spent_today >= budget,
+                )
+            ]
+        )
+        if in_money:
+            cost = channel.cost_today
+            amount, currency = (cost.amount, cost.currency) if cost else (0, account_currency())
+            parts.append(
+                (
+                    _("{amount} of {in_money} {currency}").format(
+                        amount=grouped(amount, places=2), in_money=grouped(in_money), currency=currency
+                    ),
+                    amount >= in_money,
+                )
+            )
+        if not parts:
+            return _("No limit")
+        text = "; ".join(text for text, _ in parts)
+        return (
+            label(_("{text}: used up").format(text=text), "danger") if any(is_spent for _, is_spent in parts) else text
+        )
+
+    @admin.display(description=gettext_lazy("Served by, in this order"))
+    def served_by(self, channel: Any) -> str:
+        return ", ".join(channel.provider_names) or "–"

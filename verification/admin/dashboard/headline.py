@@ -1,0 +1,144 @@
+"""The head of the overview: whether codes go out, in green, amber or red, with what stands in the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from verification.admin.base.display import ago
+from verification.admin.dashboard.problems import Problem
+from verification.core.numbers import grouped
+from verification.models import ChannelType
+from verification.services.analytics.delivery_state import ChannelState, DeliveryState
+
+GOOD, FAIR, BAD = "good", "fair", "bad"
+ICONS = {GOOD: "check_circle", FAIR: "schedule", BAD: "error"}
+
+
+@dataclass(frozen=True, slots=True)
+class StateLine:
+    """The head of the page. ``level`` names the colour; the lines say why."""
+
+    level: str
+    lines: tuple[Problem, ...]
+
+    @property
+    def icon(self) -> str:
+        return ICONS[self.level]
+
+
+def state_line(
+    state: DeliveryState | None, problems: list[Problem], warnings: list[Problem], *, is_new: bool
+) -> StateLine | None:
+    """Return the worst of the state, the problems and the warnings.
+
+    None for a new project with nothing to tell. None, too, where the state takes too long to read and there is nothing
+    else to tell.
+    """
+    waiting, poor, fair = _traffic(state) if state else ((), (), ())
+    bad = (*waiting, *poor, *problems)
+    if bad:
+        return StateLine(BAD, (*bad, *warnings))
+    if fair or warnings:
+        return StateLine(FAIR, (*fair, *warnings))
+    if state is None:
+        return None
+    if not state.is_quiet:
+        return StateLine(GOOD, (_all_well(state),))
+    return None if is_new else StateLine(FAIR, (_quiet(state),))
+
+
+def _traffic(state: DeliveryState) -> tuple[tuple[Problem, ...], ...]:
+    """Return the lines on messages that wait, on channels that fail, and on channels that lose a part."""
+    poor = tuple(_line(channel, state) for channel in state.channels if channel.is_poor)
+    fair = tuple(_line(channel, state) for channel in state.channels if not (channel.is_poor or channel.is_good))
+    return _waiting(state), poor, fair
+
+
+def _waiting(state: DeliveryState) -> tuple[Problem, ...]:
+    if not state.waiting:
+        return ()
+    # A message whose provider fails is tried again until it expires. One that nobody took has no worker.
+    detail = _("No worker has taken them. Does one run?") if state.untaken else _("Their providers do not take them.")
+    return (
+        Problem(
+            ngettext(
+                "{number} message waits for longer than a minute.",
+                "{number} messages wait for longer than a minute.",
+                state.waiting,
+            ).format(number=grouped(state.waiting)),
+            detail,
+            _messages(status="waiting"),
+        ),
+    )
+
+
+def _line(channel: ChannelState, state: DeliveryState) -> Problem:
+    name = ChannelType(channel.channel).label
+    asked, within = channel.accepted + channel.lost, _span(state.lately)
+    link = _messages(status="lost", channel__exact=channel.channel, since="day")
+    if not channel.accepted and asked > 1:
+        text = _("{name}: none of {asked} messages got out in the last {within}.").format(
+            name=name, asked=grouped(asked), within=within
+        )
+    elif not channel.accepted:
+        text = _("{name}: the only message of the last {within} did not get out.").format(name=name, within=within)
+    else:
+        text = _("{name}: {lost} of {asked} messages did not get out in the last {within}.").format(
+            name=name, lost=grouped(channel.lost), asked=grouped(asked), within=within
+        )
+    return Problem(
+        text,
+        _("{expired} of them ran out of time.").format(expired=grouped(channel.expired))
+        if channel.expired
+        else _("See why"),
+        link,
+    )
+
+
+def _all_well(state: DeliveryState) -> Problem:
+    accepted = state.accepted
+    asked = accepted + sum(channel.lost for channel in state.channels)
+    share, span = 100 * accepted // asked, _span(state.lately)
+    if state.last_accepted:
+        detail = ngettext(
+            # xgettext:no-python-format
+            "{share} % of {asked} message was accepted in the last {span}, the last {ago}.",
+            "{share} % of {asked} messages were accepted in the last {span}, the last {ago}.",
+            asked,
+        ).format(share=share, asked=grouped(asked), span=span, ago=ago(state.last_accepted))
+    else:
+        detail = ngettext(
+            # xgettext:no-python-format
+            "{share} % of {asked} message was accepted in the last {span}.",
+            "{share} % of {asked} messages were accepted in the last {span}.",
+            asked,
+        ).format(share=share, asked=grouped(asked), span=span)
+    return Problem(_("Codes are going out."), detail)
+
+
+def _quiet(state: DeliveryState) -> Problem:
+    last = (
+        _("The last code left {ago}.").format(ago=ago(state.last_accepted))
+        if state.last_accepted
+        else _("None left in 24 hours.")
+    )
+    return Problem(_("Nobody asked for a code in the last {span}.").format(span=_span(state.lately)), last)
+
+
+def _span(span: timedelta) -> str:
+    minutes = round(span.total_seconds() / 60)
+    return (
+        _("{minutes} minutes").format(minutes=minutes)
+        if minutes < 120
+        else _("{number} hours").format(number=minutes // 60)
+    )
+
+
+def _messages(**query: str) -> str:
+    return f"{reverse('admin:verification_message_changelist')}?{urlencode(query)}"

@@ -1,0 +1,261 @@
+"""The overview: whether codes go out, the last 24 hours of the user's projects, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from verification.admin.base.database_router import database_for, reading
+from verification.admin.base.display import ago, channel_icon, country
+from verification.admin.base.permissions import has_right, own_project_ids, own_projects
+from verification.admin.base.statistics import Tile, funnel, largest_loss, over_time, tiles
+from verification.admin.dashboard.headline import state_line
+from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
+from verification.admin.traffic.decisions import title_of_rule
+from verification.core.numbers import grouped
+from verification.models import (
+    ApiKey,
+    ChannelType,
+    GuardBlock,
+    KeyKind,
+    Message,
+    Project,
+    Provider,
+    Right,
+    Session,
+)
+from verification.services.analytics import delivery_state, ranges, statistics
+from verification.services.analytics.summary import Line, Summary, summarize
+from verification.services.notifications.alerts import unread_count
+from verification.services.protection.guard import conversion
+
+PATIENCE_MS = 2000  # how long a statement may run: a page that is open all day must not load the database for longer
+FAILURES_READ = 50  # the latest failures read; those with one reason are shown as one line
+FAILURES_SHOWN = 5
+COUNTRIES_SHOWN = 8
+RULES_SHOWN = 6
+BUDGETS_SHOWN = 6
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do before codes flow."""
+
+    title: str
+    text: str
+    link: str
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A channel's messages of the day."""
+
+    label: str
+    icon: str
+    link: str
+    total: int
+    delivered: int
+    under_way: int
+    failed: int
+    expired: int
+
+    @property
+    def share(self) -> int:
+        return round(100 * self.delivered / self.total) if self.total else 0
+
+
+@dataclass(slots=True)
+class Failures:
+    """The messages that were lost for one reason: the latest of them, and how many there are."""
+
+    message: Message
+    number: int = 0
+
+    @property
+    def icon(self) -> str:
+        return channel_icon(self.message.channel)
+
+    @property
+    def ago(self) -> str:
+        return ago(self.message.created_at)
+
+
+def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Fill the context of the index page; unfold calls it."""
+    projects = own_projects(request.user)
+    # The figures' statements hold the ids: who may see which project is asked of the primary alone.
+    counted = Project.objects.filter(pk__in=own_project_ids(request))
+    steps = _steps(request, projects)
+    budgets = budgets_of(projects)
+    may_set_up = has_right(request, Right.CHANGE) or not own_project_ids(request)
+    context |= {
+        "title": _("Overview"),
+        "state": state_line(
+            _in_time(lambda: delivery_state.state_of(projects)),
+            problems_of(request, projects, budgets),
+            warnings_of(request),
+            is_new=not steps[-1].is_done,
+        ),
+        "budgets": budgets[:BUDGETS_SHOWN],
+        "steps": steps if may_set_up and not all(step.is_done for step in steps) else [],
+        "figures": _in_time(
+            lambda: _count(counted, own_project_ids(request, Right.SEE_TRAFFIC)), alias=database_for(request)
+        ),
+        "unread_alerts": unread_count(own_project_ids(request, Right.SEE_TRAFFIC)),
+    }
+    return context
+
+
+def _steps(request: HttpRequest, projects: Any) -> list[Step]:
+    first = projects.order_by("pk").first()
+    if request.user.is_superuser:
+        project = Step(
+            _("Create a project"),
+            _("One for each product or customer: it has its own keys, channels and limits."),
+            reverse("admin:verification_project_add"),
+            first is not None,
+        )
+    else:
+        project = Step(
+            _("Join a project"),
+            _("You are not a member of any project yet. Ask the operator to add you to one."),
+            "",
+            first is not None,
+        )
+    served = Provider.objects.serving(projects)
+    return [
+        project,
+        Step(
+            _("Connect a provider"),
+            _("The account that codes go out over. The inbox sends nothing and is good for a first try."),
+            reverse("admin:verification_provider_add") if first else "",
+            first is not None and served.exists(),
+        ),
+        Step(
+            _("Issue an API key"),
+            _("Browsers and apps call the session endpoints with it. It is shown once."),
+            reverse("admin:verification_project_issue_key", args=(first.pk,)) if first else "",
+            ApiKey.objects.live().filter(project__in=projects, kind=KeyKind.API).exists(),
+        ),
+        Step(
+            _("Send the first code"),
+            _("Call POST /session/create with the key, as the API reference shows; the session shows up here."),
+            "/docs/",
+            Session.objects.filter(project__in=projects).exists(),
+        ),
+    ]
+
+
+def _in_time(ask: Callable[[], T], *, alias: str = DEFAULT_DB_ALIAS) -> T | None:
+    """Ask this database; return None where it takes too long.
+
+    So the overview opens on a service that sends millions a day, too.
+    """
+    try:
+        with transaction.atomic(using=alias), reading(alias):
+            with connections[alias].cursor() as cursor:
+                cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_MS])
+            return ask()
+    except DatabaseError:
+        return None
+
+
+def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
+    """Count the day of these projects. Messages are listed of the projects whose traffic the user may see."""
+    now = timezone.now()
+    day = timedelta(hours=statistics.HOURS)
+    ids = list(projects.values_list("pk", flat=True))
+    counted = statistics.total(statistics.count(ids).values())
+    recent = Message.objects.filter(created_at__gte=now - day)
+    lost = statistics.newest_lost(recent, traffic_of, statistics.LOST, FAILURES_READ)
+    summary = summarize(ids, ranges.last_hours(now, statistics.HOURS))
+    return {
+        "tiles": _tiles(summary, counted.lost),
+        **_first_chart(summary),
+        "loss": largest_loss(funnel(summary)),
+        "sessions": counted.sessions,
+        "verified": counted.verified,
+        "rate": counted.percent,
+        "messages": counted.number(),
+        "delivered": counted.number("delivered"),
+        "refusals": [
+            {"rule": rule, "title": title_of_rule(rule), "times": times}
+            for rule, times in summary.refused[:RULES_SHOWN]
+        ],
+        "refused": sum(times for _, times in summary.refused),
+        "failed": counted.lost,
+        "rows": [
+            _row(line)
+            for line in summary.by["channel"]
+            if line.key in ChannelType.values and line.told.counts["messages"]
+        ],
+        "countries": [
+            {
+                "line": line,
+                "name": country(line.subject) if line.subject else _("No country"),
+                "link": reverse("admin:verification_figures", query={"country": line.subject}) if line.subject else "",
+            }
+            for line in conversion.by_country(projects, hours=statistics.HOURS)[:COUNTRIES_SHOWN]
+        ],
+        "findings": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
+        "failures": _failures(lost.select_related("project", "provider").order_by("-created_at")),
+    }
+
+
+def _tiles(summary: Summary, lost: int) -> list[Tile]:
+    """Return the figures of the day, those of what was lost before the last."""
+    link = f"{reverse('admin:verification_message_changelist')}?since=day&status=lost"
+    failed = Tile(
+        _("Failed or expired"),
+        grouped(lost),
+        _("see why") if lost else _("all went well"),
+        _("messages"),
+        "bad" if lost else "",
+        link,
+    )
+    found = tiles(summary)
+    return [*found[:4], failed, *found[4:]]
+
+
+def _first_chart(summary: Summary) -> dict[str, Any]:
+    """Return the chart of the day's sessions and the table behind it."""
+    shown = over_time(summary)
+    return {"charts": shown["charts"][:1], "table": shown["table"]}
+
+
+def _failures(lost: QuerySet[Message]) -> list[Failures]:
+    """Return the latest failures, those of one reason together."""
+    found: dict[tuple[Any, ...], Failures] = {}
+    for message in lost[:FAILURES_READ]:
+        alike = (message.project_id, message.channel, message.provider_id, message.status, message.error)
+        found.setdefault(alike, Failures(message)).number += 1
+    return list(found.values())[:FAILURES_SHOWN]
+
+
+def _row(line: Line) -> Row:
+    counts = line.told.counts
+    total, delivered, failed, expired = (
+        counts[f"messages{state}"] for state in ("", "_delivered", "_failed", "_expired")
+    )
+    return Row(
+        label=line.name,
+        icon=channel_icon(line.key),
+        link=f"{reverse('admin:verification_message_changelist')}?channel__exact={line.key}&since=day&test=without",
+        total=total,
+        delivered=delivered,
+        under_way=total - delivered - failed - expired,
+        failed=failed,
+        expired=expired,
+    )

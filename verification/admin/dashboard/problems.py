@@ -1,0 +1,206 @@
+"""The lines for the top of the overview: what keeps codes from going out now, and which protection is off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from verification.admin.base.display import ago
+from verification.core.client_address import unread_from
+from verification.core.dates import DAY_AND_TIME, written_date
+from verification.core.numbers import grouped
+from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
+from verification.services.analytics import collapses, cost_budgets
+from verification.services.analytics.collapses import Collapse
+from verification.services.projects.ceilings import lower_budget, platform, spent_today
+from verification.services.records import workers
+
+SHOWN = 6  # more lines would push the figures off the screen
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One line. ``link`` leads to the page where the problem is solved; it is empty where the user cannot solve it."""
+
+    text: str
+    detail: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A channel's daily budget: the messages of today, and how many are allowed."""
+
+    channel: Channel
+    spent: int
+    limit: int
+
+    @property
+    def percent(self) -> int:
+        return min(100, round(100 * self.spent / self.limit)) if self.limit else 100
+
+    @property
+    def is_spent(self) -> bool:
+        return self.spent >= self.limit
+
+
+def budgets_of(projects: Any) -> list[Budget]:
+    """The fullest first. The operator's ceiling is a budget too, where an owner has set none or a larger one."""
+    ceiling = platform().max_daily_budget
+    spent = spent_today(projects)
+    channels = Channel.objects.filter(project__in=projects, is_active=True)
+    found = []
+    for channel in channels.select_related("project"):
+        limit = lower_budget(channel.effective_budget, ceiling)
+        if limit is not None:
+            found.append(Budget(channel, spent.get((channel.project_id, channel.type), 0), limit))
+    return sorted(found, key=lambda budget: -budget.percent)
+
+
+def problems_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> list[Problem]:
+    """Return the problems, first those that stop most."""
+    return [
+        *_stopped(request),
+        *_undelivered(),
+        *(
+            Problem(
+                _("The project {project} is disabled.").format(project=project),
+                _("Its keys answer 401."),
+                _page("project", project.pk),
+            )
+            for project in projects.filter(is_enabled=False)[:SHOWN]
+        ),
+        *(
+            Problem(
+                _("The budget of {channel} in {project} is used up.").format(
+                    channel=budget.channel, project=budget.channel.project
+                ),
+                _("{spent} of {limit} messages today. Nothing more goes out until midnight UTC.").format(
+                    spent=grouped(budget.spent), limit=grouped(budget.limit or 0)
+                ),
+                _page("channel", budget.channel.pk),
+            )
+            for budget in budgets
+            if budget.is_spent
+        ),
+        *_spent_in_money(projects),
+        *_collapsed(projects),
+        *_set_aside(request, projects),
+    ][:SHOWN]
+
+
+def _spent_in_money(projects: Any) -> list[Problem]:
+    channels = Channel.objects.filter(project__in=projects, is_active=True, daily_cost_budget__gt=0)
+    rows = list(channels.select_related("project"))
+    costs = cost_budgets.spent_today({row.project_id for row in rows}) if rows else {}
+    found = [(row, costs.get((row.project_id, row.type))) for row in rows]
+    return [
+        Problem(
+            _("The budget in money of {row} in {project} is used up.").format(row=row, project=row.project),
+            _("{amount} of {daily_cost_budget} {currency} today. Nothing more goes out until midnight UTC.").format(
+                amount=grouped(cost.amount, places=2),
+                daily_cost_budget=grouped(row.daily_cost_budget or 0),
+                currency=cost.currency,
+            ),
+            _page("channel", row.pk),
+        )
+        for row, cost in found
+        if cost and cost.amount >= (row.daily_cost_budget or 0)
+    ]
+
+
+def _undelivered() -> list[Problem]:
+    if workers.running().exists():
+        return []
+    return [Problem(_("No worker is running."), _("Codes are accepted and go out once the operator has started one."))]
+
+
+def _stopped(request: HttpRequest) -> list[Problem]:
+    link = reverse("admin:verification_killswitch_changelist") if request.user.is_superuser else ""
+    return [
+        Problem(
+            _("The operator has stopped all sending.")
+            if switch.subject not in ChannelType.values
+            else _("The operator has stopped {switch}.").format(switch=switch),
+            f"{switch.reason or 'No reason was given'} · {ago(switch.since)}",
+            link,
+        )
+        for switch in KillSwitch.objects.order_by("pk")
+    ]
+
+
+def warnings_of(request: HttpRequest) -> list[Problem]:
+    """Return what is wrong though codes go out: a proxy that nobody trusts, told to the operator alone."""
+    address = unread_from() if request.user.is_superuser else ""
+    if not address:
+        return []
+    return [
+        Problem(
+            _("X-Forwarded-For arrives from {address}, and TRUSTED_PROXIES is 0.").format(address=address),
+            _(
+                "All callers count as that address, and limits per client address are off. Set TRUSTED_PROXIES to the"
+                " number of proxies in front."
+            ),
+        )
+    ]
+
+
+def _collapsed(projects: Any) -> list[Problem]:
+    """Return the providers that hardly deliver to a country, with what it cost and who does better there."""
+    return [
+        Problem(
+            _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at} UTC.").format(
+                name=_name(found.provider),
+                country=found.country,
+                since=found.since,
+                before=found.before,
+                at=written_date(found.at, DAY_AND_TIME),
+            ),
+            " ".join(filter(None, (_cost(found), _better(found)))),
+            reverse(
+                "admin:verification_provider_scorecard", args=(found.provider.pk,), query={"country": found.country}
+            )
+            if found.provider.project_id
+            else "",
+        )
+        for found in collapses.open_ones(projects.values_list("pk", flat=True))[:SHOWN]
+    ]
+
+
+def _cost(found: Collapse) -> str:
+    loss = found.loss
+    return loss.sentence if loss and loss.missed else ""
+
+
+def _better(found: Collapse) -> str:
+    other = found.other
+    return _("{name} brings {share} of 100 there.").format(name=other[0], share=other[1]) if other else ""
+
+
+def _set_aside(request: HttpRequest, projects: Any) -> list[Problem]:
+    """Return the providers that kept failing: the projects' own, and the system's, which members know by name only."""
+    breakers = CircuitBreaker.objects.filter(
+        provider__in=Provider.objects.serving(projects), open_until__isnull=False
+    ).select_related("provider__project")
+    return [
+        Problem(
+            _("{name} keeps failing and is set aside.").format(name=_name(breaker.provider)),
+            capfirst(breaker.reason),
+            "" if breaker.provider.is_system and not request.user.is_superuser else _page("provider", breaker.pk),
+        )
+        for breaker in breakers.order_by("-opened_at")[:SHOWN]
+    ]
+
+
+def _name(provider: Provider) -> str:
+    channel = ChannelType(provider.channel).label
+    return f"{provider} ({channel}, {provider.project or 'system'})"
+
+
+def _page(name: str, pk: int) -> str:
+    return reverse(f"admin:verification_{name}_change", args=(pk,))

@@ -1,0 +1,284 @@
+"""Keys: what there is of each, exchanging one, and taking one back. They are issued on the project's page."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from verification.admin.auth import form_tokens
+from verification.admin.base.display import how_long_ago, label, monospace, page_address, time_of, when
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import ProjectFilter
+from verification.core import sids
+from verification.core.errors import UserError
+from verification.models import ApiKey, KeyKind, Right
+from verification.services.projects.keys import revoke_key, rotate_key
+
+COPY_NOW = gettext_lazy("Copy it now. It is not stored and cannot be shown again.")
+HOUR = 3_600
+DAY = 86_400
+LIFETIMES = (
+    ("", gettext_lazy("Until it is revoked")),
+    (str(DAY), gettext_lazy("1 day")),
+    (str(7 * DAY), gettext_lazy("7 days")),
+    (str(30 * DAY), gettext_lazy("30 days")),
+    (str(90 * DAY), gettext_lazy("90 days")),
+    (str(365 * DAY), gettext_lazy("1 year")),
+)
+OVERLAPS = (
+    (str(HOUR), gettext_lazy("1 hour")),
+    (str(DAY), gettext_lazy("1 day")),
+    (str(7 * DAY), gettext_lazy("7 days")),
+    (str(30 * DAY), gettext_lazy("30 days")),
+)
+
+
+class RotateKeyForm(forms.Form):
+    overlap = forms.ChoiceField(
+        choices=OVERLAPS,
+        initial=str(DAY),
+        label=gettext_lazy("The old key goes on for"),
+        help_text=gettext_lazy("Both are taken in the meantime, so that your callers can move over one by one."),
+        widget=UnfoldAdminSelectWidget,
+    )
+    lifetime = forms.ChoiceField(
+        choices=LIFETIMES, required=False, label=gettext_lazy("The new key is valid"), widget=UnfoldAdminSelectWidget
+    )
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("active", _("Active")), ("expired", _("Expired")), ("revoked", _("Revoked"))]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        now = timezone.now()
+        if self.value() == "active":
+            return queryset.live()
+        if self.value() == "expired":
+            return queryset.filter(expires_at__lte=now, revoked_at=None)
+        if self.value() == "revoked":
+            return queryset.filter(revoked_at__isnull=False)
+        return queryset
+
+
+@admin.register(ApiKey)
+class KeyAdmin(ScopedAdmin):
+    viewers = Right.USE_KEYS
+    empty_text = gettext_lazy("An app needs one of the kind API, a server one of the kind secret.")
+    list_display = ("key", "shown_kind", "project", "state", "created", "expires", "last_used")
+    list_filter = (ProjectFilter, StateFilter, "kind")
+    list_select_related = ("project", "created_by")
+    ordering = ("-created_at",)
+    actions = ("revoke_selected",)
+    actions_detail = ("rotate", "revoke")
+    fieldsets = (
+        (None, {"fields": ("key", "kind", "project", "state")}),
+        (gettext_lazy("Life"), {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
+    )
+    for_twilio = (
+        gettext_lazy("For Twilio's libraries"),
+        {
+            "fields": ("account_sid", "key_sid", "service_sid"),
+            "description": gettext_lazy(
+                "Log in with the Account SID and this key as its auth token, or with the API key SID and"
+                " this key as its secret."
+            ),
+        },
+    )
+    readonly_fields = (
+        *("key", "state", "created", "issuer", "expires", "last_used", "revoked"),
+        *("account_sid", "key_sid", "service_sid"),
+    )
+    revoked = time_of("revoked_at", gettext_lazy("Revoked"))
+    list_before_template = "admin/verification/apikey/intro.html"
+
+    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        groups = super().get_fieldsets(request, obj)
+        return (*groups, self.for_twilio) if obj and serves_twilio(obj) else groups
+
+    @admin.display(description=gettext_lazy("Account SID"))
+    def account_sid(self, key: ApiKey) -> str:
+        return monospace(sids.of_project(sids.ACCOUNT, key.project.public_id))
+
+    @admin.display(description=gettext_lazy("API key SID"))
+    def key_sid(self, key: ApiKey) -> str:
+        return monospace(sids.of_key(key.digest))
+
+    @admin.display(description=gettext_lazy("Service SID"))
+    def service_sid(self, key: ApiKey) -> str:
+        return monospace(sids.of_project(sids.SERVICE, key.project.public_id))
+
+    @admin.display(description=gettext_lazy("Key"), ordering="prefix")
+    def key(self, key: ApiKey) -> str:
+        return monospace(key)
+
+    @admin.display(description=gettext_lazy("Kind"), ordering="kind")
+    def shown_kind(self, key: ApiKey) -> str:
+        return key.get_kind_display()
+
+    @admin.display(description=gettext_lazy("State"))
+    def state(self, key: ApiKey) -> str:
+        if key.revoked_at:
+            return label(_("Revoked"), "danger")
+        if key.expires_at and key.expires_at <= timezone.now():
+            return label(_("Expired"), "warning")
+        return label(_("Active"), "success")
+
+    @admin.display(description=gettext_lazy("Issued by"))
+    def issuer(self, key: ApiKey) -> str:
+        return str(key.created_by or "–")
+
+    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
+    def created(self, key: ApiKey) -> str:
+        return when(key.created_at)
+
+    @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
+    def expires(self, key: ApiKey) -> str:
+        return when(key.expires_at) if key.expires_at else _("Never")
+
+    @admin.display(description=gettext_lazy("Last used"), ordering="last_used_at")
+    def last_used(self, key: ApiKey) -> str:
+        return how_long_ago(key.last_used_at) if key.last_used_at else _("Never")
+
+    @action(description=gettext_lazy("Rotate"), icon="autorenew", permissions=["view"])
+    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Issue a new key, shown once, and set an end for the old one, in one step."""
+        key: ApiKey = self.find(request, object_id)
+        form = RotateKeyForm(request.POST if request.method == "POST" else None)
+        if not form.is_valid():
+            return self.ask(
+                request,
+                _("Rotate"),
+                row=key,
+                form=form,
+                intro=_("You get a new key of the same kind, shown once. The old one ends by itself."),
+                submit=_("Issue the new key"),
+                acts_once=True,
+            )
+        if fault := form_tokens.spend(request):
+            return self.refuse(request, key, _("{fault} No key was issued.").format(fault=fault))
+        try:
+            issued = rotate_key(
+                key.pk,
+                overlap=timedelta(seconds=int(form.cleaned_data["overlap"])),
+                expires_in=seconds_of(form.cleaned_data["lifetime"]),
+                created_by=request.user,
+            )
+        except UserError as error:
+            return self.refuse(request, key, error)
+        key.refresh_from_db()
+        assert key.expires_at is not None
+        new = ApiKey.objects.get(pk=issued.id)
+        self.log_change(request, key, f"Rotated: {new} takes its place")
+        warning = _("{copy_now} The old key {key} ends {time}.").format(
+            copy_now=COPY_NOW, key=key, time=when(key.expires_at)
+        )
+        return self.show_secrets(
+            request,
+            new,
+            title=_("The new key"),
+            warning=warning,
+            secrets=[as_secret(new, issued.text), *sids_beside(new)],
+        )
+
+    @action(description=gettext_lazy("Revoke"), icon="block", permissions=["view"], variant=ActionVariant.DANGER)
+    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        key: ApiKey = self.find(request, object_id)
+        if key.revoked_at:
+            return self.refuse(request, key, _("The key {key} was revoked before.").format(key=key))
+        if request.method != "POST":
+            return self.ask(request, row=key, **_revoking([key]))
+        self._revoke(request, [key])
+        return HttpResponseRedirect(page_address(key))
+
+    @admin.action(description=gettext_lazy("Revoke the selected keys"), permissions=["view"])
+    def revoke_selected(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> HttpResponse | None:
+        keys = list(queryset.filter(revoked_at=None))
+        if not keys:
+            self.message_user(request, _("None of these keys can be revoked."), messages.WARNING)
+            return None
+        if not request.POST.get("confirmed"):
+            return self.ask_about_selected(request, keys, action="revoke_selected", **_revoking(keys))
+        self._revoke(request, keys)
+        return None
+
+    def _revoke(self, request: HttpRequest, keys: list[ApiKey]) -> None:
+        for key in keys:
+            if revoke_key(key.pk):
+                self.log_change(request, key, gettext_noop("Revoked"))
+                self.message_user(request, _("The key {key} is revoked.").format(key=key), messages.SUCCESS)
+
+
+def _revoking(keys: list[ApiKey]) -> dict[str, Any]:
+    """Return the words of the question before keys are revoked."""
+    names = ", ".join(
+        _("{key} ({kind} of {project})").format(key=key, kind=key.get_kind_display(), project=key.project)
+        for key in keys
+    )
+    return {
+        "title": _("Revoke"),
+        "intro": ngettext(
+            "{names}: within a second every request with it is refused. This cannot be undone.",
+            "{names}: within a second every request with them is refused. This cannot be undone.",
+            len(keys),
+        ).format(names=names),
+        "submit": _("Revoke"),
+        "is_dangerous": True,
+    }
+
+
+def seconds_of(lifetime: str) -> int | None:
+    """Read a choice of :data:`LIFETIMES`; None is without end."""
+    return int(lifetime) if lifetime else None
+
+
+def as_secret(key: ApiKey, text: str) -> tuple[str, str, str]:
+    """Return the line that shows the text of a new key."""
+    note = (
+        _("Valid until {time}.").format(time=when(key.expires_at))
+        if key.expires_at
+        else _("Valid until it is revoked.")
+    )
+    return _("{kind} of {project}").format(kind=key.get_kind_display(), project=key.project.name), text, note
+
+
+def serves_twilio(key: ApiKey) -> bool:
+    """Return whether Twilio's libraries can log in with the key."""
+    return key.kind == KeyKind.SECRET and key.project.twilio_endpoints
+
+
+def sids_beside(key: ApiKey) -> list[tuple[str, str, str]]:
+    """Return the lines that show what Twilio's libraries ask for beside a new key; none where they cannot log in."""
+    if not serves_twilio(key):
+        return []
+    return [
+        (
+            _("Account SID"),
+            sids.of_project(sids.ACCOUNT, key.project.public_id),
+            _("For Twilio's libraries: the key above is its auth token. This and the following are no secrets."),
+        ),
+        (
+            _("API key SID"),
+            sids.of_key(key.digest),
+            _("In place of the Account SID: the key above is then its secret."),
+        ),
+        (
+            _("Service SID"),
+            sids.of_project(sids.SERVICE, key.project.public_id),
+            _("The Verify service to name in calls."),
+        ),
+    ]

@@ -1,0 +1,61 @@
+"""The first call in six languages, with the service's own address and the project's key filled in.
+
+The programs are those of the guide docs/first-code.md, which a test runs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.decorators import action
+
+from verification.admin.base.display import page_address
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.models import ApiKey, KeyKind, Project
+
+GUIDE = "docs/first-code.md"
+ADDRESS, KEY = "https://verify.example.com", "ww_api_…"  # what stands in the guide in place of the reader's own
+_PROGRAM = re.compile(r"^## (?P<language>[^\n]+)\n\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program of the guide. ``language`` is its heading."""
+
+    language: str
+    text: str
+
+
+@cache
+def programs() -> tuple[Program, ...]:
+    """Return the programs of the guide, in its order."""
+    guide = (settings.BASE_DIR / GUIDE).read_text()
+    return tuple(Program(found["language"], found["text"]) for found in _PROGRAM.finditer(guide))
+
+
+def filled_in(address: str, key: str) -> list[Program]:
+    """Return the programs with this address and key."""
+    return [Program(each.language, each.text.replace(ADDRESS, address).replace(KEY, key)) for each in programs()]
+
+
+@action(description=gettext_lazy("Example code"), icon="code", permissions=["change"], url_path="code")
+def show_code(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Show the programs with the newest live API key's beginning: its whole text is stored nowhere."""
+    project: Project = page.find(request, object_id)
+    key = ApiKey.objects.live().filter(project=project, kind=KeyKind.API).order_by("-created_at").first()
+    context = page.page_context(
+        request,
+        _("Example code"),
+        object=project,
+        key=key,
+        programs=filled_in(settings.BASE_URL, str(key) if key else KEY),
+        back=page_address(project),
+    )
+    return TemplateResponse(request, "admin/verification/project/code.html", context)

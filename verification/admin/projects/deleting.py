@@ -1,0 +1,62 @@
+"""Deleting a project: its name is typed, it stops at once, and workers remove its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.core.errors import UserError
+from verification.models import Project
+from verification.services.projects import deletion
+
+
+class NameForm(forms.Form):
+    name = forms.CharField(
+        label=gettext_lazy("Its name, to be sure"), widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})
+    )
+
+
+def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    """Stand in for Django's page for deleting, which would load every row that goes with a project."""
+    project: Project = page.find(request, object_id)
+    if not page.has_delete_permission(request, project):
+        raise PermissionDenied
+    form = NameForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            deletion.mark(project, typed_name=form.cleaned_data["name"])
+        except UserError as error:
+            form.add_error("name", str(error))
+        else:
+            return _tell(page, request, project)
+    return page.ask(
+        request,
+        _("Delete the project"),
+        row=project,
+        form=form,
+        intro=_(
+            "Its keys stop working within a second. Its channels, providers, texts, recipients, sessions and"
+            " messages go, and do not come back. The audit log stays."
+        ),
+        submit=_("Delete the project"),
+        is_dangerous=True,
+    )
+
+
+def _tell(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
+    page.log_change(request, project, gettext_noop("Asked for its deletion"))
+    text = _(
+        "{project} is stopped and out of sight. Workers remove its rows within the next minutes; its name"
+        " is free after that."
+    ).format(project=project)
+    page.message_user(request, text, messages.SUCCESS)
+    return HttpResponseRedirect(reverse("admin:verification_project_changelist"))

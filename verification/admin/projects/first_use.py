@@ -1,0 +1,113 @@
+"""The checklist on the page of a project that has verified nobody yet: what is done, and where to do the next step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from verification.models import Channel, ChannelType, Project, Provider
+from verification.services.analytics import onboarding
+from verification.services.texts.own import VENDOR_WORDED
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the checklist. ``link`` leads to where it is done; ``press`` is the button's text."""
+
+    title: str
+    text: str
+    link: str
+    press: str
+    is_done: bool
+
+
+def checklist(project: Project) -> dict[str, Any]:
+    """Return what the template of the checklist is given."""
+    steps = steps_of(project)
+    return {"first_steps": steps, "first_done": sum(step.is_done for step in steps)}
+
+
+def steps_of(project: Project) -> list[Step]:
+    """Return the checklist; nothing once a real user was verified."""
+    if onboarding.is_over(project):
+        return []
+    facts = onboarding.facts_of(project)
+    return [
+        Step(
+            _("Issue an API key"),
+            _("Your app calls with it. It is shown once."),
+            _page("project_issue_key", project.pk),
+            _("Issue a key"),
+            facts.has_key,
+        ),
+        Step(
+            _("Connect a provider"),
+            _("The account at a vendor that codes go out over."),
+            reverse("admin:verification_provider_add", query={"project": project.pk}),
+            _("Add a provider"),
+            facts.has_provider,
+        ),
+        Step(
+            _("Check its credentials"),
+            _("Asks the vendor whether it takes them. Nothing is sent."),
+            _check_link(project),
+            _("Check"),
+            facts.is_checked,
+        ),
+        Step(
+            _("Send a test to yourself"),
+            _("A simulated message, which reaches nobody. Its page tells what became of it.")
+            if project.is_sandbox
+            else _("A real message. Its page tells what became of it."),
+            _test_link(project),
+            _("Send a test"),
+            facts.has_sent_test,
+        ),
+        Step(
+            _("Ask for a code from your app"),
+            _("The call in six languages, with your address filled in. The session appears here."),
+            _page("project_show_code", project.pk),
+            _("See the code"),
+            facts.has_session,
+        ),
+        Step(
+            _("Verify the first user"),
+            _("Somebody enters the code that they got. Test logins do not count."),
+            reverse("admin:verification_session_changelist", query={"project": project.pk}),
+            _("See the sessions"),
+            False,
+        ),
+        Step(
+            _("Say where alerts go"),
+            _("Until you do, the project's members get them by mail."),
+            f"{_page('project_change', project.pk)}#alerts-retention",
+            _("Set alerts"),
+            facts.has_alerts,
+        ),
+    ]
+
+
+def _check_link(project: Project) -> str:
+    """Return the check of the project's first own provider; else the list, as the system's are the operator's."""
+    own = Provider.objects.serving(project).filter(project=project).in_order().first()
+    if own is None:
+        return reverse("admin:verification_provider_changelist")
+    return _page("provider_check_credentials", own.pk)
+
+
+def _test_link(project: Project) -> str:
+    """Return the form that sends a text to oneself; the texts where no channel with a text of ours is on."""
+    active = Channel.objects.filter(project=project, is_active=True).exclude(type__in=VENDOR_WORDED)
+    served = [each.type for each in active if Provider.objects.serving(project).filter(channel=each.type).exists()]
+    if not served:
+        return reverse("admin:verification_messagetemplate_changelist", query={"project": project.pk})
+    channel = ChannelType.SMS if ChannelType.SMS in served else served[0]
+    values = {"project": project.pk, "channel": channel, "language": project.language}
+    return reverse("admin:verification_text_send", query=values)
+
+
+def _page(name: str, pk: int) -> str:
+    return reverse(f"admin:verification_{name}", args=(pk,))

@@ -1,0 +1,58 @@
+"""The form of a project: its settings as the model declares them, and the secret that is typed in anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminPasswordWidget
+
+from verification.core.errors import UserError
+from verification.models import Project
+from verification.services.projects.projects import require_free_name
+from verification.services.projects.settings import SWITCHES_RECIPIENTS_ON, faults, seal_challenge_secret
+
+
+class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    new_challenge_secret = forms.CharField(
+        label=_("Secret"),
+        required=False,
+        max_length=200,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text=_(
+            "Of the account at the provider; ALTCHA needs none. It is stored encrypted and not shown again. Left"
+            " empty, what is stored stays."
+        ),
+    )
+
+    sees_addresses = False  # whether the user sees whole recipients in this project
+    neighbours: QuerySet[Project] = Project.objects.none()  # what the user sees, among which names are told apart
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        try:
+            require_free_name(name, among=self.neighbours, but=self.instance)
+        except UserError as error:
+            raise forms.ValidationError(str(error)) from None
+        return name
+
+    def clean_event_recipients(self) -> bool:
+        is_on: bool = self.cleaned_data["event_recipients"]
+        if is_on and not self.sees_addresses and "event_recipients" in self.changed_data:
+            raise forms.ValidationError(SWITCHES_RECIPIENTS_ON)
+        return is_on
+
+    def clean(self) -> dict[str, Any]:
+        cleaned_data: dict[str, Any] = super().clean() or self.cleaned_data
+        if secret := cleaned_data.get("new_challenge_secret"):
+            self.instance.challenge_secret = seal_challenge_secret(self.instance, secret)
+        return cleaned_data
+
+    def _post_clean(self) -> None:
+        """Judge the row when it has its new values."""
+        super()._post_clean()  # type: ignore[misc]  # Django's, but not in the stubs
+        for name, text in faults(self.instance, self.changed_data).items():
+            if name not in self.errors:
+                self.add_error(name if name in self.fields else None, text)

@@ -1,0 +1,65 @@
+"""Issuing a key, from the project's page: the answer is the one place where its text is shown."""
+
+from __future__ import annotations
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
+
+from verification.admin.auth import form_tokens
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of, sids_beside
+from verification.core.errors import UserError
+from verification.models import ApiKey, KeyKind, Project
+from verification.services.projects import keys
+
+
+class IssueKeyForm(forms.Form):
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"),
+        choices=(
+            (KeyKind.API, gettext_lazy("API key, for browsers and apps: the session endpoints")),
+            (KeyKind.SECRET, gettext_lazy("Secret key, for your servers only: verify and manual send")),
+        ),
+        initial=KeyKind.API,
+        widget=UnfoldAdminRadioSelectWidget,
+    )
+    lifetime = forms.ChoiceField(
+        choices=LIFETIMES, required=False, label=gettext_lazy("Valid"), widget=UnfoldAdminSelectWidget
+    )
+
+
+@action(description=gettext_lazy("Issue a key"), icon="key", permissions=["act"], url_path="issue-key")
+def issue_key(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """The text of the new key is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
+    project: Project = page.find(request, object_id)
+    form = IssueKeyForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return page.ask(
+            request,
+            _("Issue a key"),
+            row=project,
+            form=form,
+            intro=_("The full key is shown once, right after this step. Keep it where your other secrets are."),
+            submit=_("Issue the key"),
+            acts_once=True,
+        )
+    if fault := form_tokens.spend(request):
+        return page.refuse(request, project, _("{fault} No key was issued.").format(fault=fault))
+    kind, lifetime = KeyKind(form.cleaned_data["kind"]), seconds_of(form.cleaned_data["lifetime"])
+    try:
+        issued = keys.issue_key(project=project, kind=kind, expires_in=lifetime, created_by=request.user)
+    except UserError as error:
+        return page.refuse(request, project, error)
+    key = ApiKey.objects.get(pk=issued.id)
+    page.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
+    return page.show_secrets(
+        request,
+        project,
+        title=_("New API key") if kind is KeyKind.API else _("New secret key"),
+        warning=COPY_NOW,
+        secrets=[as_secret(key, issued.text), *sids_beside(key)],
+    )

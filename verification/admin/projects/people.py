@@ -1,0 +1,177 @@
+"""The people of a project: who they are, inviting, their roles, leaving, and handing over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
+
+from verification.admin.base.display import exactly, how_long_ago, page_address
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import ScopedInline, Who, own_project_ids
+from verification.core.errors import UserError
+from verification.core.whole_numbers import whole_number
+from verification.models import Invitation, Membership, Project, Right, Role
+from verification.services.users import invitations, people, second_factor
+
+
+class MembershipInline(ScopedInline):
+    """The people of a project or the projects of a user, on pages of superusers. Members have a page of their own."""
+
+    model = Membership
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    verbose_name, verbose_name_plural = gettext_lazy("member"), gettext_lazy("members")
+    tab = True
+
+
+class InvitationForm(forms.Form):
+    email = forms.EmailField(
+        label=gettext_lazy("E-mail address"),
+        max_length=254,
+        widget=UnfoldAdminEmailInputWidget(attrs={"autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(
+        label=gettext_lazy("Role"), choices=Role.choices, initial=Role.SUPPORT, widget=UnfoldAdminSelectWidget
+    )
+    sees_addresses = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("Sees whole addresses of recipients"),
+        help_text=gettext_lazy("One at a time, and on record. Only those who see them can let others see them."),
+        widget=UnfoldBooleanWidget,
+    )
+
+
+@action(description=gettext_lazy("People"), icon="group", permissions=["view"], url_path="people")
+def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """List the people. A POST says in ``step`` what to do; the services judge who may."""
+    project: Project = page.find(request, object_id)
+    step = request.POST.get("step") if request.method == "POST" else None
+    form = InvitationForm(request.POST if step == "invite" else None)
+    if step in STEPS:
+        try:
+            said = STEPS[step](request, project)
+        except UserError as error:
+            page.message_user(request, str(error), messages.WARNING)
+        else:
+            page.message_user(request, said, messages.SUCCESS)
+        is_in = project.pk in own_project_ids(request) and _is_in(request, project)
+        return HttpResponseRedirect(request.path if is_in else reverse("admin:index"))
+    if form.is_valid() and _invite(page, request, project, form):
+        return HttpResponseRedirect(request.path)
+    user: Any = request.user
+    members = list(project.memberships.select_related("user").order_by("user__username"))
+    own = next((member for member in members if member.user_id == user.pk), None)
+    context = page.page_context(
+        request,
+        _("People"),
+        object=project,
+        back=page_address(project),
+        form=form,
+        may_manage=project.pk in own_project_ids(request, Right.MANAGE_PEOPLE),
+        roles=Role.choices,
+        people=_lines(members, user),
+        own=own,
+        successors=_successors(members, own),
+        open_invitations=[
+            (each, Role(each.role).label, each.invited_by.get_username(), exactly(each.expires_at))
+            for each in invitations.open_of(project).select_related("invited_by")
+        ],
+    )
+    return TemplateResponse(request, "admin/verification/project/people.html", context)
+
+
+def _lines(members: list[Membership], user: User) -> list[dict[str, Any]]:
+    ids = [member.user_id for member in members]
+    with_factor = second_factor.with_factor(ids)
+    return [
+        {
+            "member": member,
+            "is_own": member.user_id == user.pk,
+            "has_factor": member.user_id in with_factor,
+            "can_log_in": member.user.is_active and member.user.is_staff,
+            "seen": how_long_ago(member.user.last_login) if member.user.last_login else _("Never"),
+        }
+        for member in members
+    ]
+
+
+def _successors(members: list[Membership], own: Membership | None) -> list[Membership]:
+    """Return those whom the last owner may hand the project over to; none where another owner stays."""
+    if own is None or own.role != Role.OWNER:
+        return []
+    others = [each for each in members if each.pk != own.pk and each.user.is_active and each.user.is_staff]
+    return [] if any(each.role == Role.OWNER for each in others) else others
+
+
+def _is_in(request: HttpRequest, project: Project) -> bool:
+    user: Any = request.user
+    return bool(user.is_superuser or project.memberships.filter(user=user).exists())
+
+
+def _invite(page: ScopedAdmin, request: HttpRequest, project: Project, form: InvitationForm) -> bool:
+    given = form.cleaned_data
+    try:
+        invitations.invite(project=project, by=request.user, **given)  # type: ignore[arg-type]  # a page has a user
+    except UserError as error:
+        form.add_error(None, str(error))
+        return False
+    page.message_user(
+        request,
+        _("{given} gets a mail with a link that is good for one day.").format(given=given["email"]),
+        messages.SUCCESS,
+    )
+    return True
+
+
+def _member(request: HttpRequest, project: Project, name: str = "member") -> Membership:
+    found = project.memberships.filter(pk=whole_number(request.POST.get(name, "")) or 0).first()
+    if found is None:
+        raise UserError(_("This person has left the project meanwhile."))
+    return found
+
+
+def _change(request: HttpRequest, project: Project) -> str:
+    member, role = _member(request, project), request.POST.get("role", "")
+    if role not in Role.values:
+        raise UserError(_("Choose one of the roles."))
+    sees = "sees_addresses" in request.POST
+    people.change_role(member, role=role, sees_addresses=sees, by=request.user)  # type: ignore[arg-type]
+    return _("{user} is {role} now.").format(user=member.user, role=Role(role).label.lower())
+
+
+def _remove(request: HttpRequest, project: Project) -> str:
+    member = _member(request, project)
+    people.remove(member, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
+    return _("{user} is no longer in {project}.").format(user=member.user, project=project)
+
+
+def _withdraw(request: HttpRequest, project: Project) -> str:
+    number = whole_number(request.POST.get("invitation", "")) or 0
+    found = Invitation.objects.filter(project=project, pk=number).first()
+    if found is None or not invitations.withdraw(found, by=request.user):  # type: ignore[arg-type]
+        raise UserError(_("The invitation was over."))
+    return _("The link that went to {email} opens nothing any more.").format(email=found.email)
+
+
+def _leave(request: HttpRequest, project: Project) -> str:
+    user: Any = request.user
+    own = project.memberships.filter(user=user).first()
+    if own is None:
+        raise UserError(_("You are no member of this project."))
+    successor = _member(request, project, "successor") if request.POST.get("successor") else None
+    people.leave(own, successor=successor)
+    if successor is None:
+        return _("You have left {project}.").format(project=project)
+    return _("You have left {project}. {user} owns it now.").format(project=project, user=successor.user)
+
+
+STEPS = {"change": _change, "remove": _remove, "withdraw": _withdraw, "leave": _leave}

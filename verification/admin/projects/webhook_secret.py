@@ -1,0 +1,60 @@
+"""The webhook secret, from the project's page: shown, and replaced."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+from unfold.decorators import action
+
+from verification.admin.auth import form_tokens
+from verification.admin.base.display import page_address, when
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.core.errors import UserError
+from verification.models import Project
+from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
+
+
+@action(description=gettext_lazy("Webhook secret"), icon="webhook", permissions=["act"], url_path="webhook-secret")
+def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """A POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
+    project: Project = page.find(request, object_id)
+    step = request.POST.get("step") if request.method == "POST" else None
+    if step == "rotate":
+        if fault := form_tokens.spend(request):
+            return page.refuse(request, project, _("{fault} The secret was not rotated.").format(fault=fault))
+        try:
+            rotate_webhook_secret(project)
+        except UserError as error:
+            return page.refuse(request, project, error)
+        page.log_change(request, project, gettext_noop("Rotated the webhook secret"))
+    elif step == "reveal":
+        page.log_change(request, project, gettext_noop("Looked at the webhook secret"))
+    else:
+        return TemplateResponse(
+            request,
+            "admin/verification/project/webhook_secret.html",
+            page.page_context(
+                request,
+                _("Webhook secret"),
+                object=project,
+                back=page_address(project),
+                once=form_tokens.hand_out(request),
+            ),
+        )
+    live = live_webhook_secrets(project)
+    return page.show_secrets(
+        request,
+        project,
+        title=_("Webhook secret"),
+        warning=_("Whoever has it can sign callbacks in your name. Keep it on your servers."),
+        secrets=[
+            (
+                _("Current secret") if expires_at is None else _("Previous secret"),
+                text,
+                _("Signs until {time}.").format(time=when(expires_at)) if expires_at else _("Signs every callback."),
+            )
+            for text, expires_at in live
+        ],
+    )

@@ -1,0 +1,148 @@
+"""Block lists and safe lists: the members' for their projects, the superusers' for all."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from verification.admin.base.display import country, how_long_ago, label, monospace, when
+from verification.admin.base.lookups import TooManyLookUps, count_look_up
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import ProjectFilter
+from verification.core.addresses import AddressInvalid, mask, parse_test_address
+from verification.core.errors import UserError
+from verification.models import ListEntry, ListKind, ListSubject, Right
+from verification.services.projects.lists import add_entry, clean_value, search_values
+
+
+class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    class Meta:
+        labels = {
+            "kind": gettext_lazy("List"),
+            "subject": gettext_lazy("Matches"),
+            "expires_at": gettext_lazy("Expires"),
+        }
+        help_texts = {
+            "kind": gettext_lazy(
+                "Nothing is sent to whom the block list matches. No limit of sends and no traffic guard stops whom"
+                " the safe list matches; budgets and wrong codes still count. Where both match, the block list wins."
+            ),
+            "value": gettext_lazy(
+                "A phone number or e-mail address, +4915, example.com (and all below it), DE, or 203.0.113.0/24."
+            ),
+            "note": gettext_lazy("Why, for those who come after you."),
+            "expires_at": gettext_lazy("In UTC. Empty means never."),
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if {"kind", "subject", "value"} <= cleaned.keys():
+            try:
+                cleaned["value"] = clean_value(cleaned["kind"], cleaned["subject"], cleaned["value"])
+            except UserError as error:
+                self.add_error("value", str(error))
+        return cleaned
+
+
+class LiveFilter(admin.SimpleListFilter):
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("live", _("Live")), ("expired", _("Expired"))]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        if self.value() == "live":
+            return queryset.live()
+        return queryset.expired() if self.value() == "expired" else queryset
+
+
+@admin.register(ListEntry)
+class ListEntryAdmin(ScopedAdmin):
+    """An entry is never made to match another thing: delete it and add another."""
+
+    viewers = Right.SEE_TRAFFIC
+    adders = changers = deleters = Right.CHANGE
+    form = ListEntryForm
+    fields = ("project", "kind", "subject", "value", "note", "expires_at")
+    list_display = ("shown_kind", "matches", "shown_value", "note", "shown_project", "state", "added")
+    list_display_links = ("shown_value",)
+    list_filter = (ProjectFilter, "kind", "subject", LiveFilter)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/listentry/intro.html"
+    search_fields = ("value",)
+    search_help_text = gettext_lazy("Whole number, domain, …")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("shown_project", "kind", "subject", "shown_value") if obj else ()
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("shown_project", "kind", "subject", "shown_value", "note", "expires_at") if obj else self.fields
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        try:
+            with suppress(AddressInvalid):
+                count_look_up(request, [parse_test_address(term).text])
+        except TooManyLookUps as error:
+            self.message_user(request, str(error), messages.WARNING)
+            return queryset.none(), False
+        return queryset.filter(value__in=search_values(term)), False
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Only superusers may leave the project empty, for an entry of the whole platform."""
+        if request.user.is_superuser:
+            kwargs["help_text"] = _("Empty means every project.")
+        else:
+            kwargs["required"] = True
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: ListEntry, form: Any, change: bool) -> None:
+        saved = add_entry(
+            project=obj.project,
+            kind=obj.kind,
+            subject=obj.subject,
+            value=obj.value,
+            note=obj.note,
+            expires_at=obj.expires_at,
+        )
+        obj.pk = saved.pk
+
+    @admin.display(description=gettext_lazy("Matches"), ordering="subject")
+    def matches(self, entry: ListEntry) -> str:
+        return entry.get_subject_display()
+
+    @admin.display(description=gettext_lazy("List"), ordering="kind")
+    def shown_kind(self, entry: ListEntry) -> str:
+        return label(_("Block"), "danger") if entry.kind == ListKind.BLOCK else label(_("Safe"), "success")
+
+    @admin.display(description=gettext_lazy("Value"), ordering="value")
+    def shown_value(self, entry: ListEntry) -> str:
+        if entry.subject == ListSubject.COUNTRY:
+            return country(entry.value)
+        return monospace(mask(entry.value) if entry.subject == ListSubject.RECIPIENT else entry.value)
+
+    @admin.display(description=gettext_lazy("Project"), ordering="project__name")
+    def shown_project(self, entry: ListEntry) -> str:
+        return entry.project.name if entry.project else _("Every project")
+
+    @admin.display(description=gettext_lazy("State"), ordering="expires_at")
+    def state(self, entry: ListEntry) -> str:
+        if entry.expires_at is None:
+            return label(_("Live"))
+        if entry.expires_at <= timezone.now():
+            return label(_("Expired"), "warning")
+        return _("Until {time}").format(time=when(entry.expires_at))
+
+    @admin.display(description=gettext_lazy("Added"), ordering="created_at")
+    def added(self, entry: ListEntry) -> str:
+        return how_long_ago(entry.created_at)

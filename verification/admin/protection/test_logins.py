@@ -1,0 +1,101 @@
+"""Test logins: recipients with a fixed code, for app reviewers and automated tests."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from verification.admin.base.display import label, monospace, when
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import ProjectFilter
+from verification.core.addresses import AddressInvalid, parse_test_address
+from verification.core.crypto import DecryptionFailed
+from verification.core.errors import UserError
+from verification.models import Right, TestLogin
+from verification.services.projects.test_logins import CODE_FORM, add_test_login, clean_test_code, code_of
+
+CODE_HELP = format_lazy(gettext_lazy("{code_form} Whoever knows it can log in as this recipient."), code_form=CODE_FORM)
+
+
+class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        max_length=6,
+        help_text=CODE_HELP,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+    )
+
+    class Meta:
+        labels = {"to": gettext_lazy("Recipient"), "expires_at": gettext_lazy("Expires")}
+        help_texts = {
+            "to": gettext_lazy("A phone number such as +4915112345678 (it need not exist) or an e-mail address."),
+            "expires_at": gettext_lazy("In UTC. Empty means never."),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            with contextlib.suppress(DecryptionFailed):  # then there is none to keep
+                code_of(self.instance)
+                self.fields["code"].required = False
+                self.fields["code"].help_text = _("Empty keeps the code as it is. ") + CODE_HELP
+
+    def clean_to(self) -> str:
+        try:
+            return parse_test_address(self.cleaned_data["to"]).text
+        except AddressInvalid as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean_code(self) -> str:
+        given = self.cleaned_data["code"]
+        try:
+            return clean_test_code(given) if given else code_of(self.instance)
+        except UserError as error:
+            raise forms.ValidationError(str(error)) from None
+
+
+@admin.register(TestLogin)
+class TestLoginAdmin(ScopedAdmin):
+    viewers = adders = changers = deleters = Right.USE_KEYS
+    form = TestLoginForm
+    fields = ("project", "to", "code", "expires_at")
+    list_display = ("recipient", "project", "hidden_code", "expires", "state")
+    list_filter = (ProjectFilter,)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/testlogin/intro.html"
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("project", "to") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: TestLogin, form: Any, change: bool) -> None:
+        given = form.cleaned_data
+        obj.pk = add_test_login(project=obj.project, to=obj.to, code=given["code"], expires_at=obj.expires_at).pk
+
+    @admin.display(description=gettext_lazy("Recipient"), ordering="to")
+    def recipient(self, login: TestLogin) -> str:
+        return monospace(login.to)
+
+    @admin.display(description=gettext_lazy("Code"))
+    def hidden_code(self, login: TestLogin) -> str:
+        return "••••••"
+
+    @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
+    def expires(self, login: TestLogin) -> str:
+        return when(login.expires_at) if login.expires_at else _("Never")
+
+    @admin.display(description=gettext_lazy("State"))
+    def state(self, login: TestLogin) -> str:
+        if not login.project.test_logins_enabled:
+            return label(_("Switched off in the project"))
+        if login.expires_at and login.expires_at <= timezone.now():
+            return label(_("Expired"), "warning")
+        return label(_("Works"), "success")

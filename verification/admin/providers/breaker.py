@@ -1,0 +1,67 @@
+"""Providers that are set aside: shown on their pages, and let back in before their time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import formats, timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+from unfold.decorators import action
+
+from verification.admin.auth.reauthentication import without_asking
+from verification.admin.base.display import label, page_address
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.models import Provider
+from verification.services.providers.accounts import reset_breaker
+
+
+def open_until(provider: Provider) -> datetime | None:
+    """The end of its time aside, which may have passed: then it waits for its probe. None for one that works."""
+    breaker = getattr(provider, "breaker", None)
+    return breaker.open_until if breaker else None
+
+
+def state_label(provider: Provider) -> SafeString:
+    if not provider.is_enabled:
+        return label(_("Disabled"))
+    until = open_until(provider)
+    if until is None:
+        return label(_("Enabled"), "success")
+    if until <= timezone.now():
+        return label(_("Set aside: next message is a probe"), "warning")
+    return label(_("Set aside until {time}").format(time=_clock(until)), "danger")
+
+
+@without_asking
+@action(description=gettext_lazy("Use again now"), permissions=["change"], url_path="use-again")
+def use_again(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    provider: Provider = page.find(request, object_id)
+    if request.method == "POST":
+        _use_again(page, request, provider)
+    return HttpResponseRedirect(page_address(provider))
+
+
+@admin.action(description=gettext_lazy("Use the selected again now"), permissions=["change"])
+def use_again_selected(page: ScopedAdmin, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+    for provider in queryset:
+        _use_again(page, request, provider)
+
+
+def _use_again(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> None:
+    if not reset_breaker(provider):
+        page.message_user(request, _("{provider} was not set aside.").format(provider=provider), messages.INFO)
+        return
+    page.log_change(request, provider, gettext_noop("Put back into use before its time"))
+    page.message_user(
+        request, _("{provider} is used again. If it keeps failing, it is set aside again.").format(provider=provider)
+    )
+
+
+def _clock(moment: datetime) -> str:
+    """A time aside lasts minutes, so the date says nothing."""
+    return f"{formats.date_format(timezone.localtime(moment), 'H:i:s')} UTC"

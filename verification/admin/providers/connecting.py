@@ -1,0 +1,49 @@
+"""Connecting a Telegram bot from its page: Telegram takes its webhook from us alone, so nobody can enter it there."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+from unfold.decorators import action
+
+from providers.base import Health
+from providers.errors import ProviderError
+from verification.admin.base.display import page_address
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.core.errors import UserError
+from verification.models import Provider
+from verification.services.delivery import polling
+from verification.services.providers.accounts import check_provider
+
+
+@action(description=gettext_lazy("Connect the bot"), icon="link", permissions=["change"], url_path="connect")
+def connect_bot(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    provider: Provider = page.find(request, object_id)
+    context = page.page_context(
+        request,
+        _("Connect the bot"),
+        object=provider,
+        intro=_(
+            "Tells Telegram where to report what users do in the bot, then asks whose token it is and whether"
+            " Telegram reaches us. Do it once, and again after a new token."
+        ),
+        submit_text=_("Connect now"),
+        health=_connect(page, request, provider) if request.method == "POST" else None,
+        back=page_address(provider),
+    )
+    return TemplateResponse(request, "admin/verification/provider/check.html", context)
+
+
+def _connect(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> Health:
+    if provider.type != polling.BOT_TYPE:
+        return Health(False, _("This provider is no Telegram bot."))
+    try:
+        polling.set_webhook(provider)
+    except UserError as error:
+        return Health(False, str(error))
+    except ProviderError as error:
+        return Health(False, error.sentence)
+    page.log_change(request, provider, gettext_noop("Connected the bot"))
+    return check_provider(provider)

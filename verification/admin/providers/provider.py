@@ -1,0 +1,241 @@
+"""Providers: project, channel and type first, then a form made from what the adapter declares."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.decorators import action
+
+from providers import registry
+from verification.admin.auth.reauthentication import without_asking
+from verification.admin.base.display import channel as show_channel
+from verification.admin.base.display import channel_icon, label, page_address
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import ProjectFilter, own_projects
+from verification.admin.providers import breaker, connecting, prices
+from verification.admin.providers.form import FORGET, PREFIX, ProviderForm, can_be_forgotten, form_for, kept_secrets
+from verification.admin.providers.scorecard import scorecard
+from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
+from verification.admin.providers.senders import SenderRuleInline
+from verification.admin.traffic import kill_switches
+from verification.core.crypto import DecryptionFailed
+from verification.core.whole_numbers import whole_number
+from verification.models import ChannelType, Project, Provider, Right
+from verification.services.delivery.polling import BOT_TYPE
+from verification.services.providers import editing
+from verification.services.providers.accounts import bring_channel, check_provider, hook_url, is_known, reports_back
+
+COST = (
+    gettext_lazy("Cost"),
+    {
+        "fields": ("failed_costs",),
+        "description": gettext_lazy("What a message costs stands on the page Prices of a saved provider."),
+    },
+)
+
+
+@admin.register(Provider)
+class ProviderAdmin(ScopedAdmin):
+    """A system provider is of no project, so the scope alone keeps its settings from members."""
+
+    deleted_along = gettext_lazy(", with its settings and what it knows of started bots; its messages stay")
+    adders = changers = deleters = actors = Right.CHANGE
+    form = ProviderForm
+    list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority", "how_it_does")
+    list_filter = (ProjectFilter, "channel", "is_enabled")
+    list_select_related = ("project", "breaker")
+    list_before_template = "admin/verification/provider/intro.html"
+    inlines = (SenderRuleInline,)
+    ordering = ("channel", "priority", "id")
+    actions: Any = ("use_again_selected",)
+    actions_detail: Any = (
+        "scorecard", "connect_bot", "check_credentials", "send_test", "show_prices", "replace_prices", "use_again",
+    )  # fmt: skip
+    change_form_outer_before_template = "admin/verification/provider/set_aside.html"
+    scorecard = scorecard
+    connect_bot = connecting.connect_bot
+    send_test = kill_switches.send_over_provider
+    show_prices = prices.show_prices
+    replace_prices = prices.replace_prices
+    use_again = breaker.use_again
+    use_again_selected = breaker.use_again_selected
+
+    @admin.display(description=gettext_lazy("How it does"))
+    def how_it_does(self, row: Provider) -> str:
+        address = reverse("admin:verification_provider_scorecard", args=(row.pk,))
+        return format_html('<a class="ww-link" href="{}">{}</a>', address, _("Scorecard"))
+
+    def why_kept(self, row: Provider) -> str:
+        return editing.why_kept(row)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Leave out what other pages and notices lead to, and "Connect" where there is no bot."""
+        row = self.get_object(request, str(object_id))
+        is_bot = row is not None and row.type == BOT_TYPE
+        hidden = {"use-again", "replace-prices"} if is_bot else {"use-again", "replace-prices", "connect"}
+        return [each for each in super().get_actions_detail(request, object_id) if each.path not in hidden]
+
+    # --- adding: first what it is, then its settings --------------------------------------------------------------
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        choice = self._choice(request)
+        if self.has_add_permission(request) and choice is None:
+            return self._choose(request)
+        if request.method == "GET" and choice and (reason := registry.lacking(choice["type"])):
+            self.message_user(request, f"{capfirst(reason)}.", messages.WARNING)
+        response: HttpResponse = super().add_view(request, form_url, extra_context)
+        return response
+
+    def _choice(self, request: HttpRequest) -> dict[str, Any] | None:
+        """Project, channel and type from the address, each judged as if it were typed; None where one is wrong."""
+        channel, _unused, provider_type = request.GET.get("as", "").partition("/")
+        if channel not in ChannelType.values or not is_known(provider_type):
+            return None
+        if channel not in registry.adapter_class(provider_type).channels:
+            return None
+        project = self._chosen_project(request)
+        if project is None and not (request.user.is_superuser and request.GET.get("project") == "system"):
+            return None
+        return {"project": project, "channel": channel, "type": provider_type}
+
+    def _chosen_project(self, request: HttpRequest) -> Project | None:
+        project_id = whole_number(request.GET.get("project", ""))
+        return None if project_id is None else own_projects(request.user, Right.CHANGE).filter(pk=project_id).first()
+
+    def _choose(self, request: HttpRequest) -> HttpResponse:
+        kinds: list[dict[str, Any]] = [
+            {
+                "channel": value,
+                "label": text,
+                "icon": channel_icon(value),
+                "types": sorted(
+                    ((each.type, str(each.label)) for each in registry.for_channel(value)), key=itemgetter(1)
+                ),
+            }
+            for value, text in ChannelType.choices
+        ]
+        context = self.page_context(
+            request,
+            _("Add a provider"),
+            projects=own_projects(request.user, Right.CHANGE),
+            chosen=request.GET.get("project", ""),
+            kinds=kinds,
+        )
+        return TemplateResponse(request, "admin/verification/provider/choose.html", context)
+
+    # --- the form -------------------------------------------------------------------------------------------------
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        kwargs["form"] = form_for(obj) if obj else form_for(None, self._choice(request) or {})
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        provider_type = obj.type if obj else (self._choice(request) or {}).get("type", "")
+        own = ["name", "is_enabled"]
+        order = (_("Order"), {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
+        if not is_known(provider_type):
+            return (None, {"fields": ["owner", "shown_channel", "shown_type", *own]}), order
+        if obj and not self.has_change_permission(request, obj):  # the settings and the hook's address stay hidden
+            return (_("General"), {"fields": ["owner", "shown_channel", "shown_type", *own]}), order, COST
+        adapter = registry.adapter_class(provider_type)
+        general = ["owner", "shown_channel", "shown_type", *own] if obj else own
+        if obj and reports_back(adapter):
+            general.append("hook_url")
+        kept = kept_secrets(obj) if obj else set()
+        names = []
+        for setting in adapter.declared:
+            names.append(PREFIX + setting.name)
+            if can_be_forgotten(setting, kept):
+                names.append(FORGET + setting.name)
+        sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
+        if names:
+            sets.append((_("Settings of {adapter}").format(adapter=adapter.label), {"fields": names}))
+        return [*sets, order, COST]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("owner", "shown_channel", "shown_type", "hook_url") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change and (channel := bring_channel(obj)):
+            self.message_user(
+                request, _("The project now has the channel {channel}.").format(channel=channel), messages.INFO
+            )
+
+    # --- columns and readonly fields ------------------------------------------------------------------------------
+
+    @admin.display(
+        description=gettext_lazy("Project"),
+        ordering="project__name",
+        empty_value=gettext_lazy("System"),  # type: ignore[call-overload]  # Django takes a lazy one as well
+    )
+    def owner(self, provider: Provider) -> Any:
+        return label(_("System: serves every project"), "info") if provider.is_system else provider.project
+
+    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
+    def shown_channel(self, provider: Provider) -> str:
+        return show_channel(provider.channel)
+
+    @admin.display(description=gettext_lazy("Type"), ordering="type")
+    def shown_type(self, provider: Provider) -> str:
+        try:
+            return str(registry.adapter_class(provider.type).label)
+        except registry.AdapterShowsCodes:
+            return label(_("{type}: shows codes, not run here").format(type=provider.type), "danger")
+        except registry.UnknownAdapter:
+            return label(_("{type}: not installed").format(type=provider.type), "danger")
+
+    @admin.display(description=gettext_lazy("State"), ordering="is_enabled")
+    def state(self, provider: Provider) -> str:
+        return breaker.state_label(provider)
+
+    def get_inlines(self, request: HttpRequest, obj: Provider | None) -> Any:
+        return self.inlines if obj and obj.channel in WITH_SENDERS else ()
+
+    @admin.display(description=gettext_lazy("Webhook address"))
+    def hook_url(self, provider: Provider) -> str:
+        try:
+            url = hook_url(provider)
+        except DecryptionFailed:
+            return _(
+                "It cannot be read with the present encryption keys. Saving makes a new one, to enter at the service."
+            )
+        return format_html(
+            '<code class="ww-code ww-break">{}</code><p class="ww-help">{} {}</p>',
+            url,
+            _("Telegram is told it by Connect the bot.")
+            if provider.type == BOT_TYPE
+            else _("Enter it at the service, so that it can report what became of a message."),
+            _("Treat it as a secret."),
+        )
+
+    # --- checking -------------------------------------------------------------------------------------------------
+
+    @without_asking
+    @action(
+        description=gettext_lazy("Check credentials"), icon="network_check", permissions=["change"], url_path="check"
+    )
+    def check_credentials(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        provider: Provider = self.find(request, object_id)
+        context = self.page_context(
+            request,
+            _("Check credentials"),
+            object=provider,
+            health=check_provider(provider) if request.method == "POST" else None,
+            back=page_address(provider),
+        )
+        return TemplateResponse(request, "admin/verification/provider/check.html", context)
+
+
+def what_is_added(choice: dict[str, Any]) -> str:
+    owner = choice["project"].name if choice.get("project") else _("System")
+    return f"{owner} · {ChannelType(choice['channel']).label} · {registry.adapter_class(choice['type']).label}"

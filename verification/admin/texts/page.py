@@ -1,0 +1,188 @@
+"""A project's own message texts, judged before they are saved and shown as they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from verification.admin.base.display import channel as show_channel
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import ProjectFilter, chosen_project_ids, own_project_ids, own_projects
+from verification.admin.texts.editor import EditorWidget, about_of, preview_view, recording_view
+from verification.admin.texts.matrix import matrix_of
+from verification.admin.texts.sending import send_view
+from verification.admin.texts.variants import variant_view
+from verification.core.errors import UserError
+from verification.models import ChannelType, MessageTemplate, Right
+from verification.services.texts import own, variants
+from verification.services.texts.rendering import languages
+
+CHANNELS = [choice for choice in ChannelType.choices if choice[0] not in own.VENDOR_WORDED]
+
+
+class SuggestingInput(UnfoldAdminTextInputWidget):
+    """Free text that offers the languages there are texts in."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        field = super().render(name, value, {**(attrs or {}), "list": "languages", "autocomplete": "off"}, renderer)
+        options = format_html_join("", '<option value="{}"></option>', ((each,) for each in languages()))
+        return format_html('{}<datalist id="languages">{}</datalist>', field, options)
+
+
+class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    """The form of one text. ``asked_by`` is the request that shows it, whose user's projects alone are previewed."""
+
+    asked_by: HttpRequest
+
+    class Meta:
+        widgets = {
+            "language": SuggestingInput,
+            "text": EditorWidget,
+        }
+        labels = {"text": gettext_lazy("Text")}
+        help_texts = {
+            "channel": gettext_lazy("The wording on WhatsApp is the platform's own, so there is no text for it."),
+            "language": gettext_lazy("As in de or pt-BR. A text in de also serves de-AT, unless that has its own."),
+            "subject": gettext_lazy("For e-mail only. Empty means ours."),
+            "text": gettext_lazy(
+                "{code} must be in it; {project} is the project's name, {minutes} how long the code is still valid."
+                " Links may lead to the project's site only."
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "channel" in self.fields:
+            field = self.fields["channel"]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = CHANNELS
+        if "text" not in self.fields:  # for those who may only read it
+            return
+        widget = self.fields["text"].widget
+        assert isinstance(widget, EditorWidget)
+        widget.about = self._about()
+        widget.own_text = self.instance if self.instance.pk else None
+
+    def _about(self) -> dict[str, Any] | None:
+        """Return what the text is for, as far as it is known: of a new one by what was chosen."""
+        values = self.data if self.is_bound else self.initial
+        subject = {"subject": str(values.get("subject", ""))}
+        if self.instance.pk:
+            row = self.instance
+            return {"project": row.project, "channel": row.channel, "language": row.language, **subject}
+        about = about_of(self.asked_by, values)
+        return about and {**about, **(subject if about["channel"] == ChannelType.EMAIL else {"subject": ""})}
+
+    def clean_language(self) -> str:
+        """Return the writing that the texts are looked up by."""
+        return own.canonical_language(self.cleaned_data["language"])
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"]
+        return text.replace("\r\n", "\n")  # browsers send both, and the first is a control character
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        project = values.get("project") or getattr(self.instance, "project", None)
+        channel = values.get("channel") or self.instance.channel
+        if channel != ChannelType.EMAIL:
+            values["subject"] = ""
+        if project is None or not channel:
+            return values
+        try:
+            if self.instance.pk is None:
+                own.require_room(project)
+            variants.require_untried(project, channel, values.get("language") or self.instance.language)
+        except UserError as error:
+            self.add_error(None, str(error))
+        if text := values.get("text"):
+            for fault in own.faults(project=project, channel=channel, text=text):
+                self.add_error("text", fault)
+        if subject := values.get("subject"):
+            for fault in own.faults(project=project, channel=channel, text="{code}", subject=subject):
+                self.add_error("subject", fault)
+        return values
+
+
+@admin.register(MessageTemplate)
+class TextAdmin(ScopedAdmin):
+    adders = changers = deleters = Right.CHANGE
+    deleted_along = gettext_lazy("; our own text goes out in its place")
+    form = TextForm
+    change_form_outer_before_template = "admin/verification/messagetemplate/intro.html"
+    change_list_template = "admin/verification/messagetemplate/texts.html"
+    list_display = ("shown_language", "shown_channel", "project")
+    list_filter = (ProjectFilter, "channel")
+    list_select_related = ("project",)
+    ordering = ("project__name", "channel", "language")
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (
+            ("preview/", "verification_text_preview", preview_view),
+            ("recording/", "verification_text_recording", recording_view),
+            ("variant/", "verification_text_variant", variant_view),
+            ("send/", "verification_text_send", send_view),
+        )
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Keep the text while another one is tried against it."""
+        if isinstance(obj, MessageTemplate) and variants.is_tried(obj.project, obj.channel, obj.language):
+            return False
+        return bool(super().has_delete_permission(request, obj))
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show all texts of one project, by default of the first by name, in place of a list of rows."""
+        chosen = own_projects(request.user).filter(pk__in=chosen_project_ids(request)).order_by("name").first()
+        matrix = matrix_of(chosen) if chosen else None
+        projects = own_projects(request.user).order_by("name")
+        may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))
+        shown = {"matrix": matrix, "projects": projects, "may_change": may_change}
+        return super().changelist_view(request, {**shown, **(extra_context or {})})
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        made = super().get_form(request, obj, change=change, **kwargs)
+        made.asked_by = request
+        return made
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Begin with our text, where the address says which: few owners want to write one from nothing."""
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        if about := about_of(request, request.GET):
+            initial.setdefault("text", own.ours(about["channel"], about["language"]).text)
+        return initial
+
+    def get_fieldsets(self, request: HttpRequest, obj: MessageTemplate | None = None) -> Any:
+        if obj is None:
+            about = about_of(request, request.GET)
+            subject = ("subject",) if not about or about["channel"] == ChannelType.EMAIL else ()
+            return ((None, {"fields": ("project", "channel", "language", *subject, "text")}),)
+        subject = ("subject",) if obj.channel == ChannelType.EMAIL else ()
+        return ((None, {"fields": ("project", "shown_channel", "shown_language", *subject, "text")}),)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("project", "shown_channel", "shown_language") if obj else ()
+
+    def response_add(
+        self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Go on to the text's page, which shows it as it arrives."""
+        self.message_user(request, _("The text is saved and goes out from now on. Below you see how it arrives."))
+        return HttpResponseRedirect(reverse("admin:verification_messagetemplate_change", args=(obj.pk,)))
+
+    @admin.display(description=gettext_lazy("Language"), ordering="language")
+    def shown_language(self, row: MessageTemplate) -> str:
+        return row.language
+
+    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
+    def shown_channel(self, row: MessageTemplate) -> str:
+        return show_channel(row.channel)

@@ -1,0 +1,134 @@
+"""The decision log: which rule refused traffic or would have, how often, and by which figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from verification.admin.base import display
+from verification.admin.base.display import time_of
+from verification.admin.base.permissions import ProjectFilter
+from verification.admin.base.statistics_filters import LastBetweenFilter
+from verification.admin.base.traffic_admin import SPANS, CreatedFilter, TrafficAdmin
+from verification.core.numbers import grouped
+from verification.models import ChannelType, Decision, GuardRule, ListSubject, Right
+from verification.models.guard_rules import ABOUT_COUNTRIES
+from verification.services.protection.guard import findings
+from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
+
+COUNTRY_RULES = ("country", *ABOUT_COUNTRIES)  # the rules whose subject is a country
+NAMES = {
+    "entry": _("matched by"),
+    "retry_after": _("seconds left"),
+    "channel": _("channel"),
+    "channels": _("channels"),
+    "country": _("country"),
+    "type": _("kind of number"),
+    "budget": _("budget"),
+    "budget_in_money": _("budget in money"),
+    "key": _("key"),
+    "networks": _("networks"),
+    "limit": _("limit"),
+}
+WORDS = {str(value): label for value, label in (*ChannelType.choices, *ListSubject.choices)}
+
+
+def title_of_rule(rule: str) -> str:
+    return str(RULES[rule].title) if rule in RULES else rule.replace("_", " ").capitalize()
+
+
+class RuleFilter(admin.SimpleListFilter):
+    title = _("rule")
+    parameter_name = "rule"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, title_of_rule(name)) for name in RULES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Decision]) -> QuerySet[Decision]:
+        return queryset.filter(rule=self.value()) if self.value() else queryset
+
+
+class LastFilter(CreatedFilter):
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        span = SPANS.get(self.value() or "")
+        return queryset.filter(last_at__gte=timezone.now() - span) if span else queryset
+
+
+@admin.register(Decision)
+class DecisionAdmin(TrafficAdmin):
+    viewers = Right.SEE_TRAFFIC
+    empty_text = _("Nothing was refused so far.")
+    has_history = False
+    list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
+    list_filter = (ProjectFilter, LastBetweenFilter, RuleFilter, LastFilter)
+    list_select_related = ("project",)
+    list_before_template = "admin/verification/decision/intro.html"
+    search_fields = ("subject",)
+    search_help_text = _("Subject, such as +4915… or MA")
+    ordering = ("-last_at", "-id")
+    fieldsets = (
+        (None, {"fields": ("rule_title", "meaning", "shown_subject", "project", "times", "all_figures")}),
+        (_("When"), {"fields": ("first_when", "last_when")}),
+    )
+    readonly_fields = ("rule_title", "meaning", "shown_subject", "times", "all_figures", "first_when", "last_when")
+    first_when = time_of("first_at", _("First in this hour"))
+    last_when = time_of("last_at", _("Last in this hour"))
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}
+        return rows.filter(subject__in={term[:SUBJECT_MAX_LENGTH], *written})
+
+    @admin.display(description=_("Rule"), ordering="rule")
+    def rule_title(self, decision: Decision) -> str:
+        return title_of_rule(decision.rule)
+
+    @admin.display(description=_("What it means"))
+    def meaning(self, decision: Decision) -> str:
+        return str(RULES[decision.rule].meaning) if decision.rule in RULES else "–"
+
+    @admin.display(description=_("Subject"), ordering="subject")
+    def shown_subject(self, decision: Decision) -> str:
+        if decision.rule in COUNTRY_RULES:
+            return display.country(decision.subject)
+        return display.monospace(WORDS.get(decision.subject, decision.subject))
+
+    @admin.display(description=_("How often"), ordering="count")
+    def times(self, decision: Decision) -> str:
+        return grouped(decision.count)
+
+    @admin.display(description=_("Details"))
+    def shown_figures(self, decision: Decision) -> str:
+        return display.shortened(figures_of(decision), 80)
+
+    @admin.display(description=_("Details"))
+    def all_figures(self, decision: Decision) -> str:
+        return figures_of(decision) or "–"
+
+    @admin.display(description=_("Last"), ordering="last_at")
+    def last(self, decision: Decision) -> str:
+        return display.how_long_ago(decision.last_at)
+
+
+def figures_of(decision: Decision) -> str:
+    """Write a decision's figures: for a rule of the guard as its sentence, else each by its name."""
+    if decision.rule in GuardRule.values:
+        try:
+            return findings.what_was_counted(GuardRule(decision.rule), decision.figures)
+        except KeyError:
+            pass  # a line that an earlier version wrote
+    written = (
+        f"{NAMES.get(name, name.replace('_', ' '))}: {_written(value)}" for name, value in decision.figures.items()
+    )
+    return capfirst(", ".join(written))
+
+
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_written, value))
+    return str(WORDS.get(str(value), str(value).replace("_", " ")))

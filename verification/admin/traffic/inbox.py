@@ -1,0 +1,97 @@
+"""The inbox: messages that providers of the type ``inbox`` have kept instead of sending, for development."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django_redis.exceptions import ConnectionInterrupted
+from redis.exceptions import RedisError
+
+from providers.adapters.inbox import InboxMessage, read
+from verification.admin.auth.session import BY_ITSELF
+from verification.admin.base.display import ago, channel_icon
+from verification.admin.base.permissions import has_right, own_projects
+from verification.models import ChannelType, Message, Provider, Right
+from verification.services.providers.accounts import is_known
+from verification.services.providers.store import ProviderStore
+
+INBOX = "inbox"  # the type of provider
+REFRESH_SECONDS = 5  # how often the page reloads itself, where asked to
+MAX_SHOWN = 100  # messages on the page, so that it stays short
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message as the page shows it."""
+
+    message: InboxMessage
+    channel: str
+    icon: str
+    ago: str
+
+
+def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    if not has_right(request, Right.USE_KEYS):
+        raise PermissionDenied
+    providers = _providers(request)
+    try:
+        kept, is_away = _kept(request, providers), False
+    except (RedisError, ConnectionInterrupted, OSError):
+        kept, is_away = [], True
+    context = model_admin.page_context(
+        request,
+        _("Inbox"),
+        opts=None,
+        entries=[_entry(message) for message in kept[:MAX_SHOWN]],
+        is_away=is_away,
+        has_provider=bool(providers),
+        is_run=is_known(INBOX),
+        refresh=REFRESH_SECONDS if "live" in request.GET else None,
+        by_itself=BY_ITSELF,
+    )
+    response = TemplateResponse(request, "admin/verification/inbox.html", context)
+    response["Cache-Control"] = "no-store"  # the page is full of codes
+    return response
+
+
+def _providers(request: HttpRequest) -> list[Provider]:
+    """Return the inboxes of the user's projects and of the system, which holds everybody's messages.
+
+    The list is empty where the operator runs no inbox.
+    """
+    if not is_known(INBOX):
+        return []
+    return list(Provider.objects.of(own_projects(request.user, Right.USE_KEYS)).filter(type=INBOX))
+
+
+def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
+    """Return the kept messages, the newest first.
+
+    A message in a system inbox is shown only if its row belongs to one of the user's projects.
+    """
+    kept: list[InboxMessage] = []
+    for provider in providers:
+        found = read(ProviderStore(provider.pk))
+        if provider.is_system and not request.user.is_superuser:
+            theirs = Message.objects.filter(
+                pk__in=[each.id for each in found], project__in=own_projects(request.user, Right.USE_KEYS)
+            )
+            mine = set(theirs.values_list("pk", flat=True))
+            found = [each for each in found if each.id in mine]
+        kept += found
+    return sorted(kept, key=lambda message: message.at, reverse=True)
+
+
+def _entry(message: InboxMessage) -> Entry:
+    return Entry(
+        message,
+        channel=str(ChannelType(message.channel).label) if message.channel in ChannelType.values else message.channel,
+        icon=channel_icon(message.channel if message.channel in ChannelType.values else ChannelType.SMS),
+        ago=ago(datetime.fromisoformat(message.at)),
+    )

@@ -1,0 +1,172 @@
+"""A real message to the user's own number or address, sent by hand from the pages of texts, providers and channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from verification.admin.auth import form_tokens
+from verification.admin.base.display import page_address
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import own_projects
+from verification.core.addresses import AddressInvalid, mask, parse_address
+from verification.core.errors import ApiError, FieldsInvalid
+from verification.models import Channel, ChannelType, Project, Provider, Right
+from verification.services.manual.messages import send_message
+from verification.services.projects.snapshot import load_project
+from verification.services.records import audit
+
+ADDRESS_MAX_LENGTH = 254  # characters of the longest e-mail address (RFC 5321)
+LIVE = "live"  # in the address of a message's page that follows the message
+ON_ITS_WAY = gettext_lazy("The message is on its way. Its page tells what becomes of it.")
+
+
+class RecipientForm(forms.Form):
+    to = forms.CharField(
+        label=gettext_lazy("To"),
+        max_length=ADDRESS_MAX_LENGTH,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text=gettext_lazy("Your own number with its country code, or your e-mail address."),
+    )
+
+
+class ProjectForm(RecipientForm):
+    """The form for a system provider, which serves every project: it asks for which one the test goes out."""
+
+    project = forms.ModelChoiceField(
+        label=gettext_lazy("For the project"),
+        queryset=Project.objects.none(),
+        widget=UnfoldAdminSelectWidget,
+        help_text=gettext_lazy("The message counts in its limits and budgets."),
+    )
+    field_order = ("project", "to")
+
+
+@action(description=gettext_lazy("Send a test"), icon="send", permissions=["change"], url_path="send-test")
+def send_over_provider(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Send over one provider and no other, so that its answer is all that the story tells."""
+    provider: Provider = page.find(request, object_id)
+    return _test(page, request, provider, provider.project, provider.channel, provider=provider)
+
+
+@action(description=gettext_lazy("Send a test"), icon="send", permissions=["change"], url_path="send-test")
+def send_over_channel(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Send over a channel as its codes go: to its providers in their order."""
+    channel: Channel = page.find(request, object_id)
+    return _test(page, request, channel, channel.project, channel.type)
+
+
+def followed(message_id: int) -> str:
+    """Return the address of a message's page that loads itself anew while the message is under way."""
+    return f"{reverse('admin:verification_message_change', args=(message_id,))}?{LIVE}"
+
+
+def first_address(request: HttpRequest, channel: str) -> dict[str, str]:
+    """Return what the form begins with: of e-mail the user's own address."""
+    return {"to": getattr(request.user, "email", "")} if channel == ChannelType.EMAIL else {}
+
+
+def send(
+    form: forms.Form,
+    project: Project,
+    channel: str,
+    *,
+    row: Model,
+    done: str,
+    provider: Provider | None = None,
+    language: str = "",
+) -> int | None:
+    """Queue the message and return its id; None where it is refused, with the reason in the form.
+
+    ``done`` tells the audit log, in the past tense, what was done to ``row``. The log gets the masked address alone.
+    """
+    config = load_project(project.pk)
+    if config is None:
+        form.add_error("to", _("The project is disabled, so nothing of it is sent. Enable it first."))
+        return None
+    try:
+        address = parse_address(form.cleaned_data["to"], test_addresses=config.test_logins)
+        sent = send_message(
+            project=config,
+            address=address,
+            channel_type=channel,
+            provider_id=provider.pk if provider else None,
+            code=None,
+            callback_url="",
+            language=language,
+        )
+    except AddressInvalid as error:
+        form.add_error("to", str(error))
+        return None
+    except FieldsInvalid:  # the provider is the one field that is no text of the user's
+        form.add_error("to", _("The provider is disabled, or serves this project's channel no more. Enable it first."))
+        return None
+    except ApiError as error:
+        form.add_error("to", error.detail)
+        if error.retry_after:
+            form.add_error("to", _("Try again in {retry_after} s.").format(retry_after=error.retry_after))
+        return None
+    to = mask(address.text)
+    audit.record(f"{done}, {to}", row=row, project=project, label=str(row))
+    return sent.message_id
+
+
+def _test(
+    page: ScopedAdmin,
+    request: HttpRequest,
+    row: Channel | Provider,
+    project: Project | None,
+    channel: str,
+    *,
+    provider: Provider | None = None,
+) -> HttpResponse:
+    """Ask for the recipient, send, and go on to the message's page, which follows the message step by step."""
+    form = _form(request, project, channel)
+    if form.is_valid():
+        if why := form_tokens.spend(request):
+            page.message_user(request, why, messages.WARNING)
+            return HttpResponseRedirect(request.get_full_path())
+        owner = project or form.cleaned_data["project"]
+        done = gettext_noop("Sent a test to themselves")
+        if number := send(form, owner, channel, row=row, done=done, provider=provider):
+            page.message_user(request, ON_ITS_WAY)
+            return HttpResponseRedirect(followed(number))
+    over = (
+        _("{provider} and no other provider").format(provider=provider)
+        if provider
+        else _("{row}, to its providers in their order").format(row=row)
+    )
+    return page.ask(
+        request,
+        _("Send a test"),
+        intro=_(
+            "A real message with a code that opens nothing, over {over}. It costs what a message costs and"
+            " counts in the limits of its recipient. The page after this one shows its way step by step."
+        ).format(over=over),
+        submit=_("Send"),
+        row=row,
+        form=form,
+        back=page_address(row),
+        acts_once=True,
+    )
+
+
+def _form(request: HttpRequest, project: Project | None, channel: str) -> forms.Form:
+    data: Any = request.POST if "to" in request.POST else None
+    initial = first_address(request, channel)
+    if project is not None:
+        return RecipientForm(data, initial=initial)
+    form = ProjectForm(data, initial=initial)
+    field = form.fields["project"]
+    assert isinstance(field, forms.ModelChoiceField)
+    field.queryset = own_projects(request.user, Right.CHANGE).order_by("name")
+    return form

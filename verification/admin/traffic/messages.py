@@ -1,0 +1,297 @@
+"""Messages: what became of each, and every attempt to hand it to a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import SEARCH_VAR
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from verification.admin.auth.session import BY_ITSELF
+from verification.admin.base import display
+from verification.admin.base.display import cause_of, channel_of, text_of, time_of
+from verification.admin.base.pagination import MAX_COUNT
+from verification.admin.base.permissions import ProjectFilter, ScopedInline, chosen_project_ids, sees_addresses
+from verification.admin.base.statistics import BETWEEN
+from verification.admin.base.statistics_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
+from verification.admin.base.timeline import story_shown
+from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.admin.figures import figures_view
+from verification.admin.traffic.inbox import inbox_view
+from verification.admin.traffic.kill_switches import LIVE
+from verification.core.ids import is_session_id
+from verification.core.whole_numbers import whole_number
+from verification.models import DeliveryAttempt, Message, MessageStatus, Right
+from verification.models.messages import FINAL
+from verification.services.analytics import statistics
+from verification.services.analytics.delivery_state import waiting_messages
+from verification.services.analytics.timeline.events import cost_words
+
+RELOAD_SECONDS = 2  # between two loads of a page that follows a message
+FOLLOWED_FOR = timedelta(minutes=10)  # as long as a message lives; a page that was forgotten reloads no longer
+
+OUTCOME_VARIANTS = {
+    "accepted": "success",
+    "temporary": "warning",
+    "rate_limited": "warning",
+    "recipient_limited": "warning",
+    "unknown": "warning",
+    "not_applicable": "neutral",
+    "declined": "neutral",
+}
+
+
+class StatusFilter(admin.SimpleListFilter):
+    """A filter by status, or by the statuses that the overview counts together."""
+
+    title = gettext_lazy("status")
+    parameter_name = "status"
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether the filter lets through the newest messages alone: of those that were lost, a page's count."""
+        return self.is_of_lost and BETWEEN not in self.request.GET
+
+    @property
+    def is_of_lost(self) -> bool:
+        return self.value() in (*statistics.LOST, "lost")
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        together = [("lost", _("Failed or expired")), ("waiting", _("Waiting for over a minute"))]
+        return [*((value, str(text)) for value, text in MessageStatus.choices), *together]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
+        value = self.value()
+        if value == "waiting":
+            return waiting_messages(queryset)
+        statuses: tuple[str, ...] = statistics.LOST if value == "lost" else (value or "",)
+        if self.is_cut and not request.GET.get(SEARCH_VAR):
+            return statistics.newest_lost(queryset, chosen_project_ids(request), statuses, MAX_COUNT + 1)
+        return queryset.filter(status__in=statuses) if self.is_of_lost or value in MessageStatus.values else queryset
+
+
+def is_under_way(message: Message) -> bool:
+    """Return whether a page that follows the message loads itself anew: not for long after its creation."""
+    return message.status not in FINAL and message.created_at > timezone.now() - FOLLOWED_FOR
+
+
+def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> Any:
+    """Leave out the vendor's id for a user who may not see addresses.
+
+    It may hold the recipient's number, as WhatsApp's do.
+    """
+    sees = message is not None and sees_addresses(request.user, message.project_id)
+    return fields if sees else tuple(name for name in fields if name != "reference")
+
+
+class AttemptInline(ScopedInline):
+    model = DeliveryAttempt
+    viewers = Right.SEE_TRAFFIC
+    project_path = "message__project"
+    fields = readonly_fields = (
+        "name",
+        "reason",
+        "shown_outcome",
+        "answer",
+        "reference",
+        "shown_error",
+        "cost",
+        "latency",
+        "created_when",
+    )
+    verbose_name_plural = gettext_lazy("delivery attempts")
+    name = text_of("provider_name", gettext_lazy("Provider"))
+    answer = text_of("provider_status", gettext_lazy("Answer"))
+    reference = text_of("provider_message_id", gettext_lazy("The provider's id"))
+    shown_error = cause_of("error")
+    created_when = time_of("created_at", gettext_lazy("At"))
+    latency = display.latency
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return without_ids(self.fields, request, obj)
+
+    @admin.display(description=gettext_lazy("Cost"))
+    def cost(self, attempt: DeliveryAttempt) -> str:
+        return cost_words(attempt, attempt.message.channel) or "–"
+
+    @admin.display(description=gettext_lazy("It was asked"))
+    def reason(self, attempt: DeliveryAttempt) -> str:
+        return attempt.get_choice_display() if attempt.choice else "–"
+
+    @admin.display(description=gettext_lazy("Outcome"))
+    def shown_outcome(self, attempt: DeliveryAttempt) -> str:
+        words = display.OUTCOMES.get(attempt.outcome, attempt.outcome)
+        return display.label(words, OUTCOME_VARIANTS.get(attempt.outcome, "danger"))
+
+
+@admin.register(Message)
+class MessageAdmin(NewestFirstAdmin):
+    viewers = Right.SEE_TRAFFIC
+    empty_text = gettext_lazy("They appear once your app asks for a code, or your server sends one.")
+    has_history = False
+    change_form_outer_before_template = "admin/verification/story.html"
+    list_display = (
+        "short_id",
+        "masked",
+        "shown_channel",
+        "shown_status",
+        "kind",
+        "shown_provider",
+        "shown_error",
+        "project",
+        "created",
+    )
+    list_filter = (
+        ProjectFilter,
+        BetweenFilter,
+        StatusFilter,
+        "channel",
+        ProviderFilter,
+        CountryFilter,
+        LanguageFilter,
+        CreatedFilter,
+        TestFilter,
+    )
+    list_select_related = ("project", "recipient", "provider")
+    search_fields = ("id",)
+    search_help_text = gettext_lazy("Whole address, message or session id")
+    ordering = ("-created_at",)
+    inlines = (AttemptInline,)
+    fieldsets = (
+        (
+            None,
+            {"fields": ("number", "project", "recipient_link", "shown_channel", "language", "kind", "session_link")},
+        ),
+        (
+            gettext_lazy("Delivery"),
+            {
+                "fields": (
+                    "shown_status",
+                    "whole_error",
+                    "shown_provider",
+                    "reference",
+                    "pinned",
+                    "taken",
+                    "callback_to",
+                )
+            },
+        ),
+        (gettext_lazy("Times"), {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
+    )
+    readonly_fields = (
+        "recipient_link",
+        "shown_channel",
+        "kind",
+        "session_link",
+        "shown_status",
+        "whole_error",
+        "shown_provider",
+        "number",
+        "reference",
+        "pinned",
+        "taken",
+        "callback_to",
+        "created_when",
+        "sent_when",
+        "finished_when",
+        "expires_when",
+        "took",
+    )
+    number = text_of("pk", gettext_lazy("Message"))
+    reference = text_of("provider_message_id", gettext_lazy("The provider's id for it"))
+    callback_to = text_of("callback_url", gettext_lazy("Callback address"))
+    created_when = time_of("created_at", gettext_lazy("Created"))
+    whole_error = cause_of("error")
+    sent_when = time_of("sent_at", gettext_lazy("Sent"))
+    finished_when = time_of("finished_at", gettext_lazy("Final"))
+    expires_when = time_of("expires_at", gettext_lazy("Expires"))
+    shown_channel = channel_of("channel", gettext_lazy("Channel"))
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [
+            (title, {**options, "fields": without_ids(options["fields"], request, obj)})
+            for title, options in self.fieldsets
+        ]
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (
+            ("inbox/", "verification_inbox", inbox_view),
+            ("figures/", "verification_figures", figures_view),
+        )
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show what happened above what is stored: of a session's message, the story of the session."""
+        message = self.get_object(request, unquote(object_id))
+        told: dict[str, Any] = {"story": story_shown(request, message)} if message else {}
+        if follows := message is not None and LIVE in request.GET and is_under_way(message):
+            told["reload_seconds"] = RELOAD_SECONDS
+        shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        if follows:
+            shown["Refresh"] = f"{RELOAD_SECONDS}; url=?{LIVE}&{BY_ITSELF}"
+        return shown
+
+    @admin.display(description=gettext_lazy("Taken by workers"))
+    def taken(self, message: Message) -> str:
+        times = ngettext("{number} time", "{number} times", message.claims).format(number=message.claims)
+        if not message.lost_leases:
+            return times
+        return _(
+            "{times}; {lost_leases} of them lost: the worker died or could not record the outcome, so a"
+            " provider may have sent it without an attempt below"
+        ).format(times=times, lost_leases=message.lost_leases)
+
+    def has_index_for(self, used: dict[str, Any]) -> bool:
+        return used.get("status") in (*statistics.LOST, "lost", "waiting")
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        if (message_id := whole_number(term)) is not None:
+            return rows.filter(pk=message_id)
+        if is_session_id(term.upper()):
+            return rows.filter(session_id=term.upper())
+        return rows.filter(recipient_id__in=self.recipients(request, term))
+
+    @admin.display(description=gettext_lazy("Message"), ordering="id")
+    def short_id(self, message: Message) -> str:
+        return display.monospace(message.pk)
+
+    @admin.display(description=gettext_lazy("Status"), ordering="status")
+    def shown_status(self, message: Message) -> str:
+        return display.status(message.status)
+
+    @admin.display(description=gettext_lazy("Kind"))
+    def kind(self, message: Message) -> str:
+        if message.is_test:
+            return _("Session, test login")
+        return _("Session") if message.session_id else _("Manual send")
+
+    @admin.display(description=gettext_lazy("Provider"), ordering="provider__name")
+    def shown_provider(self, message: Message) -> str:
+        """Name the provider without a link: a system provider's page is not for members."""
+        return format_html('<span class="ww-nowrap">{}</span>', message.provider.name) if message.provider else "–"
+
+    @admin.display(description=gettext_lazy("Pinned provider"))
+    def pinned(self, message: Message) -> str:
+        return message.pinned_provider.name if message.pinned_provider else "–"
+
+    @admin.display(description=gettext_lazy("Error"))
+    def shown_error(self, message: Message) -> str:
+        return display.shortened(display.cause(message.error), 40)
+
+    @admin.display(description=gettext_lazy("Session"))
+    def session_link(self, message: Message) -> str:
+        return display.page_link(display.monospace(message.session_id), message.session) if message.session else "–"
+
+    @admin.display(description=gettext_lazy("Accepted by a provider after"))
+    def took(self, message: Message) -> str:
+        return display.lasted(message.created_at, message.sent_at)

@@ -1,0 +1,243 @@
+"""Recipients: masked, with buttons to show the address, export or forget one."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+
+from verification.admin.audit import LOOKS
+from verification.admin.base import display
+from verification.admin.base.display import channel_of, flag_of, time_of
+from verification.admin.base.permissions import ProjectFilter, ScopedInline, sees_addresses
+from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
+from verification.core.addresses import mask
+from verification.core.dates import written_date
+from verification.core.errors import UserError
+from verification.core.numbers import grouped
+from verification.models import AuditEntry, Recipient, Right, Subscription
+from verification.services.maintenance import forgetting
+from verification.services.protection import limits_used
+
+LOOKS_SHOWN = 5  # the latest looks at an address that its recipient's page names
+
+
+class SubscriptionInline(ScopedInline):
+    model = Subscription
+    viewers = Right.SEE_TRAFFIC
+    project_path = "recipient__project"
+    fields = readonly_fields = ("provider_name", "active", "bound_when")
+    verbose_name_plural = gettext_lazy("started bots")
+    active = flag_of("is_active", gettext_lazy("Reachable"))
+    bound_when = time_of("bound_at", gettext_lazy("Started"))
+
+    @admin.display(description=gettext_lazy("Provider"))
+    def provider_name(self, subscription: Subscription) -> str:
+        return subscription.provider.name
+
+
+@admin.register(Recipient)
+class RecipientAdmin(NewestFirstAdmin):
+    viewers = Right.SEE_TRAFFIC
+    actors = Right.HELP_USERS
+    empty_text = gettext_lazy("They appear once somebody asks for a code.")
+    list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
+    list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
+    list_select_related = ("project",)
+    before_template = "admin/verification/recipient/intro.html"
+    search_fields = ("address",)
+    search_help_text = gettext_lazy("Whole phone number or e-mail address")
+    actions_detail = ("show_address", "export", "forget")
+    ordering = ("-id",)
+    inlines = (SubscriptionInline,)
+    fieldsets = (
+        (None, {"fields": ("masked", "project", "language")}),
+        (
+            gettext_lazy("Reached"),
+            {"fields": ("shown_verified", "verified_when", "shown_reached", "created_when", "traffic")},
+        ),
+        (gettext_lazy("Limits now"), {"fields": ("sends", "wrong_codes", "pause")}),
+        (gettext_lazy("The whole address"), {"fields": ("seen_by",)}),
+    )
+    readonly_fields = (
+        "masked",
+        "shown_verified",
+        "verified_when",
+        "shown_reached",
+        "created_when",
+        "traffic",
+        "sends",
+        "wrong_codes",
+        "pause",
+        "seen_by",
+    )
+    created_when = time_of("created_at", gettext_lazy("First seen"))
+    verified_when = time_of("verified_at", gettext_lazy("Last verified"))
+    shown_verified = channel_of("verified_channel", gettext_lazy("Last verified over"))
+    shown_reached = channel_of("reached_channel", gettext_lazy("Last reached over"))
+
+    @action(description=gettext_lazy("Export"), icon="download", permissions=["address"])
+    def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Send all that is stored about the recipient, as a file.
+
+        It holds the whole address, so the audit log notes who took it.
+        """
+        recipient = self.find_shown(request, object_id)
+        if request.method != "POST":
+            return self.ask(
+                request,
+                _("Export"),
+                row=recipient,
+                intro=_(
+                    "You get a JSON file with everything stored about {recipient}: the whole address, sessions,"
+                    " messages with their attempts, started bots. No codes."
+                ).format(recipient=mask(recipient.address)),
+                submit=_("Export"),
+            )
+        try:
+            data = forgetting.export(project=recipient.project, to=recipient.address)
+        except UserError as error:
+            return self.refuse(request, recipient, error)
+        self.log_change(request, recipient, gettext_noop("Exported"))
+        response = JsonResponse(data, json_dumps_params={"indent": 2})
+        response["Content-Disposition"] = f'attachment; filename="recipient-{recipient.pk}.json"'
+        response["Cache-Control"] = "no-store"
+        return response
+
+    @action(description=gettext_lazy("Forget"), icon="person_off", permissions=["act"], variant=ActionVariant.DANGER)
+    def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        recipient: Recipient = self.find(request, object_id)
+        if request.method != "POST":
+            return self.ask(
+                request,
+                _("Forget"),
+                row=recipient,
+                intro=_(
+                    "Everything stored about {recipient} goes: sessions, messages, started bots. What counts in"
+                    " today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be"
+                    " undone."
+                ).format(recipient=mask(recipient.address)),
+                submit=_("Forget"),
+                is_dangerous=True,
+            )
+        try:
+            forgetting.forget(project=recipient.project, to=recipient.address)
+        except UserError as error:
+            return self.refuse(request, recipient, error)
+        self.message_user(
+            request,
+            _("The recipient {recipient} is forgotten.").format(recipient=mask(recipient.address)),
+            messages.SUCCESS,
+        )
+        return HttpResponseRedirect(reverse("admin:verification_recipient_changelist"))
+
+    def find_shown(self, request: HttpRequest, object_id: str) -> Recipient:
+        """Return a recipient whose address the user may see. Raises ``PermissionDenied`` for any other."""
+        recipient: Recipient = self.find(request, object_id)
+        if not sees_addresses(request.user, recipient.project_id):
+            raise PermissionDenied
+        return recipient
+
+    def get_inlines(self, request: HttpRequest, obj: Recipient | None) -> Any:
+        return self.inlines if obj and obj.subscriptions.exists() else ()
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        return rows.filter(pk__in=self.recipients(request, term))
+
+    def has_address_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        """Return whether the user may see whole addresses: a superuser, or a member whose membership says so."""
+        recipient = self.get_object(request, str(object_id)) if object_id else None
+        return sees_addresses(request.user, recipient.project_id if recipient else None)
+
+    @action(
+        description=gettext_lazy("Show the address"), icon="visibility", permissions=["address"], url_path="address"
+    )
+    def show_address(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        recipient = self.find_shown(request, object_id)
+        if request.method != "POST":
+            return self.ask(
+                request,
+                _("Show the address"),
+                row=recipient,
+                intro=_("{recipient}: the whole address is shown once. The audit log notes that you looked.").format(
+                    recipient=mask(recipient.address)
+                ),
+                submit=_("Show it"),
+            )
+        self.log_change(request, recipient, gettext_noop("Looked at the address"))
+        return self.show_secrets(
+            request,
+            recipient,
+            title=_("Address"),
+            warning=_("It is on record that you looked. Use it for what you looked it up for."),
+            secrets=[(_("Recipient of {project}").format(project=recipient.project), recipient.address, "")],
+        )
+
+    @admin.display(description=gettext_lazy("Recipient"))
+    def masked(self, row: Recipient) -> str:
+        return display.monospace(mask(row.address))
+
+    @admin.display(description=gettext_lazy("Verified"), ordering="verified_at")
+    def verified(self, recipient: Recipient) -> str:
+        return display.how_long_ago(recipient.verified_at)
+
+    @admin.display(description=gettext_lazy("Codes sent"))
+    def sends(self, recipient: Recipient) -> str:
+        return _limits_on(recipient, "codes sent")
+
+    @admin.display(description=gettext_lazy("Wrong codes"))
+    def wrong_codes(self, recipient: Recipient) -> str:
+        return _limits_on(recipient, "wrong codes")
+
+    @admin.display(description=gettext_lazy("60 seconds between two"))
+    def pause(self, recipient: Recipient) -> str:
+        blocked = limits_used.blocked_channels(recipient)
+        return ", ".join(
+            _("{channel}: the next at {time}").format(channel=channel, time=_clock(end)) for channel, end in blocked
+        ) or _("None running")
+
+    @admin.display(description=gettext_lazy("Shown to"))
+    def seen_by(self, recipient: Recipient) -> str:
+        """Name the last who saw the address, in the panel or in a file. The audit log has all of them."""
+        about = {"object_type": recipient._meta.label_lower, "object_id": str(recipient.pk), "action__in": LOOKS}
+        lines = AuditEntry.objects.filter(**about).order_by("-id")[:LOOKS_SHOWN]
+        rows = ((line.who, display.exactly(line.at), _(line.action).lower()) for line in lines)
+        return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or _("Nobody")
+
+    @admin.display(description=gettext_lazy("Messages, last 24 hours"))
+    def traffic(self, recipient: Recipient) -> int:
+        return recipient.messages.filter(created_at__gte=timezone.now() - timedelta(days=1)).count()
+
+
+def _limits_on(recipient: Recipient, what: str) -> str:
+    """Return a line for each limit; one that is used up says when the next is allowed."""
+    lines = []
+    for each in limits_used.standings(recipient):
+        if each.what == what:
+            used = _("{used} of {limit} in {window}").format(
+                used=grouped(each.used), limit=grouped(each.limit), window=each.window
+            )
+            text = (
+                display.label(_("{used}, free at {time}").format(used=used, time=_clock(each.free_at)), "danger")
+                if each.free_at
+                else used
+            )
+            lines.append((text,))
+    return format_html_join(SafeString("<br>"), "{}", lines) or _("No limit")
+
+
+def _clock(moment: datetime) -> str:
+    """Return the time of day, with the date where it is not today."""
+    local = timezone.localtime(moment)
+    return f"{written_date(local, 'H:i:s' if local.date() == timezone.localdate() else 'j M, H:i:s')} UTC"

@@ -1,0 +1,132 @@
+"""The search of all traffic: one box, which leads to the story of what it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from verification.admin.base import database_router, display
+from verification.admin.base.lookups import TooManyLookUps, count_look_up
+from verification.admin.base.permissions import has_right, own_project_ids, own_projects
+from verification.admin.base.timeline import ICONS, STATES
+from verification.admin.traffic.decisions import title_of_rule
+from verification.core.addresses import mask
+from verification.models import Decision, Right
+from verification.services.analytics import search
+from verification.services.analytics.ranges import DAY
+from verification.services.analytics.timeline.diagnosis import Verdict
+from verification.services.analytics.timeline.rows import Rows
+from verification.services.analytics.timeline.story import in_brief
+
+TERM = "q"  # the parameter of the address
+SHOWN_READINGS = 5  # numbers that a term without its country was read as
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One story in the list of several."""
+
+    link: str
+    icon: str
+    tone: str
+    sentence: str
+    began: str
+    ago: str
+    kind: str
+    to: str
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One line of the decision log that may be about what was looked for."""
+
+    link: str
+    title: str
+    subject: str
+    times: int
+    last: str
+    project: str
+
+
+def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    """Lead to the story of the one hit, list several, or say what it means that there is none."""
+    term = request.GET.get(TERM, "").strip()
+    if not has_right(request, Right.SEE_TRAFFIC):
+        raise PermissionDenied
+    projects = own_project_ids(request, Right.SEE_TRAFFIC)
+    too_many = ""
+    with database_router.reading(database_router.database_for(request)):
+        try:
+            found = search.search(term, projects, before_addresses=partial(count_look_up, request))
+        except TooManyLookUps as error:
+            found, too_many = search.Found(), str(error)
+        if found.only is not None:
+            return HttpResponseRedirect(display.page_address(found.only))
+        hits = [_hit(rows, verdict) for rows, verdict in in_brief(found.sessions, found.messages)[: search.MOST]]
+    context = model_admin.page_context(
+        request,
+        _("Find"),
+        opts=None,
+        term=term,
+        too_many=too_many,
+        hits=hits,
+        is_cut=found.is_cut,
+        refusals=[_refused(decision) for decision in found.refusals],
+        read_as=found.addresses[:SHOWN_READINGS],
+        is_masked=search.is_masked(term),
+        is_request_id=search.is_request_id(term),
+        is_one_project=len(projects) == 1,
+        keeps=_shortest_retention(request) if term and not hits else None,
+        most=search.MOST,
+        messages_list=reverse("admin:verification_message_changelist"),
+    )
+    status = HTTPStatus.TOO_MANY_REQUESTS if too_many else HTTPStatus.OK
+    response = TemplateResponse(request, "admin/verification/find.html", context, status=status)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _hit(rows: Rows, verdict: Verdict) -> Hit:
+    return Hit(
+        link=display.page_address(rows.session or rows.messages[0]),
+        icon=ICONS[verdict.tone],
+        tone=STATES[verdict.tone],
+        sentence=verdict.sentence,
+        began=display.exactly(rows.began_at),
+        ago=display.ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
+        kind=_("Verification") if rows.session else _("Manual send"),
+        to=mask(rows.recipient.address),
+        project=rows.project.name,
+    )
+
+
+def _refused(decision: Decision) -> Refused:
+    return Refused(
+        link=display.page_address(decision),
+        title=title_of_rule(decision.rule),
+        subject=decision.subject,
+        times=decision.count,
+        last=display.exactly(decision.last_at),
+        project=decision.project.name,
+    )
+
+
+def _shortest_retention(request: HttpRequest) -> int | None:
+    """Return for how many days all of the user's projects keep their rows; None without a project."""
+    days: int | None = (
+        own_projects(request.user, Right.SEE_TRAFFIC)
+        .order_by("retention_days")
+        .values_list("retention_days", flat=True)
+        .first()
+    )
+    return days

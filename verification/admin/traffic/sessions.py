@@ -1,0 +1,214 @@
+"""Sessions: the state of each, and the messages by which its code went out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.db.models import F, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from verification.admin.base import display
+from verification.admin.base.display import cause_of, channel_of, flag_of, text_of, time_of
+from verification.admin.base.permissions import ProjectFilter, ScopedInline, own_project_ids
+from verification.admin.base.statistics_filters import (
+    CountryFilter,
+    LanguageFilter,
+    SessionBetweenFilter,
+    SessionProviderFilter,
+)
+from verification.admin.base.timeline import story_shown
+from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.admin.traffic.search import find_view
+from verification.core.ids import is_session_id
+from verification.models import Message, Right, Session
+from verification.services.analytics.timeline.refusals import refusal_of, why_not_sent
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [
+            ("open", _("Open")),
+            ("verified", _("Verified")),
+            ("locked", _("Locked")),
+            ("expired", _("Expired")),
+            ("replaced", _("Replaced")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> QuerySet[Session]:
+        unlocked, now = Q(attempts__lt=F("attempts_max")), timezone.now()
+        states = {
+            "verified": Q(verified_at__isnull=False),
+            "locked": Q(~unlocked, verified_at=None),
+            "expired": Q(unlocked, verified_at=None, expires_at__lte=now),
+            "replaced": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=False),
+            "open": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=True),
+        }
+        chosen = states.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen)
+
+
+class SessionMessageInline(ScopedInline):
+    model = Message
+    viewers = Right.SEE_TRAFFIC
+    fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "shown_error", "created_when")
+    verbose_name_plural = gettext_lazy("messages")
+    shown_channel = channel_of("channel", gettext_lazy("Channel"))
+    shown_error = cause_of("error")
+    created_when = time_of("created_at", gettext_lazy("Created"))
+    ordering = ("created_at",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("provider")
+
+    @admin.display(description=gettext_lazy("Message"))
+    def link(self, message: Message) -> str:
+        return display.page_link(display.monospace(message.pk), message)
+
+    @admin.display(description=gettext_lazy("Status"))
+    def shown_status(self, message: Message) -> str:
+        return display.status(message.status)
+
+    @admin.display(description=gettext_lazy("Provider"))
+    def provider_name(self, message: Message) -> str:
+        return message.provider.name if message.provider else "–"
+
+
+@admin.register(Session)
+class SessionAdmin(NewestFirstAdmin):
+    viewers = Right.SEE_TRAFFIC
+    empty_text = gettext_lazy("They appear once your app asks for a code.")
+    has_history = False
+    change_form_outer_before_template = "admin/verification/story.html"
+    list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
+    list_filter = (
+        ProjectFilter,
+        SessionBetweenFilter,
+        StateFilter,
+        "channel",
+        SessionProviderFilter,
+        CountryFilter,
+        LanguageFilter,
+        CreatedFilter,
+        TestFilter,
+    )
+    list_select_related = ("project", "recipient")
+    search_fields = ("id",)
+    search_help_text = gettext_lazy("Whole address or session id")
+    inlines = (SessionMessageInline,)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "number",
+                    "project",
+                    "recipient_link",
+                    "state",
+                    "shown_channel",
+                    "reason",
+                    "tries",
+                    "language",
+                )
+            },
+        ),
+        (gettext_lazy("Code"), {"fields": ("alphabet", "challenged", "test")}),
+        (gettext_lazy("Times"), {"fields": ("created_when", "expires_when", "verified_when")}),
+    )
+    number = text_of("pk", gettext_lazy("Session"))
+    challenged = flag_of("is_challenged", gettext_lazy("Challenge passed"))
+    test = flag_of("is_test", gettext_lazy("Test login"))
+    readonly_fields = (
+        "number",
+        "recipient_link",
+        "state",
+        "shown_channel",
+        "reason",
+        "tries",
+        "alphabet",
+        "challenged",
+        "test",
+        "created_when",
+        "expires_when",
+        "verified_when",
+    )
+    created_when = time_of("created_at", gettext_lazy("Created"))
+    expires_when = time_of("expires_at", gettext_lazy("Expires"))
+    verified_when = time_of("verified_at", gettext_lazy("Verified"))
+    shown_channel = channel_of("channel", gettext_lazy("Last sent over"))
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (("find/", "verification_find", find_view),)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show what happened above what is stored."""
+        session = self.get_object(request, unquote(object_id))
+        told = {"story": story_shown(request, session)} if session else {}
+        shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+        return shown
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """Sort by the key, or for one project by the time. The order is the same, as ULIDs tell the time.
+
+        The key has an index of its own; the project's index has the time.
+        """
+        is_members = not request.user.is_superuser and len(own_project_ids(request)) == 1
+        is_one = is_members or request.GET.get(ProjectFilter.parameter_name)
+        return ("-created_at",) if is_one else ("-id",)
+
+    def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
+        if is_session_id(term.upper()):
+            return rows.filter(pk=term.upper())
+        return rows.filter(recipient_id__in=self.recipients(request, term))
+
+    @admin.display(description=gettext_lazy("Session"), ordering="id")
+    def short_id(self, session: Session) -> str:
+        return display.monospace(session.pk)
+
+    @admin.display(description=gettext_lazy("State"))
+    def state(self, session: Session) -> str:
+        if session.verified_at:
+            return display.label(_("Verified"), "success")
+        if session.attempts >= session.attempts_max:
+            return display.label(_("Locked"), "danger")
+        if session.expires_at <= timezone.now():
+            return display.label(_("Expired"), "warning")
+        return display.label(_("Open"), "info") if session.is_open else display.label(_("Replaced"))
+
+    @admin.display(description=gettext_lazy("Why not sent"))
+    def reason(self, session: Session) -> str:
+        return why_not_sent(session) or "–"
+
+    @admin.display(description=gettext_lazy("Why not sent"))
+    def short_reason(self, session: Session) -> str:
+        """Say in few words why no code went out; the session's page has the sentences."""
+        if session.channel or session.verified_at:
+            return "–"
+        refusal = refusal_of(session)
+        without_refusal = _("Bot not started") if session.awaited_channel else _("Not asked to send")
+        short = refusal.title if refusal else without_refusal
+        return format_html('<span title="{}">{}</span>', why_not_sent(session), short)
+
+    @admin.display(description=gettext_lazy("Wrong codes"))
+    def tries(self, session: Session) -> str:
+        return _("{max} of {attempts_max}").format(
+            max=max(0, session.attempts - bool(session.verified_at)), attempts_max=session.attempts_max
+        )
+
+    @admin.display(description=gettext_lazy("Kind"))
+    def alphabet(self, session: Session) -> str:
+        if session.code_digits and session.code_letters:
+            return _("{number} digits and letters").format(number=session.code_length)
+        kind = _("{number} digits") if session.code_digits else _("{number} letters")
+        return kind.format(number=session.code_length)

@@ -1,0 +1,126 @@
+"""Accounts of the panel, for superusers only.
+
+Django's groups and permissions are left out: a member's role in each project decides what they may do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.forms import UserChangeForm
+from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.forms import AdminPasswordChangeForm, UserCreationForm
+
+from verification.admin.base.display import how_long_ago, label, time_of
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import Who
+from verification.admin.projects.people import MembershipInline
+from verification.services.users import logins, second_factor
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+LABELS = {"is_staff": gettext_lazy("May log in"), "is_superuser": gettext_lazy("Superuser")}
+HELP_TEXTS = {
+    "username": gettext_lazy("Letters, digits and @ . + - _ only."),
+    "email": gettext_lazy("Alerts of their projects are mailed there."),
+    "is_active": gettext_lazy(
+        "Off ends their sessions and keeps them out. What they did stays in the audit log under their name."
+    ),
+    "is_staff": gettext_lazy("To this panel. They see what their role in each project shows, and nothing else."),
+    "is_superuser": gettext_lazy("Sees and changes every project, the kill switches, the ceilings and these accounts."),
+}
+
+
+class ProjectInline(MembershipInline):
+    verbose_name_plural = gettext_lazy("projects")
+
+
+class AccountForm(UserChangeForm):  # type: ignore[type-arg]  # not generic at run time
+    password = None  # type: ignore[assignment]  # Django's field would show the beginning of the hash
+
+    class Meta(UserChangeForm.Meta):
+        labels = LABELS
+        help_texts = HELP_TEXTS
+
+
+class NewAccountForm(UserCreationForm):
+    class Meta(UserCreationForm.Meta):
+        labels = LABELS
+        help_texts = HELP_TEXTS
+
+
+@admin.register(User)
+class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  # not generic at run time
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    form = AccountForm
+    add_form = NewAccountForm
+    change_password_form = AdminPasswordChangeForm
+    inlines = (ProjectInline,)
+    list_display = ("username", "email", "role", "state", "seen")
+    list_filter = ("is_active", "is_superuser")
+    filter_horizontal = ()
+    search_fields = ("username", "email")
+    fieldsets = (
+        (None, {"fields": ("username", "first_name", "last_name", "email")}),
+        (gettext_lazy("Access"), {"fields": ("is_active", "is_staff", "is_superuser")}),
+        (gettext_lazy("Login"), {"fields": ("password_state", "factor_state", "browsers", "logged_in", "joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
+    readonly_fields = ("password_state", "factor_state", "browsers", "logged_in", "joined")
+    logged_in = time_of("last_login", gettext_lazy("Last login"))
+    joined = time_of("date_joined", gettext_lazy("Added"))
+
+    @admin.display(description=gettext_lazy("Role"), ordering="is_superuser")
+    def role(self, user: User) -> str:
+        return _("Superuser") if user.is_superuser else _("Member") if user.is_staff else _("No access")
+
+    @admin.display(description=gettext_lazy("State"), ordering="is_active")
+    def state(self, user: User) -> str:
+        return label(_("Active"), "success") if user.is_active else label(_("Disabled"), "warning")
+
+    @admin.display(description=gettext_lazy("Last login"), ordering="last_login")
+    def seen(self, user: User) -> str:
+        return how_long_ago(user.last_login) if user.last_login else _("Never")
+
+    @admin.display(description=gettext_lazy("Password"))
+    def password_state(self, user: User) -> str:
+        is_set = user.has_usable_password()
+        return format_html(
+            '{} <a class="ww-link" href="{}">{}</a>',
+            _("Set.") if is_set else _("Not set."),
+            reverse("admin:auth_user_password_change", args=(user.pk,)),
+            _("Change it") if is_set else _("Set one"),
+        )
+
+    @admin.display(description=gettext_lazy("Logged in now"))
+    def browsers(self, user: User) -> str:
+        number = logins.of(user).count()
+        where = (
+            _("Nowhere.")
+            if not number
+            else ngettext("In {number} browser.", "In {number} browsers.", number).format(number=number)
+        )
+        return format_html(
+            _('{} <a class="ww-link" href="{}">See and end</a>'), where, reverse("admin:logins_of", args=(user.pk,))
+        )
+
+    @admin.display(description=gettext_lazy("Second factor"))
+    def factor_state(self, user: User) -> str:
+        if not second_factor.factors_of(user):
+            return _("Not set up")
+        return format_html(
+            _('Set up. <span class="ww-muted">If the phone or key is lost: <span class="ww-code">{}</span></span>'),
+            f"manage.py resetfactor {user.get_username()}",
+        )
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"is_staff": True}  # a new account is mostly for somebody who is to log in

@@ -1,0 +1,258 @@
+"""Count for Prometheus what only the process knows that does it: requests, calls, claims, tries.
+
+Without ``METRICS_TOKEN`` nothing is counted. Each process writes to a file of its own in ``METRICS_DIR``, mapped into
+its memory. Whoever answers a scrape adds up all files of the machine. docs/metrics.md lists the metrics. No label is a
+recipient, a code, a key, or a text that a caller chose.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from verification.core.caching import Cached, CircuitBreaker, Cooldown
+
+if TYPE_CHECKING:
+    from prometheus_client import Counter, Histogram
+
+log = logging.getLogger(__name__)
+
+# Part of the folder's name. It goes up with every change of a metric's name, labels or buckets: files of processes that
+# count in another way are not added up.
+FORMAT = 1
+REQUEST_BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
+CALL_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8)  # seconds; no call takes longer
+ARRIVAL_BUCKETS = (0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)  # seconds; a message lives ten minutes at most
+MAX_PROVIDERS = 200  # whose ids are labels in one process; further ones are counted together
+MAX_PLACES = 2_000  # pairs of provider and country in one process; further countries are counted together
+OTHERS = "others"
+MAX_SLOTS = 1_000  # processes of one machine that count; more than any machine runs
+TRY_AGAIN_SECONDS = 60.0  # between two tries to write where there was no room: there may be some again
+TELL_AGAIN_SECONDS = 3600.0  # between two lines of one process about counts that are lost
+
+
+class Slot:
+    """The number under which a process counts, held by a file lock.
+
+    A process that ends leaves its number, and its counts, to the next one that starts. So counts only rise, and there
+    are never more files than there were processes at one time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._pid, self._number = 0, 0
+        self._lock = Lock()
+
+    def __call__(self) -> int:
+        """Return the number of the calling process. A fork takes one of its own."""
+        if self._pid != os.getpid():
+            with self._lock:
+                if self._pid != os.getpid():
+                    self._number = self._take()
+                    self._pid = os.getpid()
+        return self._number
+
+    def _take(self) -> int:
+        for number in range(MAX_SLOTS):
+            descriptor = os.open(self.folder / f"slot_{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return number  # the descriptor stays open, and so locked, until the process ends
+            except BlockingIOError:
+                os.close(descriptor)
+        raise OSError(f"{MAX_SLOTS} processes count already")
+
+
+class Bounded:
+    """The values that a label may have: the first so many, and one word for all others."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.seen: set[object] = set()
+
+    def has_room_for(self, value: object) -> bool:
+        if value not in self.seen:
+            if len(self.seen) >= self.most:
+                return False
+            self.seen.add(value)
+        return True
+
+
+class Families:
+    """The metrics of this process. ``children`` keeps what was looked up by labels, which costs more than to count."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library knows no other way to be told
+        from prometheus_client import CollectorRegistry, Counter, Histogram, values
+
+        from verification.core import metric_files
+
+        metric_files.use()
+        values.ValueClass = values.MultiProcessValue(Slot(folder))  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry()
+        self._children: dict[tuple[Any, ...], Any] = {}
+        self._room: CircuitBreaker[str] = CircuitBreaker(seconds=TRY_AGAIN_SECONDS)
+        self.providers, self.places = Bounded(MAX_PROVIDERS), Bounded(MAX_PLACES)
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"watchword_{name}", text, labels, registry=self._registry)
+
+        def histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(f"watchword_{name}", text, labels, registry=self._registry, buckets=buckets)
+
+        self.requests = histogram(
+            "request_seconds", "Requests to the API and their time in a thread.", REQUEST_BUCKETS, "endpoint", "status"
+        )
+        self.refusals = counter("refusals", "Problem documents that were answered.", "code")
+        self.calls = histogram(
+            "provider_call_seconds", "Calls of providers.", CALL_BUCKETS, "provider", "channel", "outcome"
+        )
+        self.outcomes = counter("outcomes", "Calls of providers by country.", "provider", "country", "outcome")
+        self.accepted = histogram(
+            "create_to_provider_seconds",
+            "From a message's row to its acceptance by a provider.",
+            ARRIVAL_BUCKETS,
+            "provider",
+            "channel",
+        )
+        self.receipts = histogram(
+            "provider_to_receipt_seconds",
+            "From the acceptance to the report that ended the message.",
+            ARRIVAL_BUCKETS,
+            "provider",
+            "channel",
+            "status",
+        )
+        self.unknown_keys = counter("unknown_keys", "Calls with a key that is not valid.", "answer")
+        self.claims = counter("claims", "Messages that workers claimed.", "by")
+        self.callbacks = counter("callback_tries", "Calls of customers' servers.", "result")
+
+    def child(self, family: Counter | Histogram, *labels: str) -> Any:
+        """Return what counts with these labels. Raises :class:`OSError` where the disk has no room for a new one.
+
+        Then none is made for a minute: a histogram of which half was made leaves that half in memory.
+        """
+        key = (family, *labels)
+        child = self._children.get(key)
+        if child is None:
+            if not self._room.take_turn(""):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            try:
+                child = self._children[key] = family.labels(*labels)
+            except OSError:
+                self._room.failed("")
+                raise
+            self._room.answered("")
+        return child
+
+    def provider(self, provider: int | None) -> str:
+        return str(provider) if self.providers.has_room_for(provider) else OTHERS
+
+
+def folder() -> Path:
+    return Path(settings.METRICS_DIR) / str(FORMAT)
+
+
+_folder_away: CircuitBreaker[str] = CircuitBreaker(seconds=TRY_AGAIN_SECONDS)
+_told: Cooldown[str] = Cooldown(max_size=1)
+
+
+@Cached
+def _made() -> Families:
+    return Families(folder())  # an error is not remembered
+
+
+os.register_at_fork(after_in_child=_made.forget)  # a fork counts in files of its own
+
+
+def _families() -> Families | None:
+    """Return the metrics; None if there are none, or if their folder cannot be written."""
+    if not settings.METRICS_TOKEN or not _folder_away.take_turn(""):
+        return None
+    try:
+        families = _made()
+    except OSError as error:
+        _folder_away.failed("")
+        _tell(error)
+        return None
+    _folder_away.answered("")
+    return families
+
+
+def _tell(error: OSError) -> None:
+    """Say in the log, once an hour, that counts are lost. A full disk fails no request."""
+    if not _told.left(""):
+        _told.begin("", TELL_AGAIN_SECONDS)
+        log.error("The metrics lose counts: %s cannot be written (%s).", folder(), error.strerror or error)
+
+
+def _count(name: str, *labels: str, times: int = 1) -> None:
+    if families := _families():
+        try:
+            families.child(getattr(families, name), *labels).inc(times)
+        except OSError as error:
+            _tell(error)
+
+
+def _observe(name: str, seconds: float, *labels: str) -> None:
+    if families := _families():
+        try:
+            families.child(getattr(families, name), *labels).observe(max(0.0, seconds))
+        except OSError as error:
+            _tell(error)
+
+
+def is_on() -> bool:
+    return _families() is not None
+
+
+def count_request(endpoint: str, status: int, seconds: float) -> None:
+    _observe("requests", seconds, endpoint, str(status))
+
+
+def count_refusal(code: str) -> None:
+    """Count a problem document by its code, of which ``errors.CATALOGUE`` has all."""
+    _count("refusals", code)
+
+
+def count_unknown_key(answer: str) -> None:
+    """Count a call with a key that is not valid. ``answer`` is ``refused``, or ``held_off`` by its client address."""
+    _count("unknown_keys", answer)
+
+
+def count_call(*, provider: int, channel: str, country: str | None, outcome: str, seconds: float) -> None:
+    """Count a call of a provider, by its time and by the recipient's country."""
+    if families := _families():
+        name = families.provider(provider)
+        _observe("calls", seconds, name, channel, outcome)
+        place = (country or "none") if families.places.has_room_for((name, country)) else OTHERS
+        _count("outcomes", name, place, outcome)
+
+
+def count_accepted(*, provider: int, channel: str, seconds: float) -> None:
+    if families := _families():
+        _observe("accepted", seconds, families.provider(provider), channel)
+
+
+def count_receipt(*, provider: int, channel: str, status: str, seconds: float) -> None:
+    if families := _families():
+        _observe("receipts", seconds, families.provider(provider), channel, status)
+
+
+def count_claims(number: int, *, by: str) -> None:
+    """Count claimed messages. ``by`` is ``wake-up`` or ``sweep``."""
+    if number:
+        _count("claims", by, times=number)
+
+
+def count_callback(result: str) -> None:
+    """Count a call of a customer's server. ``result`` is ``delivered``, ``refused`` or ``unreachable``."""
+    _count("callbacks", result)

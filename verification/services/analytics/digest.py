@@ -1,0 +1,81 @@
+"""The digest: once a week a project's owner is told its figures, by the ways of an alert."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from verification import sql
+from verification.models import Alert, Project
+from verification.services.analytics.ranges import Range
+from verification.services.analytics.summary import Line, Summary, summarize
+from verification.services.notifications import alerts
+
+DIGEST = "digest"  # the kind of these alerts
+MONDAY = 0
+FROM_HOUR = 9  # of Monday, on the clock of the project
+LEAST_MESSAGES = 20  # of a provider in the week, below which its share of lost messages says nothing
+
+
+def raise_due(now: datetime | None = None) -> int:
+    """Raise the digests of the last week where it is Monday from nine on. Return how many."""
+    now, raised = now or sql.now(), 0
+    for project in Project.objects.filter(alert_digest=True, is_enabled=True, deleted_at=None).order_by("pk"):
+        local = now.astimezone(ZoneInfo(project.alert_time_zone))
+        if local.weekday() != MONDAY or local.hour < FROM_HOUR:
+            continue
+        key = f"{local:%G-W%V}"
+        if Alert.objects.filter(project=project, kind=DIGEST, key=key).exists():
+            continue
+        title, detail = words_of(summarize([project.pk], week_before(local)))
+        alerts.raise_alert(project_id=project.pk, kind=DIGEST, key=key, title=title, detail=detail)
+        raised += 1
+    return raised
+
+
+def week_before(local: datetime) -> Range:
+    """Return the seven days before this local day, in UTC as all figures are."""
+    until = datetime.combine(local.date(), time.min, UTC)
+    return Range(until - timedelta(days=7), until)
+
+
+def words_of(summary: Summary) -> tuple[str, str]:
+    """Return the digest's title and text."""
+    if summary.is_empty:
+        return "Last week: nothing was asked for", "No session, no message and no refusal."
+    verified, before = (told.counts["sessions_verified"] for told in (summary.told, summary.before))
+    lines = [
+        f"Verified: {verified:,} ({before:,} the week before).",
+        f"Conversion: {_percent(summary.told.conversion)} of the sessions that were sent"
+        f" ({_percent(summary.before.conversion)} the week before).",
+    ]
+    cost = summary.money.cost
+    if cost.known is not None and cost.sends:
+        per = cost.per(verified)
+        least = "at least " if cost.unknown else ""
+        each = f", {per:,} a verified session" if per is not None else ""
+        lines.append(f"Cost: {least}{cost.known:,} {cost.currency}{each}.")
+    if worst := worst_provider(summary):
+        lines.append(
+            f"Worst provider: {worst.name}, which lost {_lost(worst):,} of {worst.told.counts['messages']:,} messages."
+        )
+    days = f"{summary.span.since:%d %b} to {summary.span.last_day:%d %b}"
+    return f"Last week: {verified:,} verified", f"{days}, in UTC.\n" + "\n".join(lines)
+
+
+def worst_provider(summary: Summary) -> Line | None:
+    """Return the provider that lost the largest share of its messages; None if none lost any."""
+    rows = [
+        line
+        for line in summary.by["provider_id"]
+        if line.key and line.told.counts["messages"] >= LEAST_MESSAGES and _lost(line)
+    ]
+    return max(rows, key=lambda line: _lost(line) / line.told.counts["messages"], default=None)
+
+
+def _lost(line: Line) -> int:
+    return line.told.counts["messages_failed"] + line.told.counts["messages_expired"]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:g} %"

@@ -1,0 +1,141 @@
+"""The same messages by another provider: what its price list would have asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import phonenumbers
+from django.utils import timezone
+
+from verification.models import Provider
+from verification.services.analytics import costs, experience
+from verification.services.analytics.costs import Cost, Rates, Where
+from verification.services.analytics.experience import Experience
+from verification.services.analytics.ranges import Range
+from verification.services.providers.prices import PriceBook, book_of
+
+
+@dataclass(slots=True)
+class Offer:
+    """A provider's price for messages of a range, beside what the same ones have cost.
+
+    ``compared`` messages have both prices known; of ``left_out`` ones, one is not, or the provider does not serve them.
+    The last four say what is known of it where it would carry them: of ``known`` messages, those to countries where the
+    project has used it enough. ``verified`` of ``known`` would be of users who are verified, as its own messages there
+    were. ``used`` counts its messages there.
+    """
+
+    provider: str
+    channel: str
+    currency: str
+    would_cost: Decimal = Decimal(0)
+    did_cost: Decimal = Decimal(0)
+    compared: int = 0
+    left_out: int = 0
+    known: int = 0
+    known_cost: Decimal = Decimal(0)
+    verified: float = 0.0
+    sessions_verified: float = 0.0  # of a hundred sessions, summed over the known messages
+    used: int = 0
+
+    @property
+    def conversion(self) -> float | None:
+        """The verified of a hundred sessions where it is known; None where it is not."""
+        return round(self.sessions_verified / self.known, 1) if self.known else None
+
+    @property
+    def per_verified(self) -> Decimal | None:
+        """The estimated cost of a verified user where it is known; None where it is not."""
+        return self.known_cost / Decimal(self.verified) if self.verified else None
+
+    @property
+    def saved(self) -> Decimal:
+        """The money that it would have saved; below 0 where it is dearer."""
+        return self.did_cost - self.would_cost
+
+
+def offers(
+    projects: Sequence[int], span: Range, where: Where | None = None, *, with_system: bool = False
+) -> list[Offer]:
+    """Return an offer of each provider that has a price list and serves these projects, the cheapest saving first.
+
+    A system provider's list is the operator's: it is told ``with_system`` alone, which is for the operator.
+    The list is taken as it holds on the range's last day. A country's numbers are priced like a usual mobile number.
+    """
+    narrowed = {name: value for name, value in (where or {}).items() if name != "provider_id"}
+    traffic = costs.grouped(projects, span, ("project", "channel", "country"), narrowed)
+    rates = Rates(costs.account_currency())
+    day = min(timezone.now(), span.until - timedelta(seconds=1)).date()
+    found: dict[int, Offer] = {}
+    senders = list({owner for owner, _, _ in traffic})
+    known = experience.of_providers(senders, timezone.now()) if senders else {}
+    for provider in Provider.objects.serving(senders).filter(price_list__gt=0).order_by("pk"):
+        if provider.is_system and not with_system:
+            continue
+        book = book_of(provider.pk, provider.price_list)
+        for (owner, channel, country), did in traffic.items():
+            if channel != provider.channel or provider.project_id not in (None, owner):
+                continue
+            offer = found.setdefault(provider.pk, Offer(provider.name, channel, rates.account))
+            would = None if did.unknown else _price(provider, book, country, did, rates, day)
+            if would is None:
+                offer.left_out += did.sends
+                continue
+            offer.would_cost += would
+            offer.did_cost += did.amount
+            offer.compared += did.sends
+            _learn(offer, did.sends, would, known.get((provider.pk, country), Experience()))
+    told = [offer for offer in found.values() if offer.compared]
+    return sorted(told, key=lambda offer: (offer.channel, -offer.saved, offer.provider))
+
+
+def _learn(offer: Offer, sends: int, would: Decimal, seen: Experience) -> None:
+    """Add what is known of the provider in the country of these messages."""
+    offer.used += seen.accepted
+    if seen.is_enough:
+        offer.known += sends
+        offer.known_cost += would
+        offer.verified += sends * seen.verified / seen.accepted
+        offer.sessions_verified += sends * 100 * seen.verified / seen.sent
+
+
+def as_dict(offer: Offer) -> dict[str, Any]:
+    """The offer in the words of docs/cost.md, for programs."""
+    return {
+        "provider": offer.provider,
+        "channel": offer.channel,
+        "currency": offer.currency,
+        "would_cost": str(round(offer.would_cost, costs.SUM_PLACES)),
+        "did_cost": str(round(offer.did_cost, costs.SUM_PLACES)),
+        "messages_compared": offer.compared,
+        "messages_left_out": offer.left_out,
+        "messages_known": offer.known,
+        "conversion_percent": offer.conversion,
+        "cost_per_verified": None if offer.per_verified is None else str(round(offer.per_verified, costs.SHOWN_PLACES)),
+    }
+
+
+def _price(provider: Provider, book: PriceBook, country: str, did: Cost, rates: Rates, day: Any) -> Decimal | None:
+    """Return what the messages of one country would have cost; None where that is not known."""
+    number = _usual_number(country)
+    if provider.only_prefixes and not number.startswith(tuple(provider.only_prefixes)):
+        return None
+    if number.startswith(tuple(provider.except_prefixes)):
+        return None
+    price = book.find(number, country, day)
+    if price is None:
+        return None
+    units = did.segments if price.is_per_segment else did.sends
+    return rates.into_account(price.amount * units, price.currency, day)
+
+
+@lru_cache(maxsize=512)  # more than there are countries
+def _usual_number(country: str) -> str:
+    """Return an example of the country's mobile numbers; empty for none."""
+    number = phonenumbers.example_number_for_type(country, phonenumbers.PhoneNumberType.MOBILE) if country else None
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164) if number else ""

@@ -1,0 +1,123 @@
+"""Ranges of time that figures are told for: by a word, such as ``7d``, or by their first and last day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from verification.core.errors import UserError
+
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+MAX_DAYS = 366  # the longest range: with the range before it, what the daily figures are kept for
+BY_DAY_FROM = timedelta(days=8)  # ranges from this length on are read by the day
+HOURS_KEPT = timedelta(days=100)  # longer than the 90 days that charts show by the hour
+DAYS_KEPT = timedelta(days=761)  # 25 months: a month can be compared with that of the last year, and the year before
+USUAL = "7d"
+WORDS = {  # by their word in the address: the label, and the range as hours or days
+    "today": (gettext_lazy("Today"), 0, 1),
+    "24h": (gettext_lazy("24 hours"), 24, 0),
+    "7d": (gettext_lazy("7 days"), 0, 7),
+    "30d": (gettext_lazy("30 days"), 0, 30),
+    "90d": (gettext_lazy("90 days"), 0, 90),
+    "12m": (gettext_lazy("12 months"), 0, 365),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The time from ``since`` up to ``until``. Both are whole hours, or whole days in a range that is read by day.
+
+    ``hours_since`` is the time since which figures of hours are kept; older ranges are read by the day.
+    """
+
+    since: datetime
+    until: datetime
+    hours_since: datetime | None = None
+
+    @property
+    def is_by_day(self) -> bool:
+        is_old = self.hours_since is not None and self.since < self.hours_since
+        return is_old or self.until - self.since >= BY_DAY_FROM
+
+    @property
+    def is_of_days(self) -> bool:
+        """The range holds whole days."""
+        return self.since.hour == self.until.hour == 0
+
+    @property
+    def step(self) -> timedelta:
+        return DAY if self.is_by_day else HOUR
+
+    @property
+    def before(self) -> Range:
+        """The range of the same length that ends where this one begins."""
+        return Range(self.since - (self.until - self.since), self.since, self.hours_since)
+
+    @property
+    def last_day(self) -> date:
+        return (self.until - HOUR).date()
+
+
+def named(word: str, now: datetime) -> Range | None:
+    """Return the range of a word of :data:`WORDS`; None for another word."""
+    if word not in WORDS:
+        return None
+    _unused, hours, days = WORDS[word]
+    return last_days(now, days) if days else last_hours(now, hours)
+
+
+def last_hours(now: datetime, hours: int) -> Range:
+    """The present hour and those before it."""
+    until = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + HOUR
+    return Range(until - timedelta(hours=hours), until)
+
+
+def last_days(now: datetime, days: int) -> Range:
+    """The present day (UTC) and those before it."""
+    until = _start(now.astimezone(UTC).date()) + DAY
+    return Range(until - days * DAY, until)
+
+
+def read_day(text: str, *, now: datetime, default: date | None = None) -> date:
+    """Read a day such as 2026-11-22. Raises ``Misuse``."""
+    if not text and default:
+        return default
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise UserError(
+            _("{value} is no day; write it as {now:%Y-%m-%d}.").format(value=text[:20] or "An empty text", now=now)
+        ) from None
+    return day
+
+
+def between(first: date, last: date, *, now: datetime) -> Range:
+    """Return the range of whole days (UTC), both included. Raises ``Misuse``, which says what is wrong."""
+    today = now.astimezone(UTC).date()
+    if first > last:
+        raise UserError(
+            _("The range begins on {first} and ends before, on {last}. Swap the days.").format(first=first, last=last)
+        )
+    if first > today:
+        raise UserError(
+            _("The range begins on {first}, which is still to come. Today is {today} (UTC).").format(
+                first=first, today=today
+            )
+        )
+    if (last - first).days >= MAX_DAYS:
+        raise UserError(_("A range has at most {max_days} days. Choose a later first day.").format(max_days=MAX_DAYS))
+    kept_since = (now - DAYS_KEPT).astimezone(UTC).date()
+    if first < kept_since:
+        raise UserError(
+            _("Figures are kept for 25 months, here since {kept_since}. Choose a later first day.").format(
+                kept_since=kept_since
+            )
+        )
+    return Range(_start(first), _start(min(last, today)) + DAY, _start((now - HOURS_KEPT).date() + DAY))
+
+
+def _start(day: date) -> datetime:
+    return datetime.combine(day, time.min, UTC)

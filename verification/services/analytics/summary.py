@@ -1,0 +1,219 @@
+"""One report of a range against the range before: what the figures page, the overview, the files and ``stats`` tell.
+
+The caller names the projects, so a sum holds nothing of another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from verification.models import Alert, ChannelType, Project, Provider
+from verification.models.oversight import COLLAPSE, COLLAPSE_OVER, OUTAGE
+from verification.services.analytics import costs, price_comparison, report
+from verification.services.analytics.breaks import read_key
+from verification.services.analytics.money import Money, money_of
+from verification.services.analytics.ranges import Range
+from verification.services.analytics.report import Told, Where
+from verification.services.notifications import balance_alerts, provider_alerts
+
+EVENTS_TOLD = 50  # the latest of a range: more marks on a chart hide each other
+# The kinds of alerts whose key begins with a provider's id.
+ABOUT_PROVIDERS = (provider_alerts.KIND, balance_alerts.KIND, COLLAPSE, COLLAPSE_OVER)
+NOT_SENT, NO_COUNTRY = gettext_lazy("Not sent"), gettext_lazy("No country")  # the names of empty keys
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The figures of one channel, provider, country, language or project. ``key`` is its value in the rows."""
+
+    key: Any
+    name: str
+    told: Told
+    before: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An alert of the range. ``until`` is the end of an outage that is over."""
+
+    alert: int
+    project: int
+    kind: str
+    key: str
+    title: str
+    at: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All that is told of a range. ``users`` are counted by the day.
+
+    They are None where the range is not of whole days, or the figures are of one channel, country and the like.
+    """
+
+    span: Range
+    told: Told
+    before: Told
+    users: int | None
+    users_before: int | None
+    over_time: list[tuple[datetime, Told]]
+    over_time_before: list[tuple[datetime, Told]]
+    by: dict[str, list[Line]]
+    refused: list[tuple[str, int]]
+    refused_before: int
+    events: list[Event]
+    money: Money
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was asked for in the range: no session, no message and no refusal."""
+        return not (self.told.counts["sessions"] or self.told.counts["messages"] or self.refused)
+
+
+def summarize(
+    projects: Sequence[int], span: Range, where: Where | None = None, *, with_system: bool = False
+) -> Summary:
+    """Sum the figures of these projects, or only those that have the values of ``where``.
+
+    ``with_system`` compares with the price lists of system providers, too, which are the operator's to see.
+    """
+    rows, rows_before = (report.grouped(projects, each, report.DIMENSIONS, where) for each in (span, span.before))
+    country = (where or {}).get("country")
+    has_users = span.is_of_days and not where
+    return Summary(
+        span=span,
+        told=_total(rows),
+        before=_total(rows_before),
+        users=report.users(projects, span) if has_users else None,
+        users_before=report.users(projects, span.before) if has_users else None,
+        over_time=report.over_time(projects, span, where),
+        over_time_before=report.over_time(projects, span.before, where),
+        by={name: _lines(place, name, rows, rows_before) for place, name in enumerate(report.DIMENSIONS)},
+        refused=report.refusals(projects, span, country),
+        refused_before=sum(times for _, times in report.refusals(projects, span.before, country)),
+        events=events(projects, span, where),
+        money=money_of(projects, span, where, with_system=with_system),
+    )
+
+
+def events(projects: Sequence[int], span: Range, where: Where | None = None) -> list[Event]:
+    """Return the latest alerts of a range, in the order of time.
+
+    Of one provider's figures these are its own alerts and the outages of its channel; of one country's, no other's.
+    The alert that a provider fails in a country stands at the hour since which it does.
+    """
+    found = Alert.objects.filter(project__in=projects, created_at__gte=span.since, created_at__lt=span.until)
+    if provider := Provider.objects.filter(pk=(where or {}).get("provider_id") or 0).first():
+        its_own = Q(kind__in=ABOUT_PROVIDERS) & (Q(key__startswith=f"{provider.pk} ") | Q(key=str(provider.pk)))
+        found = found.filter(its_own | Q(kind__in=(OUTAGE, "channel_up"), key__startswith=provider.channel))
+    if country := (where or {}).get("country"):
+        found = found.exclude(Q(kind__in=(COLLAPSE, COLLAPSE_OVER)) & ~Q(key__contains=f" {country} "))
+    return sorted(
+        (
+            Event(each.pk, each.project_id, each.kind, each.key, each.title, _began(each, span), each.ended_at)
+            for each in found.order_by("-created_at")[:EVENTS_TOLD]
+        ),
+        key=lambda event: event.at,
+    )
+
+
+def _began(alert: Alert, span: Range) -> datetime:
+    found = read_key(alert.key) if alert.kind == COLLAPSE else None
+    return max(found.at, span.since) if found else alert.created_at
+
+
+def as_dict(summary: Summary) -> dict[str, Any]:
+    """The report in the words of docs/figures.md, for programs."""
+    return {
+        "since": summary.span.since.isoformat(),
+        "until": summary.span.until.isoformat(),
+        "figures": report.as_dict(summary.told),
+        "before": report.as_dict(summary.before),
+        "cost": costs.as_dict(summary.money.cost, summary.told.counts["sessions_verified"]),
+        "cost_before": costs.as_dict(summary.money.before, summary.before.counts["sessions_verified"]),
+        "other_providers": [price_comparison.as_dict(offer) for offer in summary.money.offers],
+        "verified_users": summary.users,
+        "verified_users_before": summary.users_before,
+        "refused": dict(summary.refused),
+        "over_time": [
+            {
+                "from": at.isoformat(),
+                **report.as_dict(told),
+                **costs.as_dict(summary.money.at(at), told.counts["sessions_verified"]),
+            }
+            for at, told in summary.over_time
+        ],
+        "by": {
+            word(name): [
+                {
+                    word(name): line.name,
+                    "key": line.key,
+                    **report.as_dict(line.told),
+                    **costs.as_dict(summary.money.of(name, line.key), line.told.counts["sessions_verified"]),
+                    "before": _short(line.before),
+                }
+                for line in lines
+            ]
+            for name, lines in summary.by.items()
+        },
+        "events": [
+            {
+                "at": event.at.isoformat(),
+                "until": event.until and event.until.isoformat(),
+                "kind": event.kind,
+                "title": event.title,
+            }
+            for event in summary.events
+        ],
+    }
+
+
+def word(dimension: str) -> str:
+    """Return the name of a dimension for people and programs."""
+    return dimension.removesuffix("_id")
+
+
+def _short(told: Told) -> dict[str, Any]:
+    return {"verified": told.counts["sessions_verified"], "conversion_percent": told.conversion}
+
+
+def _total(rows: dict[tuple[Any, ...], Told]) -> Told:
+    whole = Told()
+    for told in rows.values():
+        whole.add(told.counts, told.times)
+    return whole
+
+
+def _lines(
+    place: int, dimension: str, rows: dict[tuple[Any, ...], Told], rows_before: dict[tuple[Any, ...], Told]
+) -> list[Line]:
+    """Return the figures by one dimension, the rows with most sessions first."""
+    found, before = _by_place(place, rows), _by_place(place, rows_before)
+    names = _names(dimension, list(found))
+    lines = [Line(key, names[key], told, before.get(key, Told())) for key, told in found.items()]
+    return sorted(lines, key=lambda line: (-line.told.counts["sessions"], -line.told.counts["messages"], line.name))
+
+
+def _by_place(place: int, rows: dict[tuple[Any, ...], Told]) -> dict[Any, Told]:
+    found: dict[Any, Told] = {}
+    for keys, told in rows.items():
+        found.setdefault(keys[place], Told()).add(told.counts, told.times)
+    return found
+
+
+def _names(dimension: str, keys: list[Any]) -> dict[Any, str]:
+    if dimension == "provider_id":
+        return report.names(dimension, [(key,) for key in keys])
+    if dimension == "project":
+        return dict(Project.objects.filter(pk__in=keys).values_list("pk", "name"))
+    if dimension == "channel":
+        return {key: str(ChannelType(key).label) if key in ChannelType.values else str(NOT_SENT) for key in keys}
+    return {key: key or (str(NO_COUNTRY) if dimension == "country" else _("None")) for key in keys}

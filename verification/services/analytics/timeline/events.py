@@ -1,0 +1,361 @@
+"""The events of a story, in their order: pure functions of the rows and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db.models import Model
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from verification.core.numbers import grouped
+from verification.models import (
+    ChannelType,
+    Choice,
+    Decision,
+    DeliveryAttempt,
+    GuardRule,
+    Message,
+    MessageStatus,
+    WebhookAttempt,
+    WebhookEvent,
+)
+from verification.services.analytics.timeline.providers import awaited, passed_over, set_aside, waiting_for
+from verification.services.analytics.timeline.refusals import refusal_of
+from verification.services.analytics.timeline.rows import Rows, attempts_of, host_of
+from verification.services.analytics.timeline.words import Tone, answer_of, channel_name, lowered, sentence
+from verification.services.protection.limits import UNKNOWN_NETWORK
+from verification.services.records.decisions import RULES, rule_of
+
+GUARDED_CHANNELS = ("sms", "voice")
+# A receipt that comes with the acceptance is recorded with it, within the time of one statement.
+AT_ONCE = timedelta(milliseconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the story. ``row`` is what it is about, where that has a page of its own.
+
+    ``request`` is the id of the request by which it came about, where one is kept.
+    """
+
+    at: datetime
+    text: str
+    detail: str = ""
+    tone: Tone = Tone.PLAIN
+    row: Model | None = None
+    request: str = ""
+
+
+def events_of(rows: Rows, now: datetime) -> list[Event]:
+    """Return what happened, the earliest first. Events of one moment keep the order in which they follow."""
+    told = [*_request(rows), *_refusals(rows), *_not_sent(rows)]
+    for place, message in enumerate(rows.messages):
+        told += _sending(rows, message, place)
+        told += _end(message)
+        told += _callback(rows, message)
+    told += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_told(rows)]
+    return sorted(told, key=lambda event: event.at)
+
+
+def _request(rows: Rows) -> Iterator[Event]:
+    session = rows.session
+    if session is None:
+        return
+    if session.code_digits and session.code_letters:
+        code = _("a code of {number} digits and letters")
+    else:
+        code = _("a code of {number} digits") if session.code_digits else _("a code of {number} letters")
+    facts = [_("Language {language}").format(language=session.language), code.format(number=session.code_length)]
+    if session.is_challenged:
+        facts.append(_("a challenge was passed"))
+    if session.is_test:
+        facts.append(_("a test login"))
+    asks = _("Your app asked for a code") if rows.messages or session.refusal else _("Your app opened a session")
+    detail = " ".join(filter(None, (sentence(", ".join(facts)), _from(session.subnet))))
+    yield Event(session.created_at, asks, detail, request=session.request_id)
+
+
+def _refusals(rows: Rows) -> Iterator[Event]:
+    for decision in rows.decisions:
+        rule = RULES[decision.rule]
+        text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
+        if decision.count > 1:
+            text = ngettext(
+                "Refused: {reason}, {count} time within the hour",
+                "Refused: {reason}, {count} times within the hour",
+                decision.count,
+            ).format(reason=lowered(str(rule.title)), count=decision.count)
+        yield Event(
+            max(decision.first_at, rows.began_at),
+            text,
+            _("{meaning} The log names {subject} alone, which another number may share.").format(
+                meaning=rule.meaning, subject=decision.subject
+            ),
+            Tone.FAIR,
+            decision,
+        )
+
+
+def _not_sent(rows: Rows) -> Iterator[Event]:
+    """Tell why nothing was sent: the refusal that the session notes, unless the log told it, and what it waits for."""
+    session = rows.session
+    if session is None or rows.messages:
+        return
+    rule = refusal_of(session)
+    if rule and not _is_logged(session.refusal, rows.decisions):
+        text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
+        yield Event(session.created_at, text, str(rule.meaning), Tone.FAIR)
+    if session.awaited_channel:
+        yield Event(
+            session.created_at,
+            _("{messenger} was chosen: the user has to start its bot first").format(
+                messenger=channel_name(session.awaited_channel)
+            ),
+            _("Your app was given the link that starts it."),
+        )
+
+
+def _is_logged(refusal: str, decisions: list[Decision]) -> bool:
+    """Return whether the decision log has told of the refusal. Of the guard's it names the very rule."""
+    told = {decision.rule for decision in decisions}
+    return rule_of(refusal) in told or (refusal == "guarded" and bool(told & set(GuardRule.values)))
+
+
+def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
+    """Tell how a message came about, which providers were passed over, and what each one that was asked answered."""
+    text, detail = _why_this_channel(rows, message, place)
+    detail = " ".join(filter(None, (detail, _from(message.subnet))))
+    yield Event(message.created_at, text, detail, row=message, request=message.request_id)
+    for provider, why in passed_over(rows, message):
+        yield Event(message.created_at, _("{provider} was not asked").format(provider=provider.name), why, row=provider)
+    if message.finished_at is None and message.sent_at is None and (aside := awaited(rows, message)):
+        why = " ".join(filter(None, (set_aside(each.breaker, message) for each in aside)))
+        at = max(message.created_at, aside[0].breaker.opened_at or message.created_at)
+        yield Event(at, waiting_for(aside).rstrip("."), why, Tone.FAIR, aside[0])
+    for attempt in attempts_of(message):
+        answer = answer_of(attempt.outcome)
+        asked = (
+            _("It was asked {choice}.").format(choice=Choice(attempt.choice).label)
+            if attempt.choice in Choice.values
+            else ""
+        )
+        said = [
+            asked,
+            attempt.error,
+            _("Its answer: {provider_status}.").format(provider_status=attempt.provider_status)
+            if attempt.provider_status
+            else "",
+            cost_words(attempt, message.channel),
+        ]
+        yield Event(
+            attempt.created_at,
+            _("{answer}, after {latency_ms} ms").format(
+                answer=answer.text.format(name=attempt.provider_name), latency_ms=grouped(attempt.latency_ms)
+            ),
+            " ".join(filter(None, (sentence(each) for each in said))),
+            answer.tone,
+            attempt.provider,
+        )
+
+
+def cost_words(attempt: DeliveryAttempt, channel: str) -> str:
+    """Return an attempt's size and price, such as "2 SMS, 0.09 USD"; empty for one that costs nothing for sure."""
+    if attempt.segments is None:
+        return ""
+    size = f"{attempt.segments} SMS" if channel == ChannelType.SMS else _("1 message")
+    if attempt.price is None or attempt.currency is None:
+        return _("{size}, price unknown").format(size=size)
+    return f"{size}, {price_words(attempt.price)} {attempt.currency}"
+
+
+def price_words(price: Decimal) -> str:
+    """Write a price with all its places, and at least the two that money is written with."""
+    whole, _unused, places = f"{price.normalize():f}".partition(".")
+    return f"{int(whole):,}.{places.ljust(2, '0')}"
+
+
+def _why_this_channel(rows: Rows, message: Message, place: int) -> tuple[str, str]:
+    channel = channel_name(message.channel)
+    session = rows.session
+    if session is None:
+        pinned = message.pinned_provider
+        asked = _("Your server asked for a message over {channel}").format(channel=channel)
+        return asked, _("It named the provider: {pinned} and no other.").format(pinned=pinned.name) if pinned else ""
+    if place:
+        last = rows.messages[place - 1]
+        if last.channel == message.channel:
+            return _("Sent again over {channel}").format(channel=channel), _("The user asked for it once more.")
+        # The time for a fall-back goes once it was taken up, whoever had sent the code over another channel before.
+        may_be_ours = rows.falls_back and last.fallback_at is None
+        why = _("{before} had not brought it: the user chose {channel}.")
+        if may_be_ours:
+            why = _("{before} had not brought it: the user chose {channel}, or the project's order of fall-back did.")
+        detail = why.format(before=channel_name(last.channel), channel=channel)
+        return _("Sent over {channel} as well").format(channel=channel), detail
+    return _("{channel} was chosen").format(channel=channel), _why_first(rows, message)
+
+
+def _why_first(rows: Rows, message: Message) -> str:
+    """Return why a session's code first went this way, as far as rows tell: not whether the app named the channel."""
+    session, recipient = rows.session, rows.recipient
+    if session and session.refusal == "guarded" and message.channel not in GUARDED_CHANNELS:
+        return _("The traffic guard refused SMS and calls to this number.")
+    was_verified = recipient.verified_at is not None and recipient.verified_at < message.created_at
+    if was_verified and recipient.verified_channel == message.channel:
+        return _("Your app named it, or it was taken as the recipient had last verified over it.")
+    return _("Your app named it, or it was the first that the recipient could be reached over.")
+
+
+def _end(message: Message) -> Iterator[Event]:
+    """Tell how a message ended, where that is more than a provider's answer."""
+    if message.lost_leases:
+        yield Event(
+            message.finished_at or message.due_at,
+            ngettext(
+                "A worker lost the message {number} time",
+                "A worker lost the message {number} times",
+                message.lost_leases,
+            ).format(number=message.lost_leases),
+            _("It died or could not record the outcome, so a provider may have sent it without a line here."),
+            Tone.FAIR,
+            message,
+        )
+    if message.finished_at is None or message.is_test:
+        return
+    if message.status == MessageStatus.SUCCESS:
+        if message.sent_at is None or message.finished_at - message.sent_at < AT_ONCE:
+            yield Event(message.finished_at, _("Counted as delivered"), _("Its provider gives no receipts."), Tone.GOOD)
+        else:
+            yield Event(message.finished_at, _("Delivered, says the provider's receipt"), "", Tone.GOOD)
+        return
+    was_sent = message.sent_at is not None
+    if message.status == MessageStatus.FAILED:
+        text = _("Not delivered, says the provider's receipt") if was_sent else _("The message was given up")
+    else:
+        text = _("No receipt came") if was_sent else _("The message's time ended")
+    said = [attempt.error for attempt in attempts_of(message)][-1:]
+    detail = "" if message.error in said else sentence(message.error or "")  # the line before has these words
+    yield Event(message.finished_at, text, detail, Tone.FAIR if was_sent else Tone.BAD)
+
+
+def _checks(rows: Rows) -> Iterator[Event]:
+    session = rows.session
+    if session is None:
+        return
+    for place, wrong in enumerate(rows.wrong_codes, start=1):
+        locks = place == session.attempts_max
+        yield Event(
+            wrong.created_at,
+            (
+                _("Wrong code, {place} of {attempts_max}: the session is locked")
+                if locks
+                else _("Wrong code, {place} of {attempts_max}")
+            ).format(place=place, attempts_max=session.attempts_max),
+            _from(wrong.subnet),
+            Tone.BAD if locks else Tone.FAIR,
+            request=wrong.request_id,
+        )
+    if session.verified_at:
+        subnet, request = (rows.token.subnet, rows.token.request_id) if rows.token else ("", "")
+        yield Event(session.verified_at, _("Right code"), _from(subnet), Tone.GOOD, request=request)
+
+
+def _token(rows: Rows, now: datetime) -> Iterator[Event]:
+    token = rows.token
+    if token is None:
+        return
+    if token.used_at:
+        yield Event(
+            token.used_at,
+            _("Your server redeemed the verify token"),
+            _("The user is proved to it."),
+            Tone.GOOD,
+            request=token.used_request_id,
+        )
+    elif token.expires_at <= now:
+        yield Event(token.expires_at, _("The verify token ran out"), _("Your server did not redeem it."), Tone.BAD)
+
+
+def _over(rows: Rows, now: datetime) -> Iterator[Event]:
+    session = rows.session
+    if session and not session.verified_at and session.expires_at <= now:
+        yield Event(session.expires_at, _("The session ended"), _("From then on its code was worth nothing."))
+
+
+def _callback(rows: Rows, message: Message) -> Iterator[Event]:
+    callback = getattr(message, "event", None)
+    if callback is None:
+        return
+    host = host_of(callback, rows.project)
+    yield Event(callback.created_at, _("A callback to {host} was due").format(host=host), row=callback)
+    yield from _calls(callback, host)
+
+
+def _told(rows: Rows) -> Iterator[Event]:
+    """Tell how the customer's server took the events of the session."""
+    if rows.session is None:
+        return
+    for event in rows.session.events.all():
+        yield from _calls(event, host_of(event, rows.project))
+
+
+def _calls(event: WebhookEvent, host: str) -> Iterator[Event]:
+    """Tell each call of the customer's server, and what becomes of an event that no call has delivered so far."""
+    tries = sorted(event.attempts.all(), key=lambda attempt: attempt.pk)
+    for attempt in tries:
+        is_taken = attempt.status is not None and 200 <= attempt.status < 300
+        error = "" if attempt.error == f"HTTP {attempt.status}" else sentence(attempt.error)
+        tone = Tone.GOOD if is_taken else Tone.FAIR
+        yield Event(attempt.created_at, _answer_to(event, attempt, host), error, tone, event)
+    if event.delivered_at is None:
+        yield from _left(event, tries[-1].created_at if tries else event.created_at)
+
+
+def _answer_to(event: WebhookEvent, attempt: WebhookAttempt, host: str) -> str:
+    if event.message_id is not None:
+        said = (
+            _("{host} answered HTTP {status}, after {latency_ms} ms")
+            if attempt.status is not None
+            else _("{host} did not answer, after {latency_ms} ms")
+        )
+    else:
+        said = (
+            _("{host} answered HTTP {status} to {event}, after {latency_ms} ms")
+            if attempt.status is not None
+            else _("{host} did not answer to {event}, after {latency_ms} ms")
+        )
+    return said.format(host=host, status=attempt.status, event=event.type, latency_ms=grouped(attempt.latency_ms))
+
+
+def _left(event: WebhookEvent, last_at: datetime) -> Iterator[Event]:
+    is_callback = event.message_id is not None
+    if event.due_at is not None:
+        said = (
+            _("The callback waits for its next try") if is_callback else _("The event {event} waits for its next try")
+        )
+        detail = _("It is due at {next_at}.").format(next_at=f"{event.due_at:%H:%M:%S} UTC")
+        yield Event(last_at, said.format(event=event.type), detail, row=event)
+    elif event.tries:
+        said = (
+            ngettext(
+                "The callback was given up after {number} call",
+                "The callback was given up after {number} calls",
+                event.tries,
+            )
+            if is_callback
+            else ngettext(
+                "The event {event} was given up after {number} call",
+                "The event {event} was given up after {number} calls",
+                event.tries,
+            )
+        )
+        yield Event(last_at, said.format(event=event.type, number=event.tries), "", Tone.BAD, event)
+
+
+def _from(subnet: str) -> str:
+    """Tell the network of a request, masked as it is kept; nothing where it tells nobody apart."""
+    return _("From {subnet}.").format(subnet=subnet) if subnet not in ("", UNKNOWN_NETWORK) else ""

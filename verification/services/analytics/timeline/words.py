@@ -1,0 +1,163 @@
+"""Words for what providers answered, with what an owner can do about it, and for lengths of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from django.db.models import Model
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from providers.outcomes import Outcome
+from verification.core.numbers import grouped
+from verification.models import ChannelType
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+class Tone(StrEnum):
+    """The meaning of a line for its reader, by which the page colours it."""
+
+    PLAIN = "plain"
+    GOOD = "good"
+    FAIR = "fair"  # not as it should be, but nothing is lost by it
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A next step in words. ``page`` names the model whose list helps, ``row`` the row whose page does."""
+
+    text: str
+    page: str = ""
+    row: Model | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The words for one outcome of a call; ``{name}`` is the provider's. ``remedy`` is empty where nothing helps."""
+
+    text: StrOrPromise
+    tone: Tone
+    remedy: StrOrPromise = ""
+    page: str = ""  # where the remedy is applied, if not on the provider's page: as in Advice
+    is_outage: bool = False  # the provider was away, so another one helps
+
+
+_SECOND = gettext_lazy("Add a second provider of the channel, which takes over where {name} fails.")
+
+ANSWERS: dict[str, Answer] = {
+    Outcome.ACCEPTED: Answer(gettext_lazy("{name} accepted the message"), Tone.GOOD),
+    Outcome.NOT_APPLICABLE: Answer(gettext_lazy("{name} was passed over: it cannot carry this message"), Tone.PLAIN),
+    Outcome.REFUSED: Answer(
+        gettext_lazy("{name} refused the recipient"),
+        Tone.BAD,
+        gettext_lazy(
+            "Ask the user to look at the address again, or offer another channel: no other provider of this one will do"
+            " better."
+        ),
+    ),
+    Outcome.DECLINED: Answer(
+        gettext_lazy("{name} declined the message"),
+        Tone.BAD,
+        gettext_lazy("Ask {name} whether it serves this country and route, or add a provider that does."),
+    ),
+    Outcome.NO_ACCOUNT: Answer(
+        gettext_lazy("{name} knows no account of the recipient"),
+        Tone.BAD,
+        gettext_lazy("Offer this user another channel, such as SMS."),
+    ),
+    Outcome.MISCONFIGURED: Answer(
+        gettext_lazy("{name} refused our credentials, sender or text"),
+        Tone.BAD,
+        gettext_lazy("Open {name}, compare its settings with your account there, and press Check credentials."),
+    ),
+    Outcome.OUT_OF_FUNDS: Answer(
+        gettext_lazy("{name} says that the account has no money left"),
+        Tone.BAD,
+        gettext_lazy("Top up your account with {name}."),
+    ),
+    Outcome.RECIPIENT_LIMITED: Answer(
+        gettext_lazy("{name} takes no more messages to this recipient for now"),
+        Tone.FAIR,
+        gettext_lazy("Nothing is broken: the user has asked often. Another channel, or some minutes, help."),
+    ),
+    Outcome.RATE_LIMITED: Answer(
+        gettext_lazy("{name} takes no more messages from us for now"),
+        Tone.FAIR,
+        gettext_lazy("Ask {name} for a higher rate, or add a second provider to share the traffic."),
+    ),
+    Outcome.TEMPORARY: Answer(
+        gettext_lazy("{name} failed, and surely sent nothing"), Tone.FAIR, _SECOND, "provider", True
+    ),
+    Outcome.UNKNOWN: Answer(
+        gettext_lazy("{name} gave no clear answer, so it may have sent the message"),
+        Tone.FAIR,
+        _SECOND,
+        "provider",
+        True,
+    ),
+}
+_OTHER = Answer(gettext_lazy("{name} answered"), Tone.PLAIN)
+
+
+def answer_of(outcome: str) -> Answer:
+    """Return the words for an attempt's outcome; for one that this version does not know, plain ones."""
+    return ANSWERS.get(outcome, _OTHER)
+
+
+def channel_name(channel: str) -> str:
+    return str(ChannelType(channel).label) if channel in ChannelType.values else channel
+
+
+def lasted(passed: timedelta) -> str:
+    """Write a length of time as people say it: ``0.3 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    seconds = max(0.0, passed.total_seconds())
+    if seconds < 9.95:
+        return _("{number} s").format(number=grouped(seconds, places=1))
+    whole = round(seconds)
+    if whole < 60:
+        return _("{number} s").format(number=whole)
+    if whole < 3_600:
+        return (
+            _("{minutes} min {seconds} s").format(minutes=whole // 60, seconds=whole % 60)
+            if whole % 60
+            else _("{number} min").format(number=whole // 60)
+        )
+    return _("{hours} h {minutes} min").format(hours=whole // 3_600, minutes=whole % 3_600 // 60)
+
+
+def joined(names: list[str]) -> str:
+    """Write names as a list in a sentence, the last after "and"."""
+    if len(names) < 2:
+        return "".join(names)
+    return _("{names} and {last}").format(names=", ".join(names[:-1]), last=names[-1])
+
+
+def joined_by_or(names: list[str]) -> str:
+    """Write names as a list in a sentence, the last after "or"."""
+    if len(names) < 2:
+        return "".join(names)
+    return _("{names} or {last}").format(names=", ".join(names[:-1]), last=names[-1])
+
+
+def lowered(text: str) -> str:
+    """Let a sentence go on after a colon. A word such as HTTP keeps its capitals."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital and end with a point: the words of providers often do neither."""
+    text = text.strip()
+    if not text:
+        return ""
+    return f"{text[0].upper()}{text[1:]}{'' if text[-1] in '.!?…' else '.'}"
+
+
+def clause(text: str) -> str:
+    """Make a sentence a part of another. A word such as HTTP keeps its capitals."""
+    return lowered(text.strip().rstrip("."))

@@ -1,0 +1,203 @@
+"""The service as its callers reach it: TLS, HSTS, host name, proxies, and whom it takes its callers for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from verification.services.maintenance.doctor.findings import Aims, Finding, critical, note, warning
+from verification.services.maintenance.doctor.visits import (
+    HEADER,
+    PATH,
+    Answer,
+    Unreachable,
+    Untrusted,
+    days_until,
+    signature,
+    visit,
+)
+
+FORGED = "192.0.2.1"  # an address for documentation, which no caller has: we claim to be it
+CERTIFICATE_DAYS = 14  # Caddy and certbot renew a month before the end, so a fortnight is late
+CLOCK_SECONDS = 2.0  # as in the alarm WatchwordClockSkew
+HSTS_LEAST = 15_552_000  # seconds: half a year, below which scanners complain
+REDIRECTS = (301, 302, 307, 308)
+
+
+def seen_from_outside(aims: Aims) -> Iterator[Finding]:
+    """Visit the service once at its public address, and judge what both sides saw."""
+    try:
+        answer = visit(f"{aims.url}{PATH}", headers={HEADER: signature(), "X-Forwarded-For": FORGED})
+    except Untrusted as error:
+        yield critical(
+            "certificate-refused",
+            f"The certificate of {aims.url} is refused: {error}.",
+            "See the log of the proxy (Caddy, certbot) for the renewal that failed. The proxy has to send the chain.",
+        )
+        return
+    except Unreachable as error:
+        yield critical(
+            "not-reachable",
+            f"{aims.url} does not answer from here: {error}.",
+            "See whether the web server and the proxy run, and whether BASE_URL is the public address. If only this"
+            " machine cannot reach it, run the doctor elsewhere or give another address with --url.",
+        )
+        return
+    yield from certificate(answer)
+    seen = answer.seen
+    if seen is None and answer.status == 404:
+        yield note(
+            "probe-kept-back",
+            f"{aims.url}{PATH} is not passed on, as the files in deploy/ have it, or another service has nothing there:"
+            " host name, proxies and client addresses were not looked at.",
+            f"Let this machine's address through to {PATH} in the proxy's file, and run the doctor again.",
+        )
+        return
+    if seen is None:
+        yield critical(
+            "another-answers",
+            f"{aims.url}{PATH} is answered with status {answer.status}, and not by this installation.",
+            f"See where the proxy and the name lead. It must pass {PATH} and all headers on, and every process needs"
+            " the same SECRET_KEY and the same version.",
+        )
+        return
+    yield from hsts(answer)
+    yield from host(seen, aims.url)
+    yield from scheme(seen, aims.url)
+    yield from proxies(seen)
+    yield from version(seen)
+    yield from clock(answer)
+
+
+def plain_http_is_sent_on(aims: Aims) -> Iterator[Finding]:
+    """Ask port 80. Silence there is as good as a redirect."""
+    parts = urlsplit(aims.url)
+    if parts.scheme != "https" or parts.port not in (None, 443):
+        return
+    try:
+        answer = visit(f"http://{parts.netloc}/docs/")
+    except (Unreachable, Untrusted):
+        return
+    yield from redirect(answer)
+
+
+def certificate(answer: Answer) -> Iterator[Finding]:
+    if answer.certificate_ends is None or (days := days_until(answer.certificate_ends)) >= CERTIFICATE_DAYS:
+        return
+    yield warning(
+        "certificate-ends",
+        f"The certificate ends in {days:.0f} days, so its renewal fails.",
+        "See the log of Caddy or certbot.",
+    )
+
+
+def hsts(answer: Answer) -> Iterator[Finding]:
+    if answer.certificate_ends is None:
+        return
+    told = answer.headers.get("strict-transport-security", "")
+    seconds = next((part.partition("=")[2] for part in told.split(";") if part.strip().startswith("max-age")), "0")
+    if not seconds.strip('" ').isdigit() or int(seconds.strip('" ')) < HSTS_LEAST:
+        yield warning(
+            "hsts-missing",
+            "Browsers are not told, or for less than half a year, to use https alone (Strict-Transport-Security).",
+            "Leave HSTS_SECONDS at its default, give BASE_URL as https, and let the proxy pass the header on.",
+        )
+
+
+def redirect(answer: Answer) -> Iterator[Finding]:
+    if answer.status in REDIRECTS and answer.headers.get("location", "").startswith("https://"):
+        return
+    yield warning(
+        "plain-http-served",
+        f"Plain http is answered with status {answer.status} in place of a redirect to https.",
+        "Let the proxy redirect port 80 to https, or close it.",
+    )
+
+
+def host(seen: dict[str, Any], url: str) -> Iterator[Finding]:
+    """Compare the host that arrived with the one that was asked, and see whether it is served. Ports do not count."""
+    name = str(seen["host"])
+    if urlsplit(f"//{name}").hostname != urlsplit(url).hostname:
+        yield warning(
+            "host-changed",
+            f"The proxy passes on another host name: {name}.",
+            "Let it pass on the Host of the caller (nginx: proxy_set_header Host $host).",
+        )
+    if not seen["is_host_served"]:
+        yield critical(
+            "host-refused",
+            f"Requests arrive for the host {name}, which is not among ALLOWED_HOSTS: they are refused with 400.",
+            "Add it to ALLOWED_HOSTS of the web processes.",
+        )
+
+
+def scheme(seen: dict[str, Any], url: str) -> Iterator[Finding]:
+    if url.startswith("https://") and seen["trusted_proxies"] and not seen["is_https"]:
+        yield critical(
+            "https-not-told",
+            "The proxy does not tell that requests came by https, so the panel redirects for ever.",
+            "Let it set X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme).",
+        )
+
+
+def proxies(seen: dict[str, Any]) -> Iterator[Finding]:
+    """Count the entries that proxies wrote behind the forged one, and compare them with TRUSTED_PROXIES.
+
+    A proxy that replaces the header removes the forged entry; then every entry is a proxy's.
+    """
+    entries, trusted = [str(entry).strip() for entry in seen["forwarded_for"]], int(seen["trusted_proxies"])
+    is_forged_there = FORGED in entries
+    written = len(entries) - (entries.index(FORGED) + 1 if is_forged_there else 0)
+    if trusted > written and is_forged_there:
+        yield critical(
+            "client-addresses-forged",
+            f"TRUSTED_PROXIES is {trusted}; proxies that write X-Forwarded-For: {written}. So callers choose the"
+            " address that they are limited by.",
+            f"Set TRUSTED_PROXIES={written}, or let the proxy in front replace the header. Only the proxy may reach the"
+            " web server.",
+        )
+    elif not trusted and written:
+        yield warning(
+            "forwarded-for-unread",
+            f"X-Forwarded-For arrives and is not used: all callers count as {seen['peer'] or 'the proxy'}, so limits"
+            " per client address are off.",
+            f"Set TRUSTED_PROXIES={written}.",
+        )
+    elif trusted < written:
+        yield warning(
+            "proxy-taken-for-caller",
+            f"TRUSTED_PROXIES is {trusted}; proxies that write X-Forwarded-For: {written}. So callers are taken for a"
+            " proxy and share its limits.",
+            f"Set TRUSTED_PROXIES={written}.",
+        )
+
+
+def version(seen: dict[str, Any]) -> Iterator[Finding]:
+    if seen["version"] != settings.VERSION:
+        yield warning(
+            "web-version-differs",
+            f"The web server runs version {seen['version']}, and this command is version {settings.VERSION}.",
+            "An upgrade was left half done: restart the web processes with the new version.",
+        )
+
+
+def clock(answer: Answer) -> Iterator[Finding]:
+    """Compare our clock with the Date of the answer, which is in whole seconds."""
+    try:
+        ahead = time.time() - parsedate_to_datetime(answer.headers["date"]).timestamp()
+    except (KeyError, ValueError):
+        return
+    if abs(ahead) > CLOCK_SECONDS + 1:
+        yield warning(
+            "web-clock-differs",
+            f"This machine's clock and the web server's differ by {abs(ahead):.0f} seconds.",
+            "See timedatectl on both, and start the time service.",
+        )
+
+
+CHECKS = (seen_from_outside, plain_http_is_sent_on)

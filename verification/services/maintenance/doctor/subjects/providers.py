@@ -1,0 +1,122 @@
+"""Providers: credentials, adapters, those set aside, channels that nobody serves, and webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.utils import timezone
+
+from providers import registry
+from verification.core.crypto import DecryptionFailed
+from verification.models import Channel, DeliveryAttempt, MessageStatus, Provider
+from verification.services.maintenance import degradation
+from verification.services.maintenance.doctor.findings import Aims, Finding, critical, warning
+from verification.services.maintenance.doctor.visits import Unreachable, Untrusted, is_served_by_us, visit
+from verification.services.providers.accounts import check_provider, hook_secret_of, is_known, reports_back
+
+MOST_ASKED = 200  # providers in one run; each may take some seconds to answer
+RECEIPTS_SINCE, RECEIPTS_UNTIL = timedelta(days=1), timedelta(hours=1)  # the age of messages whose receipts are due
+MOST_LOOKED_AT = 1_000  # messages of one provider, the newest
+RECEIPTS_LEAST = 20  # messages without a receipt, which is then no chance
+TELLING = (MessageStatus.SUCCESS, MessageStatus.FAILED)
+
+
+def settings_work(aims: Aims) -> Iterator[Finding]:
+    """Ask each provider that is in use, as ``manage.py checkproviders`` does. Nothing is sent."""
+    for row in in_use()[:MOST_ASKED]:
+        answer = check_provider(row)
+        if not answer.is_ok:
+            yield critical(
+                "provider-fails",
+                f"{of(row)} does not take messages: {answer.detail}",
+                f"Enter its settings anew (manage.py provider set {row.pk}), top the account up, or disable it.",
+            )
+
+
+def none_is_set_aside(aims: Aims) -> Iterator[Finding]:
+    for breaker in degradation.current().aside:
+        yield critical(
+            "provider-aside",
+            f"{of(breaker.provider)} failed again and again and is set aside: {breaker.reason}",
+            "The next provider of its channel serves, if there is one. Ask the vendor, or disable it.",
+        )
+
+
+def channels_are_served(aims: Aims) -> Iterator[Finding]:
+    """Look for channels that users are offered and no enabled provider serves."""
+    serving = Provider.objects.filter(channel=OuterRef("type"), is_enabled=True)
+    own, all_have = serving.filter(project=OuterRef("project")), serving.filter(project=None)
+    offered = Channel.objects.filter(is_active=True, project__is_enabled=True, project__deleted_at=None)
+    lonely = offered.filter(~Exists(own) & (Q(project__is_sandbox=True) | ~Exists(all_have)))
+    for row in lonely.select_related("project").order_by("project", "position"):
+        yield critical(
+            "channel-unserved",
+            f"{row.project.name} offers {row.get_type_display()}, and no enabled provider serves it.",
+            "Add or enable a provider (manage.py addprovider), or take the channel out.",
+        )
+
+
+def webhooks_are_reached(aims: Aims) -> Iterator[Finding]:
+    """Ask the webhook of each provider that reports back, from outside. HEAD has no effect there.
+
+    The path holds a secret. So nothing is asked where another service answers, which the subject "outside" tells.
+    """
+    rows = [row for row in in_use() if is_known(row.type) and reports_back(registry.adapter_class(row.type))]
+    if not rows or not is_served_by_us(aims.url):
+        return
+    for row in rows[:MOST_ASKED]:
+        try:
+            answer = visit(f"{aims.url}/hooks/{row.uuid}/{hook_secret_of(row)}", method="HEAD")
+        except DecryptionFailed:
+            continue  # settings_work says so
+        except (Unreachable, Untrusted):
+            return  # the subject "outside" says why
+        if answer.status != 200:
+            yield critical(
+                "webhook-not-reached",
+                f"The webhook of {of(row)} is answered with status {answer.status} from outside: its reports are lost.",
+                "Let the proxy pass on everything under /hooks/, without a login, a filter or a changed path.",
+            )
+
+
+def receipts_come(aims: Aims) -> Iterator[Finding]:
+    """Look for providers that took messages and told the fate of none, though they report."""
+    now = timezone.now()
+    for row in in_use():
+        if not is_known(row.type):
+            continue
+        adapter = registry.adapter_class(row.type)
+        if not (adapter.receipt_window_seconds and reports_back(adapter)):
+            continue
+        due = DeliveryAttempt.objects.filter(
+            provider=row,
+            outcome="accepted",
+            created_at__gt=now - RECEIPTS_SINCE,
+            created_at__lt=now - RECEIPTS_UNTIL,
+        )
+        counts = due.order_by("-created_at")[:MOST_LOOKED_AT].aggregate(
+            all=Count("pk"), told=Count("pk", filter=~Q(provider_status="") | Q(message__status__in=TELLING))
+        )
+        if counts["all"] >= RECEIPTS_LEAST and not counts["told"]:
+            yield warning(
+                "receipts-missing",
+                f"{of(row)} took {counts['all']} messages within a day and reported on none.",
+                f"Enter the webhook's address at the vendor; manage.py provider show {row.pk} tells it.",
+            )
+
+
+def in_use() -> list[Provider]:
+    """Return the providers that may send now."""
+    rows = Provider.objects.working().filter(Q(project=None) | Q(project__deleted_at=None))
+    return list(rows.select_related("project").order_by("project", "channel", "priority", "id"))
+
+
+def of(row: Provider) -> str:
+    """Name a provider in a sentence."""
+    owner = row.project.name if row.project else "the system"
+    return f"Provider {row.pk}, {row.name} of {owner} ({row.channel}),"
+
+
+CHECKS = (settings_work, none_is_set_aside, channels_are_served, webhooks_are_reached, receipts_come)

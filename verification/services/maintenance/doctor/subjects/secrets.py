@@ -1,0 +1,136 @@
+"""Secrets: their strength, who can read their files, and whether the encryption keys fit the database.
+
+SECRET_KEY and ENCRYPTION_KEYS that are weak stop every start (``config/secrets.py``), so none is looked at here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from verification.core import crypto
+from verification.services.maintenance import key_ring, reencryption
+from verification.services.maintenance.doctor.findings import Aims, Finding, critical, warning
+
+MIN_CHARACTERS = 12  # of a password that a program sends: nobody has to remember it
+MIN_DISTINCT = 6  # characters of it; next to no random password has fewer
+GUESSED_FIRST = ("change", "default", "example", "password", "postgres", "redis", "secret", "watchword")
+SECRETS = (
+    *("DATABASE_URL", "DATABASE_REPLICA_URL", "REDIS_URL", "SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS"),
+    *("EMAIL_URL", "METRICS_TOKEN"),
+)  # the settings that hold one; NAME_FILE may say where
+MADE_FILES = ("secrets.json", "demo.json")  # of the embedded mode, under WATCHWORD_HOME
+MOUNTED = Path("/run/secrets")  # orchestrators let every user of the container read these, and there is but one
+READ_BY_OTHERS = stat.S_IROTH | stat.S_IWOTH
+
+
+def servers_have_passwords(aims: Aims) -> Iterator[Finding]:
+    """Look at the passwords of DATABASE_URL and REDIS_URL, unless a socket of this machine is used."""
+    for name, url in (("DATABASE_URL", settings.DATABASE_URL), ("REDIS_URL", settings.REDIS_URL)):
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        if not host or host.startswith(("%2F", "%2f")) or _is_loopback(host):
+            continue
+        if not parts.password:
+            if name == "REDIS_URL":  # PostgreSQL may know us by a certificate; Valkey lets in whoever reaches it
+                yield warning(
+                    "server-without-password",
+                    f"{name} has no password, and the server is not on this machine.",
+                    "Set a password (requirepass) there and write it into REDIS_URL. Whoever reaches it can lift"
+                    " the limits per second.",
+                )
+        elif is_weak(parts.password, parts.username or ""):
+            yield warning(
+                "weak-password",
+                f"The password in {name} is short, or one that is guessed first.",
+                "Give the role a random one: python -c 'import secrets; print(secrets.token_urlsafe(24))'",
+            )
+
+
+def metrics_token_is_random(aims: Aims) -> Iterator[Finding]:
+    if settings.METRICS_TOKEN and is_weak(settings.METRICS_TOKEN):
+        yield warning(
+            "weak-metrics-token",
+            "METRICS_TOKEN is long and yet easily guessed: few different characters, or a word that stands for one.",
+            "Give another: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
+        )
+
+
+def files_are_private(aims: Aims) -> Iterator[Finding]:
+    """Look at the files that this process took secrets from. The address of a file is told, and nothing in it."""
+    for path in _secret_files():
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            continue
+        if mode & READ_BY_OTHERS:
+            yield critical(
+                "secret-file-open", f"Every user of this machine can read {path}.", f"Close it: chmod 600 {path}"
+            )
+
+
+def keys_open_the_database(aims: Aims) -> Iterator[Finding]:
+    """Compare the ring of encryption keys with the rows that last, by the ids of the keys."""
+    ring = {key_id.hex() for key_id in crypto.key_ids()}
+    lasting = [column for column in reencryption.COLUMNS if column.model not in reencryption.SHORT_LIVED]
+    rows = reencryption.rows_by_key(lasting)
+    lost = sum(count for key_id, count in rows.items() if key_id not in ring)
+    if key_ring.refusal():
+        yield critical(
+            "encryption-keys-wrong",
+            "ENCRYPTION_KEYS opens no secret of this database. Processes with these keys do not start.",
+            "Give every process the keys that the database was written with: in each unit, pod and .env the same.",
+        )
+    elif lost:
+        yield critical(
+            "encryption-key-missing",
+            f"Stored secrets under a key that ENCRYPTION_KEYS does not have: {lost}. Their providers cannot send.",
+            "Put the earlier key back, at the end of ENCRYPTION_KEYS, for every process.",
+        )
+
+
+def superusers_have_a_second_factor(aims: Aims) -> Iterator[Finding]:
+    """Look at them where the second factor is not required, outside of the embedded mode."""
+    if settings.IS_EMBEDDED or settings.IS_SECOND_FACTOR_REQUIRED:
+        return
+    without = User.objects.filter(is_superuser=True, is_active=True).exclude(second_factor__confirmed_at__isnull=False)
+    if count := without.count():
+        yield warning(
+            "superuser-without-second-factor",
+            f"Superusers who log in to the panel with a password alone: {count}.",
+            "Leave ADMIN_SECOND_FACTOR at required; they are then led through it at their next login.",
+        )
+
+
+def is_weak(text: str, user: str = "") -> bool:
+    """Return whether a secret would be among the first that somebody tries."""
+    lowered = text.lower()
+    if len(text) < MIN_CHARACTERS or len(set(text)) < MIN_DISTINCT or (user and lowered == user.lower()):
+        return True
+    return any(word in lowered for word in GUESSED_FIRST)
+
+
+def _is_loopback(host: str) -> bool:
+    return host.startswith(("127.", "localhost", "[::1]", "::1"))
+
+
+def _secret_files() -> Iterator[Path]:
+    if settings.IS_EMBEDDED:
+        yield from (settings.HOME_DIR / name for name in MADE_FILES)
+    given = (Path(os.environ[f"{name}_FILE"]) for name in SECRETS if f"{name}_FILE" in os.environ)
+    yield from (path for path in given if not path.is_relative_to(MOUNTED))
+
+
+CHECKS = (
+    servers_have_passwords,
+    metrics_token_is_random,
+    files_are_private,
+    keys_open_the_database,
+    superusers_have_a_second_factor,
+)

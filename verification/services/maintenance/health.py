@@ -1,0 +1,75 @@
+"""Finding out whether a process can serve, for probes that ask every process every few seconds."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db.migrations.loader import MigrationLoader
+
+from verification import sql
+from verification.core.caching import Memory, TTLCache
+from verification.services.maintenance import key_ring
+from verification.sql import read_only
+
+log = logging.getLogger(__name__)
+
+_LOOK = "SELECT current_setting('transaction_read_only')::boolean, to_regclass('django_migrations') IS NOT NULL"
+AWAY = "The database is away."
+ONLY_READS = "The database only reads: a standby, or one whose disk is full."
+NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
+
+
+def failing() -> str:
+    """Return in one sentence why the process cannot serve; empty if it can. The answer is at most a second old."""
+    return _answers.get("database", _ask)
+
+
+@lru_cache(maxsize=1)
+def expected_migrations() -> frozenset[tuple[str, str]]:
+    """Return the last migration of every app in this version. Later ones in the database are a newer version's."""
+    return frozenset(MigrationLoader(None).graph.leaf_nodes())
+
+
+_answers: TTLCache[str, str] = TTLCache()
+
+
+class _Told(Memory):
+    """Why the database was away, as the log has it: probes ask every few seconds, and one line says it."""
+
+    def forget(self) -> None:
+        self.reason = ""
+
+
+_told = _Told()
+
+
+def _tell(reason: str) -> None:
+    if reason and reason != _told.reason:
+        log.error("not ready: the database is away (%s)", reason)
+    elif _told.reason and not reason:
+        log.info("ready again: the database is back")
+    _told.reason = reason
+
+
+def _ask() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(_LOOK)
+            only_reads, is_there = cursor.fetchone()
+            if only_reads:
+                read_only.leave()
+                _tell(read_only.WORDS)
+                return ONLY_READS
+            if not is_there:
+                return NOT_MIGRATED
+            cursor.execute("SELECT app, name FROM django_migrations")
+            missing = expected_migrations() - set(cursor.fetchall())
+        wrong_keys = "" if missing else key_ring.refusal()
+    except (DatabaseError, InterfaceError) as error:
+        _tell(sql.reason(error))
+        close_old_connections()
+        return ONLY_READS if read_only.is_reason(error) else AWAY
+    _tell("")
+    return NOT_MIGRATED if missing else wrong_keys

@@ -1,0 +1,137 @@
+"""The chats and services that alerts are written to: Telegram, Slack, and others by Apprise.
+
+Every call leaves by our one door. Apprise's own plugins for Telegram and Slack read files of this machine, so its rules
+refuse them, and both are called here directly.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from providers import registry
+from providers.base import OutgoingMessage
+from providers.errors import ProviderError, SettingsInvalid, sentence
+from providers.http.client import HttpAnswer, Timeouts, classify_status
+from verification import sql
+from verification.core import aad
+from verification.core.bulkhead import BulkheadFull, bulkhead
+from verification.core.crypto import DecryptionFailed, decrypt, encrypt
+from verification.core.errors import UserError
+from verification.models import AlertService, AlertServiceKind, Project
+from verification.models.bounds import MAX_ALERT_SERVICES, require_room
+from verification.services.projects.settings import judge_called_url
+from verification.services.providers.http_door import http_door
+from verification.services.providers.store import ProviderStore
+
+TELEGRAM = "https://api.telegram.org"
+TIMEOUTS = Timeouts(connect=3.0, total=10.0)
+TEXT_MAX_LENGTH = 3_500  # characters; Telegram takes 4,096 of a message
+ERROR_MAX_LENGTH = 200  # characters, as the column has
+APPRISE = "apprise"
+NO_PROVIDER = 0  # whose store no adapter of Apprise ever opens
+_TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}")
+_CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
+
+
+def judge(kind: str, secret: str, chat: str) -> dict[str, str]:
+    """Return by field why a service cannot be told with these values."""
+    if kind == AlertServiceKind.TELEGRAM:
+        found = {}
+        if secret and not _TOKEN.fullmatch(secret):
+            found["secret"] = _("This is no token of a bot. BotFather tells it, as 123456789:ABC….")  # noqa: S105  (a sentence)
+        if not _CHAT.fullmatch(chat):
+            found["chat"] = _("Enter the chat's number, such as -1001234567890, or a channel's @name.")
+        return found
+    if not secret:
+        return {}
+    try:
+        _judge_address(kind, secret)
+    except UserError as error:
+        return {"secret": str(error)}
+    return {}
+
+
+def seal(service: AlertService, secret: str) -> bytes:
+    return encrypt(secret, binding=aad.alert_service(service.uuid))
+
+
+def require_place(project: Project) -> None:
+    """Raises :class:`Misuse` where the project has as many as it may. Call it in the transaction of the insert."""
+    refusal = _("A project has at most {max_alert_services} alert services. Delete one first.").format(
+        max_alert_services=MAX_ALERT_SERVICES
+    )
+    require_room(project, AlertService.objects.filter(project=project), MAX_ALERT_SERVICES, refusal)
+
+
+def tell(service: AlertService, *, title: str, text: str) -> str:
+    """Write to a service, and note the outcome with it. Return why it failed, or an empty text."""
+    error = _try(service, title, text)[:ERROR_MAX_LENGTH]
+    outcome: dict[str, Any] = {"error": error} if error else {"error": "", "told_at": sql.now()}
+    AlertService.objects.filter(pk=service.pk).update(**outcome)
+    return error
+
+
+def tell_all(project: Project, already: list[int], *, title: str, text: str) -> tuple[list[int], list[str]]:
+    """Write to each enabled service but those told ``already``. Return the ids of all told, and what failed."""
+    told, errors = list(already), []
+    for service in AlertService.objects.filter(project=project, is_enabled=True).exclude(pk__in=already).order_by("pk"):
+        if error := tell(service, title=title, text=text):
+            errors.append(f"{service.name}: {error}")
+        else:
+            told.append(service.pk)
+    return told, errors
+
+
+def _try(service: AlertService, title: str, text: str) -> str:
+    try:
+        secret = decrypt(bytes(service.secret), binding=aad.alert_service(service.uuid))
+    except DecryptionFailed:
+        return _("its address cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+    whole = f"{title}\n\n{text}"[:TEXT_MAX_LENGTH]
+    try:
+        with bulkhead(service.project_id):
+            if service.kind == AlertServiceKind.APPRISE:
+                _apprise(service, secret, title, text[:TEXT_MAX_LENGTH])
+                return ""
+            answer = _telegram(secret, service.chat, whole) if service.kind == AlertServiceKind.TELEGRAM else None
+            answer = answer or http_door().request("POST", secret, json={"text": whole}, timeout=TIMEOUTS)
+    except BulkheadFull as full:
+        return full.detail
+    except ProviderError as error:
+        return str(error)
+    except (SettingsInvalid, registry.UnknownAdapter):
+        return _("it cannot be told with this address")
+    return "" if 200 <= answer.status < 300 else str(classify_status(answer))
+
+
+def _telegram(token: str, chat: str, text: str) -> HttpAnswer:
+    body = {"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": True}}
+    return http_door().request("POST", f"{TELEGRAM}/bot{token}/sendMessage", json=body, timeout=TIMEOUTS)
+
+
+def _apprise(service: AlertService, url: str, title: str, text: str) -> None:
+    adapter = registry.build(APPRISE, {"url": url}, http=http_door(), store=ProviderStore(NO_PROVIDER))
+    message = OutgoingMessage(
+        id=service.pk, to="", channel="", code="", text=text, subject=title, language="en", expires_in=0
+    )
+    adapter.send(message)
+
+
+def _judge_address(kind: str, address: str) -> None:
+    if kind == AlertServiceKind.SLACK:
+        if not address.startswith("https://"):
+            raise UserError(_("Enter the webhook's address, which begins with https://."))
+        judge_called_url(address)
+        return
+    if re.search(r"\{(to|to_digits|code)\}", address):
+        raise UserError(_("An alert has no recipient and no code: write the room or address itself."))
+    try:
+        # The adapter sends codes and asks for a recipient's place. As a parameter that no service reads it is harmless.
+        mark = "&" if "?" in address else "?"
+        registry.clean_settings(APPRISE, {"url": f"{address}{mark}watchword={{to_digits}}"})
+    except SettingsInvalid as error:
+        reason = next(iter(error.errors.values()))  # of the address, or of a package that is missing
+        raise UserError(sentence(reason)) from None

@@ -1,0 +1,158 @@
+"""Alerts: a project's owner is told of an event on a page of the panel, by mail, by a signed call, and in chats.
+
+The rows are the queue. Workers send them in threads of their own, never a request.
+"""
+
+from __future__ import annotations
+
+import logging
+import smtplib
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db import DatabaseError, transaction
+from django.db.models import F
+from django.urls import reverse
+from django.utils import timezone
+
+from verification import sql
+from verification.core import timestamps
+from verification.models import Alert, Project
+from verification.services.notifications import alert_services, events, quiet_hours, retries
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=180)  # the time a worker has for one alert: longer than a mail, a call and ten services take
+ERROR_MAX_LENGTH = 200  # characters, as the column has
+
+
+def raise_alert(*, project_id: int, kind: str, key: str, title: str, detail: str) -> None:
+    """Note an event for the project's owner, who is told within seconds. A kind and key alert once.
+
+    ``key`` names the one event: its day, or the start of a finding. ``title`` is one line without secrets or whole
+    addresses; ``detail`` says what happened and what to do, in sentences.
+    """
+    sql.call("raise_alert", project=project_id, kind=kind, key=key, title=" ".join(title.split()), detail=detail)
+
+
+def unread_count(projects: Any) -> int:
+    return Alert.objects.filter(project__in=projects, read_at=None).count()
+
+
+def mark_read(alerts: Any) -> int:
+    """Mark the alerts of a queryset as read. Return how many were unread."""
+    return int(alerts.filter(read_at=None).update(read_at=timezone.now()))
+
+
+# --- telling -----------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def claim_due(*, limit: int) -> list[tuple[int]]:
+    """Claim alerts that are due, for the time of a lease."""
+    now = sql.now()
+    due = Alert.objects.select_for_update(skip_locked=True, no_key=True).filter(due_at__lte=now).order_by("due_at")
+    ids = [alert.pk for alert in due.only("pk")[:limit]]
+    Alert.objects.filter(pk__in=ids).update(due_at=now + LEASE, tries=F("tries") + 1)
+    return [(pk,) for pk in ids]
+
+
+def deliver(row: tuple[int]) -> None:
+    """Tell the owner of a claimed alert by every way that has not worked yet, and note the outcome."""
+    alert = Alert.objects.select_related("project").get(pk=row[0])
+    # A test project's failures are wanted, so nobody is called or mailed. They stand on its page of alerts.
+    is_silent = alert.project.is_sandbox
+    held_until = None if is_silent else quiet_hours.held_until(alert.project, alert.kind, sql.now())
+    errors = [] if is_silent else _tell(alert, with_people=held_until is None)
+    alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
+    alert.due_at = retries.next_try(alert.tries) if errors else None
+    if held_until and alert.due_at is None:
+        alert.due_at, alert.tries = held_until, 0  # people have not been tried yet
+    alert.save(update_fields=["error", "due_at", "tries", "mailed_at", "posted_at", "told_services"])
+    if errors and alert.due_at is None:
+        log.warning("Alert %s of project %s was given up: %s", alert.pk, alert.project_id, alert.error)
+
+
+def _tell(alert: Alert, *, with_people: bool) -> list[str]:
+    """Call the owner's server, and write to people unless they are left alone. Return what failed."""
+    ways = (_post, _mail, _write_to_services) if with_people else (_post,)
+    return [error for way in ways for error in _tell_by(way, alert)]
+
+
+def _tell_by(way: Callable[[Alert], list[str]], alert: Alert) -> list[str]:
+    """Tell by one way, and keep at once that it worked, so that a worker that dies now tells nobody twice."""
+    try:
+        errors = way(alert)
+    except DatabaseError:
+        raise
+    except Exception as error:  # no fault of the owner's: it is tried again by the schedule, and the other ways now
+        what = type(error).__name__  # alone: a library's words may hold the address, which is a secret
+        log.error("Alert %s of project %s could not be told: %s.", alert.pk, alert.project_id, what)
+        return [what]
+    alert.save(update_fields=["mailed_at", "posted_at", "told_services"])
+    return errors
+
+
+def mail_addresses(project: Project) -> list[str]:
+    """Return the addresses the owner named, or else those of the members."""
+    if project.alert_emails:
+        return list(project.alert_emails)
+    members = project.members.filter(is_active=True).exclude(email="").order_by("pk")
+    return list(members.values_list("email", flat=True))
+
+
+def _mail(alert: Alert) -> list[str]:
+    """Mail the alert. Return why that failed."""
+    addresses = mail_addresses(alert.project)
+    if alert.mailed_at or not addresses:
+        return []
+    page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
+    at = timestamps.iso(alert.created_at, "seconds")
+    message = EmailMessage(
+        subject=f"[{alert.project.name}] {alert.title}",
+        body=f"{alert.detail}\n\nProject: {alert.project.name}\nAt: {at}\n{page}\n",
+        to=addresses,
+        headers={"Auto-Submitted": "auto-generated"},  # RFC 3834, so that no vacation notice answers
+    )
+    try:
+        message.send()
+    except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
+        return [f"mail: {type(error).__name__}"]
+    alert.mailed_at = sql.now()
+    return []
+
+
+def _write_to_services(alert: Alert) -> list[str]:
+    """Write the alert to the services that have not taken it. Return why some failed."""
+    page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
+    alert.told_services, errors = alert_services.tell_all(
+        alert.project,
+        alert.told_services or [],
+        title=f"[{alert.project.name}] {alert.title}",
+        text=f"{alert.detail}\n{page}",
+    )
+    return errors
+
+
+def _post(alert: Alert) -> list[str]:
+    """Call the owner's server. Return why that failed."""
+    url = alert.project.alert_url
+    if alert.posted_at or not url:
+        return []
+    body = {
+        "type": "alert",
+        "id": alert.pk,
+        "project": alert.project.name,
+        "kind": alert.kind,
+        "title": alert.title,
+        "detail": alert.detail,
+        "created_at": timestamps.iso(alert.created_at, "seconds"),
+    }
+    tried = events.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
+    if not tried.is_delivered:
+        return [f"{tried.error}, from the alert address"]
+    alert.posted_at = sql.now()
+    return []

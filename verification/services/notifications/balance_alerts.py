@@ -1,0 +1,66 @@
+"""Alerts about a vendor's balance that will soon be used up, and the round in which the workers ask for balances."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.utils import timezone
+
+from verification import sql
+from verification.models import Provider
+from verification.models.project_settings.notices import Alerts
+from verification.services.notifications import alerts
+from verification.services.providers import balances
+from verification.services.providers.balances import Forecast
+
+log = logging.getLogger(__name__)
+
+KIND = "balance"
+# A system provider has no project whose setting would hold, so the usual number of days does.
+USUAL_DAYS: int = Alerts._meta.get_field("balance_alert_days").default
+
+
+def run() -> int:
+    """Ask every provider that is due for its balance, and return the number that told one. A failure stops no other."""
+    told = 0
+    for provider in balances.due():
+        try:
+            if balances.ask(provider):
+                told += 1
+                tell_owner(provider)
+        except Exception as error:  # an adapter may be of the operator's own making
+            log.error("provider %s: its balance cannot be asked (%s)", provider.pk, sql.reason(error))
+    balances.purge()
+    return told
+
+
+def tell_owner(provider: Provider) -> None:
+    """Alert once for each top-up when the balance lasts less than the project's number of days.
+
+    A system provider is the operator's matter, and the log tells them.
+    """
+    found = balances.forecast(balances.history(provider))
+    days = provider.project.balance_alert_days if provider.project else USUAL_DAYS
+    if found is None or found.until is None or not days:
+        return
+    if found.until >= timezone.now().date() + timedelta(days=days):
+        return
+    title = f"The balance at {provider.name} lasts until {written(found)}"
+    if provider.project is None:
+        log.error("%s, at the last week's rate.", title)
+        return
+    alerts.raise_alert(
+        project_id=provider.project.pk,
+        kind=KIND,
+        key=f"{provider.pk} {found.since or ''}".strip(),
+        title=title,
+        detail=f"{found.balance.amount.normalize():f} {found.balance.unit} are left; the last week spent"
+        f" {round(found.a_day or 0, 2)} {found.balance.unit} a day. Top the account up: without funds the vendor"
+        " refuses messages, and the next provider of the channel has its turn, if there is one. This is told once after"
+        " each top-up; the setting balance_alert_days says how early.",
+    )
+
+
+def written(found: Forecast) -> str:
+    return f"{found.until:%-d %B}" if found.until else "–"

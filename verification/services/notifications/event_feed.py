@@ -1,0 +1,57 @@
+"""Reading a project's events in their order, as a developer's listener does. Nothing is delivered or changed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from verification import sql
+from verification.core.errors import UserError
+from verification.sql.rows import DescribedEvent
+
+PAGE = 100  # events of one answer: small enough to be read while somebody waits
+OLDEST = "0"  # the place before all events
+# Microseconds up to the year 2286, a time that PostgreSQL and Python both have, and the id. The description has it too.
+_PLACE = re.compile(r"([0-9]{1,16})-([0-9]{1,18})")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Events in their order, and the place after the last of them, from which the next page follows."""
+
+    events: list[DescribedEvent]
+    after: str
+
+
+def newest_place() -> str:
+    """Return the place after all events that have happened."""
+    until: datetime = sql.call("events_complete_until").events_complete_until
+    return _place(until, 0)
+
+
+def page_after(project_id: int, after: str) -> Page:
+    """Return the project's next events after a place that an earlier page told.
+
+    Raises :class:`Misuse` for a text that is no place.
+
+    An event is listed once no transaction can still write an earlier one. So a reader who goes from page to page misses
+    none.
+    """
+    moment, last_id = _read(after)
+    rows = sql.call_many(DescribedEvent, "list_events", project=project_id, after=moment, after_id=last_id, limit=PAGE)
+    return Page(rows, _place(rows[-1].created_at, rows[-1].id) if rows else after)
+
+
+def _place(moment: datetime, event_id: int) -> str:
+    return f"{(moment - _EPOCH) // timedelta(microseconds=1)}-{event_id}"
+
+
+def _read(place: str) -> tuple[datetime, int]:
+    if place == OLDEST:
+        return _EPOCH, 0
+    found = _PLACE.fullmatch(place)
+    if found is None:
+        raise UserError("Give the place that an earlier answer told, or 0 for the oldest event.")
+    return _EPOCH + timedelta(microseconds=int(found[1])), int(found[2])

@@ -1,0 +1,50 @@
+"""The ids and bodies of events, as customers' servers get them and as the API lists them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verification.core import timestamps
+from verification.core.addresses import mask
+from verification.sql.rows import DescribedEvent
+
+
+def webhook_id(row: DescribedEvent) -> str:
+    """Return the id under which the event is told, the same each time it is told."""
+    return f"evt_{row.id}" if row.message_id is None else f"msg_{row.message_id}"
+
+
+def body_of(row: DescribedEvent) -> dict[str, Any]:
+    """Return the body of an event. It holds no code, and no whole recipient unless its row says so."""
+    return _message(row) if row.message_id is not None else _session(row)
+
+
+def _message(row: DescribedEvent) -> dict[str, Any]:
+    assert row.finished_at is not None  # an event of a message is written when the message ends
+    return {
+        "id": row.message_id,
+        "channel": row.channel,
+        "status": row.status,
+        "error": row.error,
+        "finished_at": timestamps.iso(row.finished_at),
+    }
+
+
+def _session(row: DescribedEvent) -> dict[str, Any]:
+    recipient = row.subject
+    if row.address is not None:
+        recipient = row.address if row.shows_recipient else mask(row.address)
+    return {
+        "type": row.type,
+        "timestamp": timestamps.iso(row.created_at),
+        "data": {
+            "session_id": row.session_id,
+            "recipient": recipient,
+            "channel": row.channel or None,
+            "reason": row.reason or None,
+            "language": row.language,
+            "is_test": bool(row.is_test),
+            "created_at": row.opened_at and timestamps.iso(row.opened_at),
+            "expires_at": row.expires_at and timestamps.iso(row.expires_at),
+        },
+    }

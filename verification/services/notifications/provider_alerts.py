@@ -1,0 +1,64 @@
+"""Alerts about a provider that refuses messages, as its owner may have to act."""
+
+from __future__ import annotations
+
+import logging
+from datetime import date
+
+from django.utils import timezone
+
+from providers.base import Outcome, Result
+from verification.core.caching import Cooldown
+from verification.services.notifications import alerts
+from verification.services.providers.active import LiveProvider
+
+log = logging.getLogger(__name__)
+
+DAY_SECONDS = 24 * 60 * 60  # an alert of a day is remembered for that long; the next day's has another key
+
+_WORDS = {
+    Outcome.MISCONFIGURED: (
+        "refuses what we send",
+        "It means us and not the recipient: the account, its credentials, the sender, the text or an address of ours."
+        " Five such answers in a row set the provider aside for a while. Correct its settings, or ask the provider.",
+    ),
+    Outcome.OUT_OF_FUNDS: (
+        "is out of funds",
+        "Five such answers in a row set the provider aside for a while. Top the account up.",
+    ),
+    Outcome.DECLINED: (
+        "does not take some messages",
+        "It may serve no such country or route, or gives no clear reason. It goes on being asked. The page Messages"
+        " shows which ones it declined.",
+    ),
+}
+
+KIND = "provider"  # of the alert; its key begins with the provider's id
+MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
+# By provider, outcome and day: the alerts that this process raised. It only spares the database: the row is unique.
+_told: Cooldown[tuple[int, Outcome, date]] = Cooldown(MAX_REMEMBERED)
+
+
+def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
+    """Tell the owner once a day, for each kind of refusal.
+
+    A system provider is the operator's matter, and the log tells them.
+    """
+    today = timezone.now().date()
+    if _told.left((provider.id, result.outcome, today)):
+        return
+    title, advice = _WORDS[result.outcome]
+    if provider.is_system:
+        told = {"provider": provider.id, "provider_name": provider.name}
+        answer = {"outcome": result.outcome.value, "error": result.error}
+        log.error("a provider of the system needs attention", extra=told | answer)
+    else:
+        alerts.raise_alert(
+            project_id=project_id,
+            kind=KIND,
+            key=f"{provider.id} {result.outcome.value} {today}",
+            title=f"{provider.name} {title}",
+            detail=f"It answered: {result.error.rstrip('.')}. {advice} Meanwhile the next provider of the channel has"
+            " its turn; where there is none, messages fail.",
+        )
+    _told.begin((provider.id, result.outcome, today), DAY_SECONDS)

@@ -1,0 +1,112 @@
+"""The rules on recipients that need no question to the database: lists, countries, types of number, the kill switch.
+
+Callers hear one answer whichever rule it was; the owner's log says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verification.core.addresses import Address, NumberType, is_reachable, kind_of, mask
+from verification.core.errors import CATALOGUE, ApiError, Decision, refusal
+from verification.models import ListSubject
+from verification.services.projects.channel_config import ChannelConfig
+from verification.services.projects.snapshot import ProjectConfig
+from verification.services.protection.limits import network_of
+from verification.services.records.decisions import RULES, rule_of
+
+STOPPED = "Sending is stopped for now."
+STOPPED_RETRY_SECONDS = 60  # nobody knows when the operator ends the stop; a try a minute costs little
+NOWHERE = "no country"  # the subject for satellite and other networks that belong to no country
+
+
+def allowed_channels(
+    project: ProjectConfig, address: Address, channels: list[ChannelConfig], *, client_address: str = ""
+) -> list[ChannelConfig]:
+    """Return those of ``channels`` over which this recipient may be sent to, in their order.
+
+    Raises ``recipient_not_allowed``.
+    """
+    if subject := project.lists.blocked_by(address, client_address):
+        raise _not_allowed(project, "block_list", _named(subject, address, client_address), {"entry": subject})
+    reaching = [channel for channel in channels if is_reachable(address, channel.type, allow_voip=project.allow_voip)]
+    if not reaching:
+        figures = {"type": address.number_type.value, "country": address.country or NOWHERE}
+        raise _not_allowed(project, "number_type", mask(address.text), figures)
+    if project.is_sandbox and project.simulated(address.text) is None:
+        # No other recipient may seem to have been verified by the sandbox's known code, or to have been sent to.
+        reaching = [channel for channel in reaching if not channel.is_simulation]
+        if not reaching:
+            raise _not_allowed(project, "sandbox", mask(address.text), {})
+    if address.is_phone:
+        reaching = [channel for channel in reaching if _serves_country(project, channel, address.country)]
+        if not reaching:
+            raise _not_allowed(
+                project, "country", address.country or NOWHERE, {"channels": [channel.type for channel in channels]}
+            )
+    return reaching
+
+
+def require_not_stopped(project: ProjectConfig) -> None:
+    """Raise ``service_unavailable`` while the operator has stopped all sending."""
+    if project.is_stopped:
+        raise ApiError(
+            "service_unavailable",
+            STOPPED,
+            retry_after=STOPPED_RETRY_SECONDS,
+            decision=Decision(project.id, "kill_switch", "all sending"),
+        )
+
+
+def refusal_of(
+    project: ProjectConfig, outcome: str, retry_after: int | None, *, to: str, channel: str | None
+) -> ApiError:
+    """Return the refusal of a send or a check by an SQL function, with the entry for the owner's decision log."""
+    decision, rule = None, rule_of(outcome)
+    if rule == "daily_budget":
+        spent = project.spent_costs.get(channel or "")
+        figures = {"budget": project.budgets.get(channel or "")} if spent is None else {"budget_in_money": spent}
+        decision = Decision(project.id, rule, channel or "", figures)
+    elif rule in RULES:
+        decision = Decision(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
+    return refusal(outcome, retry_after, decision=decision)
+
+
+def why_not_to_send(project: ProjectConfig, channel: str, to: str, country: str) -> str:
+    """Return why a queued message must not be sent any more, as its ``error``; empty if it may be sent.
+
+    ``country`` is that of the number ``to``, as :func:`verification.core.addresses.country_of` tells it.
+    """
+    if project.is_stopped:
+        return STOPPED
+    if channel not in project.active_channels:
+        return "The channel is switched off."
+    if project.lists.is_empty and not project.countries:
+        return ""
+    address = Address(to, kind_of(to), country, NumberType.NONE)
+    is_served = not address.is_phone or not project.countries or address.country in project.countries
+    if is_served and not project.lists.blocked_by(address, ""):
+        return ""
+    return CATALOGUE["recipient_not_allowed"].detail
+
+
+def _serves_country(project: ProjectConfig, channel: ChannelConfig, country: str) -> bool:
+    """Return whether the project and the channel send to this country.
+
+    An empty list allows every country. Where a list names any, a number of no known country is refused.
+    """
+    return all(not allowed or country in allowed for allowed in (project.countries, channel.countries))
+
+
+def _named(subject: str, address: Address, client_address: str) -> str:
+    match subject:
+        case ListSubject.CLIENT:
+            return network_of(client_address)
+        case ListSubject.COUNTRY:
+            return address.country
+        case _:
+            return mask(address.text)
+
+
+def _not_allowed(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> ApiError:
+    return ApiError("recipient_not_allowed", decision=Decision(project.id, rule, subject, figures))

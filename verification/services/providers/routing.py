@@ -1,0 +1,122 @@
+"""The providers that a message is offered to, in their order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from itertools import groupby
+from typing import NamedTuple
+
+from providers.sandbox import outcome_of
+from verification.models import Choice, RoutingMode
+from verification.services.projects.channel_config import FIXED_ORDER, RoutingConfig
+from verification.services.providers.active import LiveProvider, live_providers
+from verification.services.providers.optimizer import Candidate, Objective, rank
+from verification.services.providers.route_statistics import price_of, state_of
+
+OBJECTIVES = {RoutingMode.BEST_PRICE.value: Objective.MONEY, RoutingMode.BEST_TIME.value: Objective.TIME}
+
+
+class Order(NamedTuple):
+    """The providers that are to be asked in turn, and the reason why the first of them comes first."""
+
+    providers: list[LiveProvider]
+    choice: Choice
+
+
+def providers_for(
+    *,
+    project_id: int,
+    channel: str,
+    address: str,
+    country: str,
+    pinned_id: int | None,
+    left_out: Collection[int],
+    accounts: Mapping[str, str],
+    routing: RoutingConfig = FIXED_ORDER,
+    seed: int | None = None,
+) -> Order:
+    """The channel's providers for this recipient in the order of trial: those that were late just now last, the
+    project's before the system's, and then as the channel's ``routing`` says.
+
+    ``pinned_id`` names the only one to be asked; nobody takes its place, and its prefixes do not matter. ``left_out``
+    are those that may have sent this message already, or that have no account for the recipient. ``accounts`` are
+    the bots that do, by the provider's id. The same ``seed`` draws the same, in another process, too.
+    """
+    serving = [
+        provider
+        for provider in live_providers(project_id, channel)
+        if provider.id not in left_out and (not provider.adapter.needs_start or str(provider.id) in accounts)
+    ]
+    if pinned_id is not None:
+        return Order([provider for provider in serving if provider.id == pinned_id], Choice.PINNED)
+    fitting = [provider for provider in serving if provider.serves(address)]
+    is_simulated = outcome_of(address) is not None
+    if any(provider.adapter.is_simulation for provider in fitting):
+        fitting = [provider for provider in fitting if provider.adapter.is_simulation is is_simulated]
+    if len(fitting) < 2:
+        return Order(fitting, Choice.ONLY)
+    chance = random.Random(seed)  # noqa: S311  (nothing to be guessed)
+    if routing.mode in OBJECTIVES:
+        return _by_worth(fitting, project_id, channel, address, country, routing, chance)
+    return _by_weight(fitting, chance, is_shared=routing.mode == RoutingMode.SHARES)
+
+
+def _by_weight(fitting: Iterable[LiveProvider], chance: random.Random, *, is_shared: bool) -> Order:
+    """Order by priority, and equals by chance according to their weights. With ``is_shared`` all are equals."""
+
+    def place(provider: LiveProvider) -> tuple[bool, bool, int]:
+        return provider.pace.is_late, provider.is_system, 0 if is_shared else provider.priority
+
+    in_order = sorted(fitting, key=lambda provider: (*place(provider), _draw(provider.weight, chance)))
+    first, second = place(in_order[0]), place(in_order[1])
+    if any(place(provider)[1:] < first[1:] for provider in in_order):
+        return Order(in_order, Choice.INSTEAD)
+    return Order(in_order, Choice.SHARE if first == second else Choice.ORDER)
+
+
+def _by_worth(
+    fitting: Iterable[LiveProvider],
+    project_id: int,
+    channel: str,
+    address: str,
+    country: str,
+    routing: RoutingConfig,
+    chance: random.Random,
+) -> Order:
+    """Order by what they have shown in this country. The project's own are compared with each other alone."""
+    state = state_of(project_id, channel)
+    in_order: list[LiveProvider] = []
+    is_explored = False
+    for _, group in groupby(sorted(fitting, key=_group), key=_group):
+        alike = {provider.id: provider for provider in group}
+        ranking = rank(
+            state,
+            country,
+            [Candidate(each.id, price_of(each.prices, address, country)) for each in alike.values()],
+            objective=OBJECTIVES[routing.mode],
+            explore=0.0 if in_order else routing.explore,
+            chance=chance,
+        )
+        in_order += [alike[provider] for provider in ranking.providers]
+        is_explored = is_explored or ranking.is_explored
+    return Order(in_order, Choice.EXPLORED if is_explored else Choice.BEST)
+
+
+def _group(provider: LiveProvider) -> tuple[bool, bool]:
+    return provider.pace.is_late, provider.is_system
+
+
+def _draw(weight: int, chance: random.Random) -> float:
+    """A random place among equals: the heavier, the more often in front. (Efraimidis and Spirakis, 2006.)"""
+    return -(chance.random() ** (1 / weight)) if weight else 1.0
+
+
+def is_aside(provider: LiveProvider, now: datetime) -> bool:
+    """Return whether its circuit breaker keeps it aside, as of at most a second ago."""
+    return provider.open_until is not None and provider.open_until > now
+
+
+def is_due_for_probe(provider: LiveProvider, now: datetime) -> bool:
+    return provider.open_until is not None and provider.open_until <= now

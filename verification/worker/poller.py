@@ -1,0 +1,153 @@
+"""The worker's pollers: threads that claim rows that are due, and work on them in threads of their own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent import futures
+from typing import Any, Generic, TypeVar
+
+from django.db import close_old_connections, connections
+from redis.exceptions import RedisError
+
+from verification import sql
+from verification.sql import read_only
+from verification.worker.broker import AWAY_SECONDS, broker
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 1.0  # between two rounds of a poller that nothing calls earlier
+MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
+TELL_AGAIN_SECONDS = 600.0  # between two lines about one reason: a dozen pollers fail while the database is away
+MAX_WAKE_UPS = 100  # taken off their queue at once; each says no more than that there is something
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
+
+
+class Poller(threading.Thread, Generic[Row]):
+    """Claims rows that are due and works on them in threads of its own.
+
+    - ``claim`` gets the number of free threads and the rows in progress. It returns at most that many more rows.
+    - ``work`` gets one row.
+    - ``tidy`` runs before each round.
+    - ``bell`` starts a round at once; each wake-up that comes over ``queue_name`` rings it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stopping: threading.Event,
+        *,
+        claim: Callable[[int, list[Row]], list[Row]] = lambda free_threads, in_progress: [],
+        work: Callable[[Row], object] = lambda row: None,
+        tidy: Callable[[], None] = lambda: None,
+        threads: int = 1,
+        queue_name: str = "",
+    ) -> None:
+        super().__init__(name=name, daemon=True)
+        self.stopping = stopping
+        self.claim, self.work, self.tidy, self.threads = claim, work, tidy, threads
+        self.pool = futures.ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self.in_progress: dict[futures.Future[None], Row] = {}
+        self.bell = threading.Event()
+        self.queue_name = queue_name
+        self.round_began = time.monotonic()
+
+    def is_at_work(self, round_seconds: float) -> bool:
+        """Return whether the thread lives, and its present round is no older than this."""
+        return self.is_alive() and time.monotonic() - self.round_began < round_seconds
+
+    def run(self) -> None:
+        if self.queue_name:
+            WakeUpListener(self.queue_name, self.bell, self.stopping).start()
+        pause, told, tell_at = 0.0, "", 0.0
+        while not self.stopping.wait(pause):
+            self.round_began = time.monotonic()
+            try:
+                self._round()
+                if told:
+                    log.info("%s: works again.", self.name)
+                pause, told = 0.0, ""
+            except Exception as error:  # the database may be away, or not migrated yet
+                if read_only.is_reason(error):
+                    read_only.leave()
+                pause = min(max(POLL_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
+                reason = sql.reason(error)
+                if reason != told or time.monotonic() >= tell_at:
+                    again = f"It is tried again every {MAX_PAUSE_SECONDS:.0f} s at least; the log tells when it works."
+                    log.error("%s failed: %s. %s", self.name, reason, again)
+                    told, tell_at = reason, time.monotonic() + TELL_AGAIN_SECONDS
+            finally:
+                close_old_connections()
+        self.pool.shutdown(wait=True)
+        connections.close_all()
+
+    def _round(self) -> None:
+        """Tidy, hand out rows, and wait until the next round is due or the bell rings. A thread that ends rings it."""
+        self.bell.clear()
+        try:
+            self.tidy()
+        finally:  # rows are handed out also where tidying failed
+            self._hand_out()
+        close_old_connections()  # back to the pool, for the time of the wait
+        if not self.stopping.is_set():
+            self.bell.wait(POLL_SECONDS)
+
+    def _hand_out(self) -> None:
+        self.in_progress = {future: row for future, row in self.in_progress.items() if not future.done()}
+        if free_threads := self.threads - len(self.in_progress):
+            claimed = self.claim(free_threads, list(self.in_progress.values()))
+            for row in claimed:
+                future = self.pool.submit(self._work, row)
+                self.in_progress[future] = row
+                future.add_done_callback(lambda _: self.bell.set())
+
+    def _work(self, row: Row) -> None:
+        try:
+            self.work(row)
+        except Exception as error:  # the row's lease ends, and it is claimed again
+            if read_only.is_reason(error):
+                read_only.leave()
+            told = {"poller": self.name, "row": row[0], "error": sql.reason(error)}
+            log.error("a row of a poller failed", extra=told)
+        finally:
+            close_old_connections()
+
+
+class WakeUpListener(threading.Thread):
+    """Waits at a queue of wake-ups and rings a poller's bell for each, so that the poller finds what is due at once."""
+
+    def __init__(self, queue_name: str, bell: threading.Event, stopping: threading.Event) -> None:
+        super().__init__(name=f"wake-ups of {queue_name}", daemon=True)
+        self.queue_name, self.bell, self.stopping = queue_name, bell, stopping
+
+    def run(self) -> None:
+        while not self.stopping.is_set():
+            try:
+                if broker.pop(self.queue_name, MAX_WAKE_UPS, seconds=POLL_SECONDS):
+                    self.bell.set()
+            except RedisError:  # the poller looks by itself, and the broker's consumers say that it is away
+                self.stopping.wait(AWAY_SECONDS)
+
+
+class Timetable:
+    """Runs ``jobs``, functions with the seconds until the next turn of each. One that fails delays no other."""
+
+    def __init__(self, jobs: list[tuple[float, Callable[[], object]]]) -> None:
+        self.jobs = jobs
+        self.due_at = [0.0] * len(jobs)
+
+    def __call__(self) -> None:
+        failure = None
+        for number, (seconds, job) in enumerate(self.jobs):
+            if time.monotonic() < self.due_at[number]:
+                continue
+            try:
+                job()
+            except Exception as error:
+                failure = error
+            self.due_at[number] = time.monotonic() + seconds
+        if failure:
+            raise failure

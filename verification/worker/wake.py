@@ -1,0 +1,43 @@
+"""Wake a worker for a row that is written. This is a hint: if it is lost, the sweep finds the row within a second."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+from redis.exceptions import RedisError
+
+from verification.core.caching import CircuitBreaker
+from verification.worker.broker import BOTS, CONNECTIONS, MESSAGES, broker
+
+log = logging.getLogger(__name__)
+
+AWAY_SECONDS = 1.0  # how long the broker is left alone after it did not answer
+_away: CircuitBreaker[str] = CircuitBreaker(seconds=AWAY_SECONDS)
+
+
+def wake(message_id: int) -> None:
+    """Wake a worker once the current transaction, if any, is committed. Never raises."""
+    transaction.on_commit(lambda: _send(MESSAGES, message_id))
+
+
+def wake_connected(message_id: int) -> None:
+    """Wake a worker that holds connections, once the current transaction, if any, is committed. Never raises."""
+    transaction.on_commit(lambda: _send(CONNECTIONS, message_id))
+
+
+def wake_bots() -> None:
+    """Have a worker look for bot updates, once the current transaction, if any, is committed. Never raises."""
+    transaction.on_commit(lambda: _send(BOTS, 0))
+
+
+def _send(queue: str, message_id: int) -> None:
+    if not _away.take_turn("broker"):
+        return
+    try:
+        broker.wake(queue, message_id)
+    except RedisError:
+        _away.failed("broker")
+        log.warning("The broker is away; messages go out with the workers' sweep.")
+    else:
+        _away.answered("broker")
