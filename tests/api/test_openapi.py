@@ -16,7 +16,7 @@ from verification.api.parsers import StrictJSONParser
 from verification.api.reference.schema import CALLBACK_HEADERS
 from verification.api.reference.views import description
 from verification.api.urls import urlpatterns
-from verification.core.errors import CATALOGUE
+from verification.core.errors import CATALOGUE, ApiError
 from verification.core.whole_numbers import MAX_ID
 from verification.models import SESSION_EVENTS, ChannelType, KeyKind, MessageStatus
 from verification.models.messages import FINAL
@@ -369,7 +369,7 @@ def test_a_refusal_says_nothing_that_is_not_described():
     given = set()
     for path in (ROOT / "verification").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refusal":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == ApiError.__name__:
                 given |= {keyword.arg for keyword in node.keywords} - {"decision", "detail"}
     assert given >= {"retry_after", "attempts_left", "provider", "api_key", "link"}
     assert given <= set(schemas()["Problem"]["properties"])

@@ -1,7 +1,6 @@
 """Probes of load balancers and orchestrators: by address, without a key, every few seconds."""
 
 import json
-import threading
 
 import pytest
 import redis
@@ -82,8 +81,7 @@ def test_only_the_operators_networks_are_told_what_is_degraded(settings, caller,
 
 @pytest.mark.django_db
 def test_with_the_broker_away_a_process_is_degraded_and_ready(monkeypatch):
-    monkeypatch.setattr(broker, "_connect", lambda: redis.Redis(port=free_port(), socket_timeout=0.1))
-    monkeypatch.setattr(broker, "_local", threading.local())
+    monkeypatch.setattr(broker, "client", redis.Redis(port=free_port(), socket_timeout=0.1))
     response = Client().get("/readyz", REMOTE_ADDR="127.0.0.1")
     assert response.status_code == 200
     assert {"broker", "cache"} <= set(json.loads(response.content)["degraded"])
