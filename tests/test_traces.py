@@ -23,7 +23,7 @@ def test_without_a_collector_what_sends_spans_is_not_imported():
     program = (
         "import sys, django\ndjango.setup()\nimport verification.api.urls, verification.worker.runner\n"
         "SENDING = ('opentelemetry.exporter', 'opentelemetry.sdk.trace', 'google.protobuf')\n"
-        "from verification import traces\nassert not traces.is_on()\n"
+        "from verification.core import tracing\nassert not tracing.is_on()\n"
         "print([name for name in sys.modules if name.startswith(SENDING)])"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)

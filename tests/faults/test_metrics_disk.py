@@ -19,7 +19,7 @@ import django
 django.setup()
 from pathlib import Path
 from django.conf import settings
-from verification import memory, metrics
+from verification.core import caching, metrics
 from verification.services.maintenance import exposition
 
 def fill():
@@ -55,7 +55,7 @@ count_what_is_new("new")
 metrics.count_request("session/check", 400, 0.1)
 print("alive", told("new"))
 (settings.METRICS_DIR / "filler").unlink()
-memory.forget_all()  # the minute after which it is tried again
+caching.clear_all()  # the minute after which it is tried again
 metrics.count_refusal("later_")
 print(told("later"))
 """
