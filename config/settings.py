@@ -351,7 +351,7 @@ LOGGING = {
         # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
         "axes": {"level": "ERROR"},  # names users and addresses
         "dramatiq": {"level": "WARNING"},
-        "psycopg.pool": {"level": "WARNING"},  # tells each time that a connection is taken
+        "psycopg.pool": {"level": "ERROR"},  # warns at every try while the server is away, which we tell once
         # Refusals are answered, and logged in a line of ours: not as warnings with their path, or errors with a trace.
         "django.request": {"level": "CRITICAL"},
         "django.security": {"level": "CRITICAL"},

@@ -56,10 +56,10 @@ def test_a_ulid_has_one_writing(text):
 
 
 def test_message_ids_are_random_and_fit_every_json_reader():
-    ids = [ids.generate_message_id() for _ in range(5_000)]
-    assert len(set(ids)) == 5_000
-    assert all(0 < message_id < 2**53 for message_id in ids)
-    assert max(ids) > 2**52
+    drawn = [ids.generate_message_id() for _ in range(5_000)]
+    assert len(set(drawn)) == 5_000
+    assert all(0 < message_id < 2**53 for message_id in drawn)
+    assert max(drawn) > 2**52
 
 
 def test_verify_tokens_are_random_uuids():

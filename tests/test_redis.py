@@ -21,7 +21,8 @@ django.setup()
 from django.conf import settings
 from django.core.cache import cache
 from django_redis import get_redis_connection
-from verification import broker, checks
+from verification import checks
+from verification.worker import broker
 
 found = [message.id for message in checks.valkey_is_new_enough(databases=["default"])]
 if not found:

@@ -36,6 +36,7 @@ RUN = {
     ("docs/manual-sends.md", "java"): "tests/test_recipes.py",
     ("docs/manual-sends.md", "php"): "tests/test_recipes.py",
     ("docs/operate.md", "ini"): "tests/fakes/pgbouncer.py",
+    ("docs/operate.md", "sql"): "tests/faults/test_pgbouncer.py",
     ("docs/providers/kannel.md", "conf"): "tests/faults/test_kannel_service.py",
     ("docs/typescript.md", "ts"): "tests/clients/test_client_code.py",
 }

@@ -22,7 +22,7 @@ from urllib3.util import Url, parse_url
 
 from providers.errors import AddressBlocked, NotConnected
 from providers.http.deadline import Deadline
-from providers.http.dns import resolve
+from providers.http.resolver import resolve
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

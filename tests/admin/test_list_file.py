@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.urls import reverse
 
 from tests.admin.rows import ADDRESS, a_message
+from verification.admin.apps import discover
 from verification.admin.base import csv_export
 from verification.admin.base.csv_export import harmless
 from verification.admin.traffic import messages as _loads_all_pages  # noqa: F401
@@ -25,6 +26,7 @@ def read(response):
     return list(csv.reader(io.StringIO(response.getvalue().decode())))
 
 
+discover()
 LISTS = [model for model in admin.site._registry if model is not Platform]  # of the one platform there is no list
 
 

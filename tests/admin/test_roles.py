@@ -9,12 +9,14 @@ from django.urls import reverse
 
 from config import urls  # noqa: F401  # loads the pages, by which the tests are made
 from tests.admin.rows import PROVIDER_SECRET, make_panel
+from verification.admin.apps import discover
 from verification.admin.base.permissions import Who
 from verification.models import RIGHTS, GuardBlock, Membership, Message, Project, Right, Role, Suppression, WebhookEvent
 
 pytestmark = pytest.mark.django_db
 DOCS = Path(__file__).parents[2] / "docs" / "people.md"
 ROLES = [role.value for role in Role]
+discover()
 PAGES = [model for model in admin.site._registry if model is not User]
 REFUSED = (302, 403, 404)
 

@@ -314,5 +314,5 @@ def test_of_two_last_keys_that_are_removed_at_once_one_stays(user, settings):
         return "removed"
 
     with ThreadPoolExecutor() as pool:
-        assert sorted(pool.map(remove, ids)) == ["Misuse", "removed"]
+        assert sorted(pool.map(remove, ids)) == ["UserError", "removed"]
     assert SecurityKey.objects.count() == 1

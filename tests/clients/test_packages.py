@@ -89,7 +89,7 @@ def test_pip_installs_the_wheel_from_the_service_by_the_guides_own_line(environm
 
 def test_npm_installs_the_package_from_the_service_by_the_guides_own_line(environment, tmp_path):
     need("npm", "node")
-    (named,) = re.findall(r"^npm install (\S+)$", (ROOT / "docs" / "typescript.md").read_text(), re.MULTILINE)
+    (named,) = re.findall(r"^npm (?:install) (\S+)$", (ROOT / "docs" / "typescript.md").read_text(), re.MULTILINE)
     named = named.replace("https://codes.example.com", environment["BASE_URL"])
     (tmp_path / "package.json").write_text('{"type": "module"}')
     run(

@@ -27,7 +27,7 @@ ELSEWHERE = {"not-started", "database-refuses", "check-failed"}  # of manage.py,
 
 
 def names_in_code():
-    folder = ROOT / "verification" / "services" / "upkeep" / "doctor" / "subjects"
+    folder = ROOT / "verification" / "services" / "maintenance" / "doctor" / "subjects"
     calls = (
         node
         for path in folder.glob("*.py")

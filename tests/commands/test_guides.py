@@ -60,6 +60,10 @@ def prepare(typed):
         run(
             *MAIL, *(part for setting in SMTP for part in ("--set", setting))
         )  # the newest, which has a password to set
+    for arguments in typed:
+        if arguments[:2] == ["provider", "enable"]:
+            run(*MAIL, *(part for setting in SMTP for part in ("--set", setting)))
+            Provider.objects.filter(pk=Provider.objects.last().pk).update(is_enabled=False)
     ids = {"revokekey": ApiKey, "provider": Provider}
     return [
         [str(ids[arguments[0]].objects.last().pk) if word.isdecimal() else word for word in arguments]

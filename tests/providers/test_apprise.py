@@ -292,8 +292,8 @@ def test_the_class_of_sessions_is_replaced_for_apprise_alone():
     import sys
 
     code = (
-        "import requests; from providers.http import libraries; from providers.http.client import HttpDoor;"
-        "made, call = requests.Session.__init__, libraries.LibraryCall(HttpDoor());"
+        "import requests; from providers.http import libraries; from providers.http.client import HttpClient;"
+        "made, call = requests.Session.__init__, libraries.LibraryCall(HttpClient());"
         "libraries.requests_session(call); libraries.through_door(call).__enter__();"
         "print(made is requests.Session.__init__);"
         "libraries.sessions_through_door(call).__enter__(); print(made is requests.Session.__init__)"

@@ -7,6 +7,7 @@ changes under a connection, the first write fails, and ``health`` asks once a se
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -25,8 +26,7 @@ def refuse(connection: Any, **_: object) -> None:
         return
     raw = connection.connection
     if any(raw.info.parameter_status(name) == "on" for name in TOLD):
-        raw.close()
-        connection.close()
+        _discard(connection)
         raise OperationalError(WORDS) from psycopg.OperationalError(WORDS)
 
 
@@ -37,5 +37,13 @@ def is_reason(error: BaseException) -> bool:
 
 def leave() -> None:
     """Close the thread's connection: the next one may find the server that takes writes."""
-    if not connection.in_atomic_block:
-        connection.close()
+    if not connection.in_atomic_block and connection.connection is not None:
+        _discard(connection)
+
+
+def _discard(connection: Any) -> None:
+    """Close a connection, and the pool that it came from: the idle ones there began at the same server."""
+    connection.connection.close()
+    connection.close()
+    with suppress(KeyError):  # another thread was faster
+        connection.close_pool()

@@ -12,8 +12,8 @@ import dns.rrset
 import pytest
 
 from providers.errors import NotConnected
-from providers.http import dns
-from providers.http.dns import is_local, resolve
+from providers.http import resolver
+from providers.http.resolver import is_local, resolve
 
 V4, V6 = "93.184.216.34", "2606:2800:220:1::1"
 SOON = 0.4  # seconds that a caller waits for a name that will not be answered
@@ -65,22 +65,22 @@ def serve(monkeypatch, tmp_path):
         server = NameServer(records).__enter__()
         running.append(server)
         (tmp_path / "resolv.conf").write_text(f"nameserver 127.0.0.1\n{more}\n")
-        monkeypatch.setattr(dns, "RESOLV_CONF", tmp_path / "resolv.conf")
-        monkeypatch.setattr(dns, "PORT", server.port)
-        dns._resolver.cache_clear()
+        monkeypatch.setattr(resolver, "RESOLV_CONF", tmp_path / "resolv.conf")
+        monkeypatch.setattr(resolver, "PORT", server.port)
+        resolver._resolver.cache_clear()
         return server
 
     yield start
     for server in running:
         server.__exit__()
-    dns._resolver.cache_clear()
+    resolver._resolver.cache_clear()
 
 
 @pytest.fixture
 def hosts(monkeypatch, tmp_path):
     file = tmp_path / "hosts"
     file.write_text("127.0.0.1 localhost\n10.0.0.5\tgateway.example gw # extra.example\n")
-    monkeypatch.setattr(dns, "HOSTS", file)
+    monkeypatch.setattr(resolver, "HOSTS", file)
     return file
 
 
@@ -143,7 +143,7 @@ def test_no_time_left_is_not_connected(serve):
 
 
 def test_a_machine_without_a_name_server_is_not_connected(monkeypatch, tmp_path):
-    monkeypatch.setattr(dns, "RESOLV_CONF", tmp_path / "none")
+    monkeypatch.setattr(resolver, "RESOLV_CONF", tmp_path / "none")
     with pytest.raises(NotConnected):
         resolve("shop.example", 443, LONG)
 
@@ -154,8 +154,8 @@ def test_the_name_servers_are_those_of_the_file_as_it_is_now(serve, monkeypatch)
         resolve("shop.example", 443, SOON)
     server = NameServer({("shop.example", "A"): V4})
     with server:
-        monkeypatch.setattr(dns, "PORT", server.port)
-        os.utime(dns.RESOLV_CONF, ns=(1, 1))
+        monkeypatch.setattr(resolver, "PORT", server.port)
+        os.utime(resolver.RESOLV_CONF, ns=(1, 1))
         assert resolve("shop.example", 443, LONG) == [V4]
 
 
@@ -196,7 +196,7 @@ def test_a_public_name_is_asked_of_the_name_servers_all_the_same(serve, hosts, s
 
 def test_however_many_local_names_hang_their_callers_and_public_names_do_not(serve, hosts, stuck):
     serve({("shop.example", "A"): V4})
-    for _ in range(dns.MAX_LOCAL + 2):
+    for _ in range(resolver.MAX_LOCAL + 2):
         with pytest.raises(NotConnected, match="does not answer"):
             resolve("gw", 443, 0.01, may_be_local=True)
     assert resolve("shop.example", 443, LONG, may_be_local=True) == [V4]
