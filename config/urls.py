@@ -5,6 +5,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from verification.admin.apps import discover
+from verification.api import urls as api_urls
 from verification.api.reference import views
 
 discover()
@@ -14,8 +15,8 @@ handler404 = "verification.api.middleware.not_found"
 handler500 = "verification.api.middleware.server_error"
 
 urlpatterns = [
+    *api_urls.urlpatterns,  # looked through in order: first what is asked most, without an include on the way
     path("", RedirectView.as_view(url="/docs/")),
-    path("", include("verification.api.urls")),
     path("", include("verification.hosted.urls")),
     path("", include("verification.twilio.urls")),
     path("docs/", views.reference),

@@ -5,13 +5,28 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from corsheaders.middleware import CorsMiddleware
 from corsheaders.signals import check_request_enabled
 from django.conf import settings
 from django.dispatch import receiver
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
 
 from verification.core.caching import TTLCache
 from verification.models import Project
+
+
+class OriginsMiddleware(CorsMiddleware):
+    """django-cors-headers' own reads all headers of a request. Servers and apps name no origin, so theirs are left."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if "HTTP_ORIGIN" in request.META or request.method == "OPTIONS":
+            return super().__call__(request)
+        is_for_browsers = re.match(settings.CORS_URLS_REGEX, request.path_info)
+        response = self.get_response(request)
+        if is_for_browsers:
+            patch_vary_headers(response, ["origin"])
+        return response
 
 
 @receiver(check_request_enabled)

@@ -19,11 +19,11 @@ from rest_framework.exceptions import (
     UnsupportedMediaType,
     ValidationError,
 )
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
 from verification import sql
 from verification.api.parsers import BodyTooLarge
+from verification.api.renderers import JSONRenderer
 from verification.api.serializers.errors import Problem, problem_address
 from verification.core import metrics, request_ids, request_log
 from verification.core.errors import ApiError, FieldError, FieldsInvalid

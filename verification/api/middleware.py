@@ -10,9 +10,7 @@ import time
 from collections.abc import Callable
 
 from csp.constants import HEADER as POLICY_HEADER
-from csp.middleware import CSPMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 
 from verification.api import (
     cors,  # noqa: F401  (it listens to django-cors-headers)
@@ -110,13 +108,6 @@ class AnswerHeadersMiddleware:
             response["Cache-Control"] = "no-store"
             response[POLICY_HEADER] = POLICY
         return response
-
-
-class PagePolicyMiddleware(CSPMiddleware):
-    """django-csp's, which puts a policy together at every answer, for those that have none yet."""
-
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        return response if POLICY_HEADER in response else super().process_response(request, response)
 
 
 class ProbesMiddleware:
