@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from verification.core.addresses import Address, NumberType, is_reachable, kind_of, mask
-from verification.core.errors import CATALOGUE, ApiError, Decision, refusal
+from verification.core.error_codes import CATALOGUE
+from verification.core.errors import ApiError, Decision, refusal
 from verification.models import ListSubject
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
