@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 from benchmarks.routing_world import COUNTRIES, DAY, HOUR, MINUTE, PROVIDERS, SPREAD, User, World, users_of
 from benchmarks.tables import table
+from verification.core.lifetimes import SESSION_SECONDS
 from verification.services.providers.optimizer import (
     ARRIVAL_LOSS,
-    SESSION_SECONDS,
     WINDOW_HOURS,
     Candidate,
     Hour,

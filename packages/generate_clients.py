@@ -77,7 +77,7 @@ def description() -> dict[str, Any]:
 def catalogue() -> dict[str, tuple[int, str]]:
     """Return each error code with its status and title."""
     sys.path.insert(0, str(ROOT))
-    from verification.core.errors import CATALOGUE
+    from verification.core.error_codes import CATALOGUE
 
     return {code: (words.status, words.title) for code, words in CATALOGUE.items()}
 

@@ -19,7 +19,7 @@ from tests.fakes.http_server import FakeHttpServer, answer
 from tests.fakes.nginx import Nginx
 from tests.live import ROOT, free_port, wait_until
 from verification.api.serializers.errors import problem_address
-from verification.core.errors import CATALOGUE
+from verification.core.error_codes import CATALOGUE
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 WORST_EXPOSURE = 29  # tenths: 100 is a process that may do everything

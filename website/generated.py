@@ -55,7 +55,8 @@ def errors_page(entries: list[Any]) -> str:
 
 
 def error_page(entry: Any, description: dict[str, Any]) -> str:
-    from verification.api.reference import error_guide, error_pages
+    from verification.api.reference import error_pages
+    from verification.core.error_codes import CATALOGUE
 
     page = error_pages.page_of(entry.code, description, BASE_URL)
     anchors = [(endpoint, anchor(endpoint.summary)) for endpoint in page.endpoints]
@@ -76,7 +77,7 @@ def error_page(entry: Any, description: dict[str, Any]) -> str:
         "## Who answers so",
         "\n".join(answered),
         "## More",
-        f"[{page.further[0]}](../{error_guide.FURTHER[entry.code]})",
+        f"[{page.further[0]}](../{CATALOGUE[entry.code].further})",
     ]
     return "\n\n".join(parts) + "\n"
 

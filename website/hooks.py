@@ -11,7 +11,11 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "var" / "website-pages"  # website/generated.py writes it
-OUTSIDE = {"CHANGELOG.md": "changelog.md", "SECURITY.md": "security-policy.md"}  # files above docs/ that are pages here
+OUTSIDE = {
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security-policy.md",
+    "CONTRIBUTING.md": "contributing.md",
+}  # files above docs/ that are pages here
 # The service's own addresses.
 SERVED = {"errors": "errors/index.md", "settings": "project-settings.md", "": "reference.md"}
 _ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<path>[^)]+)\)")

@@ -16,7 +16,8 @@ from verification.api.parsers import StrictJSONParser
 from verification.api.reference.schema import CALLBACK_HEADERS
 from verification.api.reference.views import description
 from verification.api.urls import urlpatterns
-from verification.core.errors import CATALOGUE, ApiError
+from verification.core.error_codes import CATALOGUE
+from verification.core.errors import ApiError
 from verification.core.whole_numbers import MAX_ID
 from verification.models import SESSION_EVENTS, ChannelType, KeyKind, MessageStatus
 from verification.models.messages import FINAL

@@ -15,7 +15,7 @@ import watchword
 from tests.clients.programs import MODULES, need, run
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.live import ROOT
-from verification.core.errors import CATALOGUE
+from verification.core.error_codes import CATALOGUE
 
 pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 

@@ -74,9 +74,8 @@ class Crowd:
         """A create, and perhaps the same code once more over another channel."""
         project = load_project(shop.id)
         address = parse_address(to or self.to())
-        call = {"project": project, "challenge_token": None, "client_address": ""}
-        opened = create.create_session(address=address, channel_type=None, send=True, accept_language="", **call)
-        send.resend_code(session_id=opened.session_id, channel_type="voice", **call)
+        opened = create.create_session(project, address, create.CreateOptions(client_address=""))
+        send.resend_code(project, opened.session_id, send.ResendOptions(channel_type="voice", client_address=""))
 
     def send(self, shop, to=None):
         messages.send_message(

@@ -21,9 +21,7 @@ class SessionCreateView(ApiKeyView):
     @operations.create_session
     def post(self, request: Request) -> Response:
         fields = self.body(request, serializers.SessionCreateRequest, self.project)
-        session = create.create_session(
-            project=self.project,
-            address=fields["to"],
+        options = create.CreateOptions(
             channel_type=fields.get("type"),
             send=fields.get("send") is not False,
             accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
@@ -31,6 +29,7 @@ class SessionCreateView(ApiKeyView):
             client_address=client_address(request),
             request_id=request_ids.of(request),
         )
+        session = create.create_session(self.project, fields["to"], options)
         return self.answer(serializers.SessionCreateResponse, session)
 
 
@@ -38,14 +37,13 @@ class SessionSendView(ApiKeyView):
     @operations.send_session
     def post(self, request: Request) -> Response:
         fields = self.body(request, serializers.SessionSendRequest)
-        sent = send.resend_code(
-            project=self.project,
-            session_id=fields["session_id"],
+        options = send.ResendOptions(
             channel_type=fields["type"],
             challenge_token=fields.get("challenge_token"),
             client_address=client_address(request),
             request_id=request_ids.of(request),
         )
+        sent = send.resend_code(self.project, fields["session_id"], options)
         return self.answer(serializers.SessionSendResponse, sent)
 
 

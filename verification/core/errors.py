@@ -6,79 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """The words of one code.
-
-    ``detail`` is the usual sentence, empty where each place that refuses has one of its own.
-    """
-
-    status: int
-    title: str
-    detail: str = ""
-
-
-# The one home of these words. error_guide.py adds what a client should do; decisions.py tells owners of the rules
-# behind a refusal.
-CATALOGUE = {
-    "parse_error": Words(400, "The request body cannot be read"),
-    "validation_error": Words(400, "A field is wrong"),
-    "invalid_code": Words(400, "The code is wrong", "The code is wrong."),
-    "host_not_allowed": Words(400, "This host name is not served here", "This host name is not served here."),
-    "missing_api_key": Words(401, "The x-api-key header is missing", "Send your key in the x-api-key header."),
-    "invalid_api_key": Words(401, "The key is not valid", "The key is unknown, expired or revoked."),
-    "wrong_key_kind": Words(403, "The key is of the wrong kind for this endpoint"),
-    "challenge_required": Words(
-        403, "A challenge must be solved first", "Solve the challenge and send its answer as challenge_token."
-    ),
-    "challenge_failed": Words(403, "The challenge was not passed", "The challenge was not passed. Solve a new one."),
-    "recipient_not_allowed": Words(
-        403, "Nothing can be sent to this recipient", "Nothing can be sent to this recipient."
-    ),
-    "not_found": Words(404, "There is nothing here", "There is nothing at this address."),
-    "session_not_found": Words(404, "There is no such session", "There is no session with this id."),
-    "message_not_found": Words(404, "There is no such message", "There is no message with this id."),
-    "verify_token_not_found": Words(404, "There is no such verify token", "There is no verify token with this value."),
-    "method_not_allowed": Words(405, "The method is not allowed here"),
-    "channel_not_available": Words(409, "The channel is not available"),
-    "channel_not_active": Words(
-        409,
-        "The user has not started this messenger's bot",
-        "The user has to start this messenger's bot first; the code goes out as soon as they do.",
-    ),
-    "session_verified": Words(
-        409, "The session's code was already used", "The session's code was already used. Create a new session."
-    ),
-    "idempotency_conflict": Words(
-        409,
-        "The Idempotency-Key was used for another request",
-        "This Idempotency-Key was used with another body or secret key. Take a new one for a new message.",
-    ),
-    "session_expired": Words(410, "The session has expired", "The session is over. Create a new one."),
-    "verify_token_expired": Words(
-        410,
-        "The verify token has expired or was used",
-        "The verify token is over or was used before. The user has to verify again.",
-    ),
-    "body_too_large": Words(413, "The request body is too large"),
-    "unsupported_media_type": Words(415, "The request body must be JSON in UTF-8"),
-    "channel_timeout": Words(
-        429, "A code was just sent over this channel", "A code was sent over this channel within the last 60 seconds."
-    ),
-    "too_many_attempts": Words(429, "Too many wrong codes", "There were too many wrong codes for this recipient."),
-    "too_many_sends": Words(429, "Too many codes were sent", "Too many codes were sent to this recipient."),
-    "rate_limited": Words(429, "Too many requests"),
-    "internal_error": Words(
-        500, "Something went wrong on our side", "Something went wrong on our side; the request_id finds it in our log."
-    ),
-    "service_unavailable": Words(
-        503, "The service is briefly unavailable", "The database is away; nothing was accepted."
-    ),
-    "challenge_unavailable": Words(
-        503, "The challenge provider does not answer", "The challenge provider does not answer."
-    ),
-}
+from verification.core.error_codes import CATALOGUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +39,10 @@ class ApiError(Exception):
         decision: Decision | None = None,
         **extra: Any,
     ) -> None:
-        words = CATALOGUE[code]
+        spec = CATALOGUE[code]
         self.problem_code = code
-        self.status, self.title = words.status, words.title
-        self.detail = detail or words.detail
+        self.status, self.title = spec.status, spec.title
+        self.detail = detail or spec.detail
         super().__init__(self.detail)
         self.retry_after = retry_after
         self.decision = decision

@@ -219,7 +219,7 @@ def count_request(endpoint: str, status: int, seconds: float) -> None:
 
 
 def count_refusal(code: str) -> None:
-    """Count a problem document by its code, of which ``errors.CATALOGUE`` has all."""
+    """Count a problem document by its code, of which ``error_codes.CATALOGUE`` has all."""
     _count("refusals", code)
 
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest, JsonResponse, UnreadablePostError
 
 from verification import sql
 from verification.core import metrics, request_log, sids, timestamps
+from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import note_refusal
@@ -24,32 +25,6 @@ log = logging.getLogger(__name__)
 GUIDE = "/docs/guides/from-twilio/"  # what each of these codes stands for
 DATABASE_RETRY_SECONDS = 1  # seconds that callers are told to wait while the database is away: a brief fault is over
 CHANNEL_NAMES = {ours.value: theirs for theirs, ours in CHANNELS.items()}
-
-# Twilio's status, code and words for each refusal of ours that these endpoints can answer.
-INVALID_PARAMETER = (400, 60200, "Invalid parameter")
-CODES = {
-    "parse_error": INVALID_PARAMETER,
-    "validation_error": INVALID_PARAMETER,
-    "body_too_large": (413, 60200, "Invalid parameter"),
-    "unsupported_media_type": (415, 60200, "Invalid parameter"),
-    "missing_api_key": (401, 20003, "Authenticate"),
-    "invalid_api_key": (401, 20003, "Authenticate"),
-    "wrong_key_kind": (401, 20003, "Authenticate"),
-    "not_found": (404, 20404, "The requested resource was not found"),
-    "session_not_found": (404, 20404, "The requested resource was not found"),
-    "session_verified": (404, 20404, "The requested resource was not found"),
-    "session_expired": (404, 20404, "The requested resource was not found"),
-    "method_not_allowed": (405, 20004, "Method not allowed"),
-    "channel_not_available": (400, 60223, "Delivery channel disabled"),
-    "channel_not_active": (400, 60223, "Delivery channel disabled"),
-    "recipient_not_allowed": (403, 60410, "Verification delivery attempt blocked"),
-    "too_many_attempts": (429, 60202, "Max check attempts reached"),
-    "too_many_sends": (429, 60203, "Max send attempts reached"),
-    "channel_timeout": (429, 60212, "Too many concurrent requests for phone number"),
-    "rate_limited": (429, 20429, "Too many requests"),
-    "internal_error": (500, 20500, "Internal server error"),
-    "service_unavailable": (503, 20503, "Service unavailable"),
-}
 
 
 class UnsupportedParameter(Exception):
@@ -87,7 +62,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     refusal = _to_refusal(error, request)
     note_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
-    status, code, words = CODES.get(refusal.problem_code, CODES["internal_error"])
+    status, code, words = CATALOGUE[refusal.problem_code].twilio or TWILIO_INTERNAL_ERROR
     if isinstance(refusal, FieldsInvalid):
         words = f"{words}: `{refusal.extra['errors'][0]['field']}`. {refusal.extra['errors'][0]['detail']}"
     elif (status, code) != (401, 20003) and refusal.detail:

@@ -69,16 +69,13 @@ def start(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
     values = form.read(request)
     _refuse_parameters(values)
     address = form.recipient(project, form.text(values, "To"))
-    opened = create.create_session(
-        project=project,
-        address=address,
+    options = create.CreateOptions(
         channel_type=form.channel(values),
-        send=True,
         accept_language=values.get("Locale", ""),
-        challenge_token=None,
         client_address=None,
         request_id=request_ids.of(request),
     )
+    opened = create.create_session(project, address, options)
     _require_sent(opened)
     return answers.verification(project, server_side.read(project, opened.session_id), status=PENDING, code=201)
 

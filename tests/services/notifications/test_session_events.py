@@ -10,13 +10,14 @@ from standardwebhooks import Webhook
 
 from tests.api.calls import WRONG, Api
 from tests.fakes.http_server import FakeHttpServer, answer
-from verification.core.addresses import mask
+from verification.core.addresses import mask, parse_address
 from verification.models import SESSION_EVENTS, Message, Project, Session, WebhookEvent
 from verification.services.delivery import sweep
 from verification.services.maintenance import forgetting, integrity, retention
 from verification.services.notifications import event_feed, events, payloads, undelivered
 from verification.services.projects import projects, webhook_secrets
 from verification.services.projects.snapshot import load_project
+from verification.services.protection.recipient import policy_for
 from verification.services.providers.sandbox import add_sandbox
 
 pytestmark = pytest.mark.django_db
@@ -136,7 +137,7 @@ def test_a_project_that_wants_no_events_gets_none(api, project, outbox):
 
 def project_terms(project):
     config = load_project(project.id)
-    return str(config.terms_for(TO).obj) + str(config.terms_of_check.obj)
+    return str(policy_for(config, parse_address(TO)).terms.obj) + str(config.terms_of_check.obj)
 
 
 def test_only_the_chosen_events_are_told(api, project, outbox, receiver):

@@ -31,6 +31,8 @@ from verification.models.guard_rules import ABOUT_GUESSING
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.challenges import is_suspected
 from verification.services.protection.guard import conversion, findings
+from verification.services.protection.guard.judge import suspects_recipient
+from verification.services.protection.recipient import policy_for
 from verification.services.records import decisions
 
 pytestmark = pytest.mark.django_db
@@ -634,7 +636,7 @@ def test_statistics_count_sends_verifications_and_refusals(api, outbox, project)
 
 
 def wary(project, to):
-    return is_suspected(load_project(project.id), parse_address(to), "203.0.113.9")
+    return suspects_recipient(policy_for(load_project(project.id), parse_address(to), client_address="203.0.113.9"))
 
 
 def test_a_number_is_suspected_from_half_of_the_limit_on(api, project):
@@ -650,4 +652,4 @@ def test_a_number_of_a_watched_country_is_suspected(project):
     findings.sweep()
     assert wary(project, "+4915122220000")
     assert not wary(project, "+33612345678")
-    assert not is_suspected(load_project(project.id), None, "203.0.113.9")
+    assert not is_suspected(load_project(project.id), "203.0.113.9")

@@ -9,7 +9,6 @@ from django.utils import timezone
 from tests import clock, factories
 from tests.api.calls import problem
 from verification.core import caching
-from verification.core.addresses import parse_address
 from verification.models import Alert, GuardBlock, Session, WrongCode
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.challenges import is_suspected
@@ -64,7 +63,7 @@ def rules():
 
 
 def suspects(project, network):
-    return is_suspected(load_project(project.id), parse_address("ada@example.com"), network)
+    return is_suspected(load_project(project.id), network)
 
 
 def test_a_network_that_guesses_for_many_is_suspected(api, project):

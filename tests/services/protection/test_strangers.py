@@ -249,7 +249,7 @@ def test_callers_of_a_project_under_attack_are_suspected(api, project):
     project.set(guess_assumed=3)
     guess(api, 4)
     findings.sweep()
-    assert is_suspected(load_project(project.id), None, network(1))
+    assert is_suspected(load_project(project.id), network(1))
 
 
 def test_a_lift_starts_a_new_count(api, project):

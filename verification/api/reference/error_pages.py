@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verification.api.reference import error_guide, guides
+from verification.core.error_codes import CATALOGUE
 
 PROBLEM_JSON = "application/problem+json"
 WITHOUT_ENDPOINT = ("not_found", "method_not_allowed")  # also answered where no endpoint is
@@ -55,7 +56,7 @@ def page_of(code: str, description: Mapping[str, Any], base_url: str) -> ErrorPa
 
 def further(code: str) -> tuple[str, str]:
     """Return the title and the address of the section that tells more. Raises ``LookupError`` if it is gone."""
-    name, _, anchor = error_guide.FURTHER[code].partition("#")
+    name, _, anchor = CATALOGUE[code].further.partition("#")
     guide = guides.read(name.removesuffix(".md"))
     heading = next(section.heading for section in guide.sections if section.anchor == anchor)
     return f"{guide.title}: {heading}", f"{guides.address_of(f'docs/{name}')}#{anchor}"

@@ -19,7 +19,7 @@ from rest_framework.serializers import Serializer
 from verification.api.reference import error_guide
 from verification.api.reference.tags import TAGS
 from verification.api.serializers.errors import Problem
-from verification.core.errors import CATALOGUE
+from verification.core.error_codes import CATALOGUE
 
 OVERVIEW = Path(__file__).with_name("overview.md")
 

@@ -24,6 +24,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
 from verification.api.reference import error_guide, error_pages, guides, search
 from verification.api.reference.schema import REASONS
+from verification.core.error_codes import CATALOGUE
 from verification.models.project_settings.described import described
 from verification.services.config_files.schema import schema
 
@@ -108,7 +109,7 @@ def errors(request: HttpRequest) -> HttpResponse:
 @csp_replace(OWN_STYLES)  # type: ignore[arg-type]  # it passes on every argument, whatever its type says
 def error(request: HttpRequest, code: str) -> HttpResponse:
     """Explain one code. The ``type`` of its problem documents leads here."""
-    if code not in error_guide.GUIDE:
+    if code not in CATALOGUE:
         raise Http404
     shown = error_pages.page_of(code, description(), settings.BASE_URL)
     context = {"page": "errors", "groups": _errors_by_status(), "shown": shown, "entry": shown.entry}

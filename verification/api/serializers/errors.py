@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from verification.core.codes import WRONG_CODES_THAT_LOCK
-from verification.core.errors import CATALOGUE
+from verification.core.error_codes import CATALOGUE
 from verification.models import ChallengeProvider
 
 ERROR_CODES = [(code, words.title) for code, words in CATALOGUE.items()]

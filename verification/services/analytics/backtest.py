@@ -16,9 +16,10 @@ from datetime import timedelta
 from django.db.models import Q, Sum
 from django.utils import timezone
 
+from verification.core.lifetimes import SESSION_SECONDS
 from verification.models import Channel, DailyFigures, Provider
 from verification.services.analytics.report import SumHistograms, seconds_in
-from verification.services.providers.optimizer import SESSION_SECONDS, Candidate, Hour, Objective, learn, rank
+from verification.services.providers.optimizer import Candidate, Hour, Objective, learn, rank
 from verification.services.providers.prices import book_of
 from verification.services.providers.route_statistics import price_of
 

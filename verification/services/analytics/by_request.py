@@ -8,9 +8,8 @@ from typing import Any
 from django.db.models import Q
 
 from verification.core import request_ids
+from verification.core.lifetimes import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
 from verification.models import Message, Session, VerifyToken, WrongCode
-from verification.services.sessions.check import VERIFY_TOKEN_SECONDS
-from verification.services.sessions.create import SESSION_SECONDS
 
 # The longest time from a session to the request that redeems its token.
 SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)

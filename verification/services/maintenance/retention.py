@@ -23,6 +23,7 @@ from django.utils import timezone
 from verification import sql
 from verification.core import pseudonyms
 from verification.core.errors import UserError
+from verification.core.lifetimes import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
 from verification.models import (
     Alert,
     ApiKey,
@@ -55,8 +56,6 @@ from verification.services.analytics import rollups
 from verification.services.manual.idempotency import KEPT
 from verification.services.projects.policy_document import LONGEST_DAYS
 from verification.services.records import workers
-from verification.services.sessions.check import VERIFY_TOKEN_SECONDS
-from verification.services.sessions.create import SESSION_SECONDS
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,10 @@ from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.models import Message, Provider
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection import limits, simulation
-from verification.services.protection.eligibility import refusal_of, require_not_stopped
+from verification.services.protection import limits
+from verification.services.protection.eligibility import refusal_of, require_sending
 from verification.services.protection.guard import judge
+from verification.services.protection.recipient import policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
 from verification.services.sessions.origin import origin_of
@@ -62,11 +63,9 @@ def send_message(
     (sending is stopped).
     """
     limits.count_request(project)
-    is_test = address.text in project.test_logins
-    channel = usable_channels(project, address, channel_type, is_test=is_test)[0]
-    if not is_test:
-        require_not_stopped(project)
-        simulation.refuse(project, address.text, channel_type)
+    recipient = policy_for(project, address)
+    channel = usable_channels(recipient, channel_type)[0]
+    require_sending(recipient, channel_type)
     _require_provider(channel, provider_id)
     code = code or codes.generate_code(project.code_length)
     message_id = ids.generate_message_id()
@@ -81,9 +80,9 @@ def send_message(
         code_encrypted=encrypt(code, binding=aad.message_code(message_id)),
         callback_url=callback_url,
         lives_seconds=MANUAL_SECONDS,
-        is_test=is_test,
-        terms=project.terms_for(address.text),
-        guard=judge.guard_terms(project, address.text, address.country, is_manual=True),
+        is_test=recipient.is_test,
+        terms=recipient.terms,
+        guard=judge.guard_terms(recipient, is_manual=True),
         language=language,
         **origin_of(project, request_id, None)._asdict(),
     )
@@ -95,7 +94,7 @@ def send_message(
         )
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
-    if not is_test:
+    if not recipient.is_test:
         traceparents.keep(message_id)
         wake.wake(message_id)
     return SentMessage(message_id, code)

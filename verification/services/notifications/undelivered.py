@@ -19,6 +19,22 @@ log = logging.getLogger(__name__)
 PER_MINUTE = 60
 
 
+class NotedRefusals:
+    """A context in which each refusal that is raised is noted, as :func:`note_refused` does."""
+
+    __slots__ = ("project", "session_id", "to")
+
+    def __init__(self, project: ProjectConfig, *, to: str, session_id: str | None = None) -> None:
+        self.project, self.to, self.session_id = project, to, session_id
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, ApiError):
+            note_refused(self.project, error, to=self.to, session_id=self.session_id)
+
+
 def note_refused(project: ProjectConfig, refusal: ApiError, *, to: str, session_id: str | None = None) -> None:
     """Note that a code for ``to`` did not go out, if a rule of the decision log refused it and the project wants that.
 

@@ -12,10 +12,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from providers import sandbox
 from verification import sql
-from verification.core import pseudonyms
-from verification.core.addresses import Address, AddressKind, kind_of
+from verification.core.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.services.projects import policy_document
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
@@ -107,7 +105,7 @@ class ProjectConfig:
             (rule, subject): loaded_at + left for rule, subject, left in row["findings"]
         }
         self.challenge = self._challenge(row)  # None where challenges are off
-        self._sandbox_challenge = self._puzzles() if self.is_sandbox else None
+        self.sandbox_challenge = self._puzzles() if self.is_sandbox else None
         self._default_channels = {
             AddressKind.PHONE: row["default_phone_channel"],
             AddressKind.EMAIL: row["default_email_channel"],
@@ -126,7 +124,7 @@ class ProjectConfig:
         # Safe lists are the owner's, the ceiling is not.
         self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in policy_document.SENDS}
         self._strangers = {term: row[setting] for term, setting in policy_document.STRANGERS.items()}
-        self._platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
+        self.platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
         self.creates_per_address = settings_below["creates_per_address"]
         self.requests_per_second = settings_below["requests_per_second"]
 
@@ -142,58 +140,41 @@ class ProjectConfig:
             channel.type: channel.cost_budget for channel in self.channels.values() if channel.cost_budget is not None
         }
 
-    def simulated(self, to: str) -> sandbox.Simulated | None:
-        """Return the outcome that this recipient has in a test project; None for any other, and in a live project."""
-        return sandbox.outcome_of(to) if self.is_sandbox else None
-
-    def challenge_for(self, address: Address | None) -> ChallengeConfig | None:
-        """Return the project's challenge; a puzzle of ours where it is off and the sandbox asks for one."""
-        if self.challenge is None and address and self.simulated(address.text) is sandbox.Simulated.CHALLENGE:
-            return self._sandbox_challenge
-        return self.challenge
-
     @property
     def hands_out_puzzles(self) -> bool:
         """Return whether our own challenge is asked for, by the project or by its sandbox."""
-        challenges = (self.challenge, self._sandbox_challenge)
+        challenges = (self.challenge, self.sandbox_challenge)
         return any(each and each.provider == ChallengeProvider.ALTCHA for each in challenges)
 
-    def is_unlimited(self, to: str) -> bool:
-        """Return whether the project's own limits of sends leave this recipient alone: safe-listed, or simulated."""
-        return self.lists.is_safe(to) or self.simulated(to) is not None
+    def send_limits_for(self, *, is_unlimited: bool) -> dict[str, int]:
+        """Return the limits of sends; without limits only the operator's ceiling."""
+        return self._safe_send_limits if is_unlimited else self.send_limits
 
-    def send_limits_for(self, to: str) -> dict[str, int]:
-        """Return the limits of sends; for recipients without limits only the operator's ceiling."""
-        return self._safe_send_limits if self.is_unlimited(to) else self.send_limits
+    def wrong_limits_for(self, *, is_simulated: bool) -> dict[str, int]:
+        """Return the limits of wrong codes; none in the sandbox."""
+        return dict.fromkeys(self.wrong_limits, 0) if is_simulated else self.wrong_limits
 
-    def wrong_limits_for(self, to: str) -> dict[str, int]:
-        """Return the limits of wrong codes; none for the recipients of the sandbox, whose tests guess all day."""
-        return dict.fromkeys(self.wrong_limits, 0) if self.simulated(to) else self.wrong_limits
-
-    def terms_for(self, to: str) -> Any:
-        """Return the terms for this recipient, as the SQL functions take them: serialised once for its kind.
-
-        The platform's limit of SMS takes the recipient's hash besides, for projects that have erased them.
-        """
-        key = kind_of(to), self.is_unlimited(to), self.simulated(to) is not None
+    def terms_for(self, kind: AddressKind, *, is_unlimited: bool, is_simulated: bool) -> Any:
+        """Return the terms for such recipients, as the SQL functions take them: serialised once for each kind."""
+        key = kind, is_unlimited, is_simulated
         if key not in self._terms:
             self._terms[key] = policy_document.serialised(
                 {
                     "language": self.language,
                     "draws_new_code": self.new_code_on_send,
-                    "sends": policy_document.limits_of(policy_document.SENDS, self.send_limits_for(to)),
-                    "wrong_codes": policy_document.wrong_code_limits(self.wrong_limits_for(to)),
+                    "sends": policy_document.limits_of(
+                        policy_document.SENDS, self.send_limits_for(is_unlimited=is_unlimited)
+                    ),
+                    "wrong_codes": policy_document.wrong_code_limits(self.wrong_limits_for(is_simulated=is_simulated)),
                     "strangers": self._strangers,
                     # A budget of no message refuses the next one, which is what one in money means once it is spent.
                     "budgets": {**self.budgets, **dict.fromkeys(self.spent_costs, 0)},
                     "waits": self.fallback,
-                    "messengers": self.messengers_for(key[0]),
-                    "platform_sms_a_day": self._platform_sms_a_day,
+                    "messengers": self.messengers_for(kind),
+                    "platform_sms_a_day": self.platform_sms_a_day,
                     **self._events,
                 }
             )
-        if self._platform_sms_a_day and key[0] is AddressKind.PHONE:
-            return policy_document.with_erased(self._terms[key], pseudonyms.erased(to))
         return self._terms[key]
 
     @cached_property
@@ -204,7 +185,7 @@ class ProjectConfig:
     @cached_property
     def terms_of_simulated_check(self) -> Any:
         """The terms for checking a code of a recipient of the sandbox."""
-        return self._terms_of_check(dict.fromkeys(self.wrong_limits, 0))
+        return self._terms_of_check(self.wrong_limits_for(is_simulated=True))
 
     def _terms_of_check(self, limits: dict[str, int]) -> Any:
         return policy_document.serialised(

@@ -14,9 +14,7 @@ from django.conf import settings
 from providers.challenges import altcha
 from providers.challenges.base import Judgement, Site, Verdict
 from providers.challenges.vendors import VENDORS, is_dummy_secret
-from providers.sandbox import Simulated
 from verification.core import aad
-from verification.core.addresses import Address
 from verification.core.bulkhead import BulkheadFull, Wait, bulkhead
 from verification.core.caching import CircuitBreaker, Cooldown, TTLCache
 from verification.core.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
@@ -25,6 +23,7 @@ from verification.models import ChallengeProvider
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.protection import limits
 from verification.services.protection.guard import judge
+from verification.services.protection.recipient import RecipientPolicy
 from verification.services.providers.http_door import http_door
 
 log = logging.getLogger(__name__)
@@ -44,35 +43,38 @@ _away: CircuitBreaker[tuple[int, str]] = CircuitBreaker(
 )  # by project and vendor
 
 
-def is_asked(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
-    """Return whether this caller needs a challenge. Counts nothing; ``address`` is None where none is known yet."""
-    challenge = project.challenge_for(address)
-    if challenge is None:
+def is_asked(recipient: RecipientPolicy) -> bool:
+    """Return whether the caller needs a challenge for a send to this recipient. Counts nothing."""
+    challenge, client_address = recipient.challenge, recipient.client_address
+    if challenge is None or client_address is None or recipient.is_test:
         return False
-    if address and project.simulated(address.text) is Simulated.CHALLENGE:
+    if challenge.is_always or recipient.sandbox.needs_challenge:
         return True
-    return challenge.is_always or is_suspected(project, address, client_address)
+    return is_suspected(recipient.project, client_address) or judge.suspects_recipient(recipient)
 
 
-def is_suspected(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
+def is_caller_asked(project: ProjectConfig, client_address: str) -> bool:
+    """Return whether this caller needs a challenge, whoever the recipient may be. Counts nothing."""
+    challenge = project.challenge
+    return challenge is not None and (challenge.is_always or is_suspected(project, client_address))
+
+
+def is_suspected(project: ProjectConfig, client_address: str) -> bool:
     """Return whether this caller has to prove that they are no bot. Counts nothing.
 
     The reasons: more sessions came from the client address than the project allows in ten minutes; codes are being
-    guessed, in the project or by that address; the traffic guard found something about the number's prefix or country,
-    or soon may. ``address`` is None where none is known yet.
+    guessed, in the project or by that address.
     """
-    return limits.is_over_creates(project, client_address) or judge.suspects(project, address, client_address)
+    return limits.is_over_creates(project, client_address) or judge.suspects_caller(project, client_address)
 
 
-def ask(project: ProjectConfig) -> None:
-    """Raise ``challenge_required`` with what a widget needs, unless the project has challenges off."""
-    if project.challenge is not None:
-        _require(project.challenge)
+def ask(recipient: RecipientPolicy) -> None:
+    """Raise ``challenge_required`` with what a widget needs, unless the project never asks this caller for one."""
+    if recipient.may_be_challenged and recipient.project.challenge is not None:
+        _require(recipient.project.challenge)
 
 
-def verify(
-    project: ProjectConfig, address: Address, token: str | None, *, is_asked: bool, client_address: str = ""
-) -> bytes | None:
+def verify(recipient: RecipientPolicy, token: str | None, *, is_asked: bool) -> bytes | None:
     """Return the digest by which a right answer is to be used up; None where none was needed or none could be judged.
 
     A token that was not asked for is judged too: it frees the session from what others' wrong codes impose.
@@ -80,9 +82,10 @@ def verify(
     Raises ``challenge_required``, ``challenge_failed`` and ``challenge_unavailable``. Raises ``rate_limited`` for an
     address that failed so many challenges that the vendor is no longer asked.
     """
-    challenge = project.challenge_for(address)
-    if challenge is None:
+    challenge, project = recipient.challenge, recipient.project
+    if challenge is None or not recipient.may_be_challenged:
         return None
+    client_address = recipient.client_address or ""
     if token is None:
         if is_asked:
             _require(challenge)

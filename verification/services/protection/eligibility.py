@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from verification.core.addresses import Address, NumberType, is_reachable, kind_of, mask
-from verification.core.errors import CATALOGUE, ApiError, Decision, refusal
+from verification.core.error_codes import CATALOGUE
+from verification.core.errors import ApiError, Decision, refusal
 from verification.models import ListSubject
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.limits import network_of
+from verification.services.protection.recipient import RecipientPolicy
 from verification.services.records.decisions import RULES, rule_of
 
 STOPPED = "Sending is stopped for now."
@@ -20,20 +22,19 @@ STOPPED_RETRY_SECONDS = 60  # nobody knows when the operator ends the stop; a tr
 NOWHERE = "no country"  # the subject for satellite and other networks that belong to no country
 
 
-def allowed_channels(
-    project: ProjectConfig, address: Address, channels: list[ChannelConfig], *, client_address: str = ""
-) -> list[ChannelConfig]:
+def allowed_channels(recipient: RecipientPolicy, channels: list[ChannelConfig]) -> list[ChannelConfig]:
     """Return those of ``channels`` over which this recipient may be sent to, in their order.
 
     Raises ``recipient_not_allowed``.
     """
-    if subject := project.lists.blocked_by(address, client_address):
-        raise _not_allowed(project, "block_list", _named(subject, address, client_address), {"entry": subject})
+    project, address = recipient.project, recipient.address
+    if subject := recipient.blocked_by:
+        raise _not_allowed(project, "block_list", _named(subject, recipient), {"entry": subject})
     reaching = [channel for channel in channels if is_reachable(address, channel.type, allow_voip=project.allow_voip)]
     if not reaching:
         figures = {"type": address.number_type.value, "country": address.country or NOWHERE}
         raise _not_allowed(project, "number_type", mask(address.text), figures)
-    if project.is_sandbox and project.simulated(address.text) is None:
+    if project.is_sandbox and not recipient.sandbox.is_simulated:
         # No other recipient may seem to have been verified by the sandbox's known code, or to have been sent to.
         reaching = [channel for channel in reaching if not channel.is_simulation]
         if not reaching:
@@ -47,8 +48,14 @@ def allowed_channels(
     return reaching
 
 
-def require_not_stopped(project: ProjectConfig) -> None:
-    """Raise ``service_unavailable`` while the operator has stopped all sending."""
+def require_sending(recipient: RecipientPolicy, channel: str) -> None:
+    """Raise ``service_unavailable`` while the operator has stopped all sending, and the refusal that a sandbox forces.
+
+    Nothing is sent to test logins, so nothing is refused for them.
+    """
+    if recipient.is_test:
+        return
+    project = recipient.project
     if project.is_stopped:
         raise ApiError(
             "service_unavailable",
@@ -56,6 +63,9 @@ def require_not_stopped(project: ProjectConfig) -> None:
             retry_after=STOPPED_RETRY_SECONDS,
             decision=Decision(project.id, "kill_switch", "all sending"),
         )
+    if recipient.sandbox.refusal is not None:
+        outcome, retry_after = recipient.sandbox.refusal
+        raise refusal_of(project, outcome, retry_after, to=recipient.address.text, channel=channel)
 
 
 def refusal_of(
@@ -98,14 +108,14 @@ def _serves_country(project: ProjectConfig, channel: ChannelConfig, country: str
     return all(not allowed or country in allowed for allowed in (project.countries, channel.countries))
 
 
-def _named(subject: str, address: Address, client_address: str) -> str:
+def _named(subject: str, recipient: RecipientPolicy) -> str:
     match subject:
         case ListSubject.CLIENT:
-            return network_of(client_address)
+            return network_of(recipient.client_address or "")
         case ListSubject.COUNTRY:
-            return address.country
+            return recipient.address.country
         case _:
-            return mask(address.text)
+            return mask(recipient.address.text)
 
 
 def _not_allowed(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> ApiError:

@@ -9,16 +9,19 @@ from datetime import datetime, timedelta
 from django.db.models import Max, Q
 from django.utils import timezone
 
+from verification.core import addresses
 from verification.core.codes import WRONG_CODES_DIVISORS
+from verification.core.lifetimes import CHANNEL_BLOCK_SECONDS
 from verification.models import ChannelType, Message, Recipient, WrongCode
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import load_project
+from verification.services.protection.recipient import policy_for
 
 LONGEST_OF_SENDS, LONGEST_OF_WRONG_CODES = (
     timedelta(seconds=max(window.seconds for window in windows))
     for windows in (policy_document.SENDS, policy_document.WRONG_CODES)
 )
-BLOCK = timedelta(seconds=60)  # the time between two codes of sessions over one channel, as in common_windows.sql
+BLOCK = timedelta(seconds=CHANNEL_BLOCK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,10 @@ def standings(recipient: Recipient) -> list[Standing]:
     project = load_project(recipient.project_id)
     if project is None:
         return []
+    policy = policy_for(project, addresses.stored(recipient.address))
     divisor = WRONG_CODES_DIVISORS[project.code_length]
-    wrong_limits = {
-        setting: -(-limit // divisor) for setting, limit in project.wrong_limits_for(recipient.address).items()
-    }
-    send_limits = project.send_limits_for(recipient.address)
+    wrong_limits = {setting: -(-limit // divisor) for setting, limit in policy.wrong_limits.items()}
+    send_limits = policy.send_limits
     sends = _latest_sends(recipient, max(send_limits.values()))
     wrong = _latest_wrong_codes(recipient, max(wrong_limits.values()))
     return [

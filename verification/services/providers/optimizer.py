@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from verification.core.lifetimes import SESSION_SECONDS
 from verification.services.providers.route_changes import Change, Tally, last_change, last_change_elsewhere, splits_of
 
 WINDOW_HOURS = 72  # hours that are looked at; older ones count for hardly anything.
@@ -23,7 +24,6 @@ UNKNOWN_RATE = (
     0.7  # of messages where nothing is known at all. It is the same for all providers, so it decides nothing.
 )
 USUAL_SECONDS = 30.0  # from the creation to the right code, where nothing is known.
-SESSION_SECONDS = 180.0  # the time that a session waits for its code: what an unverified user has lost.
 LEAST_RATE, MOST_RATE = 0.01, 0.99  # the bounds of a guessed rate, so that odds are finite.
 SETTLING_SECONDS = 45.0  # the mean time until a user who will enter the code has done so.
 HOUR_SECONDS = 3600.0
@@ -200,7 +200,7 @@ def rank(
 def worth(rate: float, seconds: float, price: float | None, objective: Objective) -> float:
     """Return the verified users for one unit of money, or for one second of waiting. Without a price, 0 for money."""
     if objective is Objective.TIME:
-        return rate / (rate * seconds + (1 - rate) * SESSION_SECONDS)
+        return rate / (rate * seconds + (1 - rate) * SESSION_SECONDS)  # an unverified user has lost the session's time
     if price is None:
         return 0.0
     return rate / price if price > 0 else math.inf

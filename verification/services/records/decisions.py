@@ -1,6 +1,6 @@
 """The decision log: it tells owners which rule refused traffic, or would have.
 
-Callers of the API are never told the rule. The words for callers stand in ``errors.CATALOGUE``, those of the traffic
+Callers of the API are never told the rule. The words for callers stand in ``core/error_codes.py``, those of the traffic
 guard's rules in ``models/guard_rules.py``, and those of all other rules here.
 """
 

@@ -10,6 +10,7 @@ from verification.core.errors import ApiError
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.eligibility import allowed_channels
+from verification.services.protection.recipient import RecipientPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +55,18 @@ def project_channels(project: ProjectConfig) -> list[SessionChannel]:
     return session_channels(project.channels.values(), blocks={}, active=without_start, link_payload="")
 
 
-def usable_channels(
-    project: ProjectConfig, address: Address, channel_type: str | None, *, is_test: bool, client_address: str = ""
-) -> list[ChannelConfig]:
+def usable_channels(recipient: RecipientPolicy, channel_type: str | None) -> list[ChannelConfig]:
     """Return the channels that a code could go over, the preferred first. With ``channel_type`` it is that one alone.
 
     Raises ``channel_not_available`` where the project has none for this kind of recipient. Raises
     ``recipient_not_allowed`` where a list, the country or the type of the number rules out all of them.
     """
-    available = project.preferred_channels(address.kind)
+    available = recipient.project.preferred_channels(recipient.address.kind)
     if channel_type is not None:
         available = [channel for channel in available if channel.type == channel_type]
     if not available:
-        raise _not_available(address, channel_type)
-    if is_test:
-        return available
-    return allowed_channels(project, address, available, client_address=client_address)
+        raise _not_available(recipient.address, channel_type)
+    return available if recipient.is_test else allowed_channels(recipient, available)
 
 
 def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | None = None) -> str:

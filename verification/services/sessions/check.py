@@ -12,14 +12,14 @@ from verification.core.addresses import AddressKind, kind_of
 from verification.core.codes import MAX_GUESS_CHARACTERS
 from verification.core.crypto import code_digests, guess_digest, stored_digest
 from verification.core.errors import ApiError, refusal
+from verification.core.lifetimes import VERIFY_TOKEN_SECONDS
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of
 from verification.services.protection.guard import judge
+from verification.services.protection.simulation import sandbox_policy
 from verification.services.sessions.origin import origin_of
-
-VERIFY_TOKEN_SECONDS = 60  # life of a verify token: time for the customer's server to redeem it
 
 _CODE = re.compile(rf"[0-9A-Za-z]{{1,{MAX_GUESS_CHARACTERS}}}")
 
@@ -79,7 +79,8 @@ def _terms(project: ProjectConfig, session_id: str) -> Any:
     if not project.is_sandbox:
         return project.terms_of_check
     to = Session.objects.filter(pk=session_id, project=project.id).values_list("recipient__address", flat=True).first()
-    return project.terms_of_simulated_check if to and project.simulated(to) else project.terms_of_check
+    is_simulated = to is not None and sandbox_policy(project, to).is_simulated
+    return project.terms_of_simulated_check if is_simulated else project.terms_of_check
 
 
 def redeem_verify_token(*, project: ProjectConfig, token: str, request_id: str = "") -> VerifiedAddress:

@@ -6,11 +6,9 @@ import string
 from dataclasses import dataclass
 
 from providers import sandbox
-from providers.sandbox import Simulated
 from verification.core import aad, codes, ids
-from verification.core.addresses import Address
 from verification.core.crypto import code_digest, decrypt, encrypt
-from verification.services.projects.snapshot import ProjectConfig
+from verification.services.protection.recipient import RecipientPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +29,12 @@ class DrawnCode:
     test_login: str | None  # revision of the test login whose fixed code this is
 
 
-def new_session_code(project: ProjectConfig, address: Address) -> DrawnCode:
+def new_session_code(recipient: RecipientPolicy) -> DrawnCode:
     """Draw the code of a new session, and the session's id. A test login gets its fixed code."""
     session_id = ids.generate_session_id()
-    login = project.test_logins.get(address.text)
+    project, login = recipient.project, recipient.test_login
     if login is not None:
-        fixed = decrypt(login.sealed_code, binding=aad.test_login(project.public_id, address.text))
+        fixed = decrypt(login.sealed_code, binding=aad.test_login(project.public_id, recipient.address.text))
         settings = CodeSettings(
             len(fixed),
             any(c in string.digits for c in fixed),
@@ -44,19 +42,19 @@ def new_session_code(project: ProjectConfig, address: Address) -> DrawnCode:
         )
         return _seal(fixed, session_id, settings, test_login=login.revision)
     settings = CodeSettings(project.code_length, project.code_digits, project.code_letters)
-    return _seal(_generate(project, address, settings), session_id, settings)
+    return _seal(_generate(recipient, settings), session_id, settings)
 
 
-def replacement_code(project: ProjectConfig, address: Address, session_id: str, settings: CodeSettings) -> DrawnCode:
+def replacement_code(recipient: RecipientPolicy, session_id: str, settings: CodeSettings) -> DrawnCode:
     """Draw another code for a session that has one, with the same length and characters."""
-    return _seal(_generate(project, address, settings), session_id, settings)
+    return _seal(_generate(recipient, settings), session_id, settings)
 
 
-def _generate(project: ProjectConfig, address: Address, settings: CodeSettings) -> str:
+def _generate(recipient: RecipientPolicy, settings: CodeSettings) -> str:
     """Draw a code. A recipient of the sandbox gets the fixed one, or one that no test can know."""
-    simulated = project.simulated(address.text)
-    fixed = sandbox.fixed_code(settings.length, digits=settings.digits) if simulated else None
-    if fixed and simulated is not Simulated.WRONG_CODE:
+    policy = recipient.sandbox
+    fixed = sandbox.fixed_code(settings.length, digits=settings.digits) if policy.is_simulated else None
+    if fixed and policy.has_known_code:
         return fixed
     while True:
         code = codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from verification import sql
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig
 from verification.services.protection import challenges
+from verification.services.protection.recipient import policy_for
 from verification.services.sessions.channels import SessionChannel, session_channels
 from verification.services.sessions.code import CodeSettings
 from verification.services.sessions.found import find_live
@@ -41,7 +42,7 @@ def describe_settings(
     They include a challenge only where this caller would be asked for one.
     """
     if session_id is None:
-        is_asked = challenges.is_asked(project, None, client_address)
+        is_asked = challenges.is_caller_asked(project, client_address)
         return SessionSettings(
             language=best_language(accept_language, project.languages) or project.language,
             project_name=project.name,
@@ -49,10 +50,10 @@ def describe_settings(
             challenge=project.challenge if is_asked else None,
         )
     session = find_live(project, session_id)
-    is_asked = not session.is_test and challenges.is_asked(project, session.address, client_address)
+    recipient = policy_for(project, session.address, client_address=client_address, is_test=session.is_test)
     return SessionSettings(
         language=session.language,
         project_name=project.name,
         code=session.code,
-        challenge=project.challenge_for(session.address) if is_asked else None,
+        challenge=recipient.challenge if challenges.is_asked(recipient) else None,
     )

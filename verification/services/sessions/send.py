@@ -9,12 +9,13 @@ from typing import Any
 from verification import sql
 from verification.core import ids
 from verification.core.errors import ApiError
-from verification.services.notifications.undelivered import note_refused
+from verification.services.notifications.undelivered import NotedRefusals
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection import challenges, simulation
-from verification.services.protection.eligibility import refusal_of, require_not_stopped
+from verification.services.protection import challenges
+from verification.services.protection.eligibility import refusal_of, require_sending
 from verification.services.protection.guard import judge
+from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import SessionChannel, bot_link, session_channel, usable_channels
 from verification.services.sessions.code import replacement_code
@@ -30,16 +31,18 @@ class SentCode:
     channel: SessionChannel
 
 
-def resend_code(
-    *,
-    project: ProjectConfig,
-    session_id: str,
-    channel_type: str,
-    challenge_token: str | None,
-    client_address: str,
-    request_id: str = "",
-) -> SentCode:
-    """Send the session's code again, over ``channel_type``. ``challenge_token`` is as in :func:`create_session`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResendOptions:
+    """What a caller asks for besides the session. ``challenge_token`` is as in :class:`~.create.CreateOptions`."""
+
+    channel_type: str
+    client_address: str
+    challenge_token: str | None = None
+    request_id: str = ""
+
+
+def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions) -> SentCode:
+    """Send the session's code again.
 
     Raises what a session that is not open raises, ``challenge_required``, ``challenge_failed``,
     ``challenge_unavailable``, ``channel_not_available``, ``recipient_not_allowed``, ``channel_not_active`` (with
@@ -47,59 +50,37 @@ def resend_code(
     ``service_unavailable``.
     """
     session = find_open(project, session_id)
-    try:
-        return _resend(project, session, channel_type, challenge_token, client_address, request_id)
-    except ApiError as refusal:
-        note_refused(project, refusal, to=session.address.text, session_id=session.id)
-        raise
-
-
-def _resend(
-    project: ProjectConfig,
-    session: FoundSession,
-    channel_type: str,
-    challenge_token: str | None,
-    client_address: str,
-    request_id: str,
-) -> SentCode:
-    channel = _channel_for(session, project, channel_type, client_address)
-    used_answer = None
-    if not session.is_test:
-        is_asked = challenges.is_asked(project, session.address, client_address)
-        used_answer = challenges.verify(
-            project, session.address, challenge_token, is_asked=is_asked, client_address=client_address
+    recipient = policy_for(project, session.address, client_address=options.client_address, is_test=session.is_test)
+    with NotedRefusals(project, to=session.address.text, session_id=session.id):
+        channel = _channel_for(recipient, session, options.channel_type)
+        is_asked = challenges.is_asked(recipient)
+        used_answer = challenges.verify(recipient, options.challenge_token, is_asked=is_asked)
+        row = queue_code(
+            recipient,
+            session,
+            channel,
+            origin_of(project, options.request_id, options.client_address),
+            used_answer=used_answer,
+            may_ask=options.challenge_token is None,
         )
-    row = queue_code(
-        project,
-        session,
-        channel,
-        origin_of(project, request_id, client_address),
-        used_answer=used_answer,
-        may_ask=not session.is_test and challenge_token is None,
-    )
-    return SentCode(
-        session_id=session.id,
-        expires_at=row.expires_at,
-        channel=session_channel(channel, blocks=row.blocks, active=row.active, link_payload=session.link_payload),
-    )
+        return SentCode(
+            session_id=session.id,
+            expires_at=row.expires_at,
+            channel=session_channel(channel, blocks=row.blocks, active=row.active, link_payload=session.link_payload),
+        )
 
 
 def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
     """Send the session's code again without a caller, so nobody is asked for a challenge. Raises as a re-send does."""
     session = find_open(project, session_id)
-    queue_code(project, session, _channel_for(session, project, channel_type), OUR_OWN)
+    recipient = policy_for(project, session.address, is_test=session.is_test)
+    queue_code(recipient, session, _channel_for(recipient, session, channel_type), OUR_OWN)
 
 
-def _channel_for(
-    session: FoundSession, project: ProjectConfig, channel_type: str, client_address: str = ""
-) -> ChannelConfig:
+def _channel_for(recipient: RecipientPolicy, session: FoundSession, channel_type: str) -> ChannelConfig:
     try:
-        usable = usable_channels(
-            project, session.address, channel_type, is_test=session.is_test, client_address=client_address
-        )
-        if not session.is_test:
-            require_not_stopped(project)
-            simulation.refuse(project, session.address.text, channel_type)
+        usable = usable_channels(recipient, channel_type)
+        require_sending(recipient, channel_type)
     except ApiError as refusal:
         if refusal.decision is not None:
             note_session_refusal(session.id, refusal.decision.rule)
@@ -108,7 +89,7 @@ def _channel_for(
 
 
 def queue_code(
-    project: ProjectConfig,
+    recipient: RecipientPolicy,
     session: FoundSession,
     channel: ChannelConfig,
     origin: Origin,
@@ -120,9 +101,10 @@ def queue_code(
 
     ``may_ask``: after too many wrong codes, ask the caller for a challenge. That helps only one who has sent no answer.
     """
+    project = recipient.project
     new = None
     if project.new_code_on_send and not session.is_test:
-        new = replacement_code(project, session.address, session.id, session.code)
+        new = replacement_code(recipient, session.id, session.code)
     row = sql.call(
         "send_code",
         project=project.id,
@@ -132,8 +114,8 @@ def queue_code(
         code_digest=new and new.digest,
         code_encrypted=new and new.encrypted,
         challenge=used_answer,
-        terms=project.terms_for(session.address.text),
-        guard=judge.guard_terms(project, session.address.text, session.address.country),
+        terms=recipient.terms,
+        guard=judge.guard_terms(recipient),
         **origin._asdict(),
     )
     if row.outcome == "channel_not_active":
@@ -142,9 +124,9 @@ def queue_code(
             link=bot_link(channel, session.link_payload) or channel.link,
         )
     if row.outcome == "too_many_attempts" and may_ask:
-        challenges.ask(project)
+        challenges.ask(recipient)
     if row.outcome != "queued":
-        raise refusal_of(project, row.outcome, row.retry_after, to=session.address.text, channel=channel.type)
+        raise refusal_of(project, row.outcome, row.retry_after, to=recipient.address.text, channel=channel.type)
     if row.message_id is not None:
         traceparents.keep(row.message_id)
         wake.wake(row.message_id)

@@ -11,22 +11,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from verification import sql
-from verification.core.addresses import Address, AddressKind, kind_of
 from verification.core.errors import ApiError, Decision
 from verification.models import GuardMode, GuardRule
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
+from verification.services.protection.recipient import RecipientPolicy
 
 SUBSCRIBER_DIGITS = 4  # the last digits of a number, which a prefix leaves out: 10,000 numbers share one
 
 
-def guard_terms(project: ProjectConfig, to: str, country: str, *, is_manual: bool = False) -> Any:
-    """Return what the SQL functions need to judge a send to this address, or None where the guard has no say.
+def guard_terms(recipient: RecipientPolicy, *, is_manual: bool = False) -> Any:
+    """Return what the SQL functions need to judge a send to this recipient, or None where the guard has no say.
 
     Manual sends are counted apart and only observed, unless the project enforces them too.
     """
-    guard = project.guard
-    if guard.mode == GuardMode.OFF or kind_of(to) is not AddressKind.PHONE or project.is_unlimited(to):
+    guard, address = recipient.project.guard, recipient.address
+    if guard.mode == GuardMode.OFF or not address.is_phone or recipient.is_unlimited:
         return None
     is_apart = is_manual and not guard.enforces_manual
     return sql.json(
@@ -34,8 +34,8 @@ def guard_terms(project: ProjectConfig, to: str, country: str, *, is_manual: boo
             "enforce": guard.mode == GuardMode.ENFORCE and not is_apart,
             "rule": GuardRule.MANUAL_PREFIX if is_apart else GuardRule.PREFIX,
             "counts_all": guard.enforces_manual,
-            "prefix": to[:-SUBSCRIBER_DIGITS],
-            "country": country,
+            "prefix": address.text[:-SUBSCRIBER_DIGITS],
+            "country": address.country,
             "numbers": guard.prefix_numbers,
             "window": guard.prefix_seconds,
             "block": guard.block_seconds,
@@ -68,11 +68,8 @@ def subnet_refusal(project: ProjectConfig, subnet: str, retry_after: int, figure
     )
 
 
-def suspects(project: ProjectConfig, address: Address | None, client_address: str) -> bool:
-    """Return whether a finding makes this caller or recipient suspicious, or one may come soon.
-
-    Only a phone number costs a question to the database.
-    """
+def suspects_caller(project: ProjectConfig, client_address: str) -> bool:
+    """Return whether a finding makes this caller suspicious. It asks no database."""
     network, now = limits.counted_network(project, client_address), time.monotonic()
     about_the_caller = (
         (GuardRule.WRONG_CODES, ""),
@@ -82,7 +79,13 @@ def suspects(project: ProjectConfig, address: Address | None, client_address: st
     )
     if any(project.findings.get(finding, 0.0) > now for finding in about_the_caller):
         return True
-    if any(rule == GuardRule.SAME_GUESS and end > now for (rule, _), end in project.findings.items()):
-        return True
-    terms = guard_terms(project, address.text, address.country) if address else None
-    return terms is not None and bool(sql.call("guard_is_wary", project=project.id, guard=terms).is_wary)
+    return any(rule == GuardRule.SAME_GUESS and end > now for (rule, _), end in project.findings.items())
+
+
+def suspects_recipient(recipient: RecipientPolicy) -> bool:
+    """Return whether there is a finding about the number's prefix or country, or one may come soon.
+
+    Only a phone number costs a question to the database.
+    """
+    terms = guard_terms(recipient)
+    return terms is not None and bool(sql.call("guard_is_wary", project=recipient.project.id, guard=terms).is_wary)
