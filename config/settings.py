@@ -102,6 +102,8 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "verification",
+    "verification.contrib.hosted",
+    "verification.contrib.twilio",
 ]
 MIDDLEWARE = [
     "verification.api.middleware.RequestIdMiddleware",

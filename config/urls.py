@@ -1,11 +1,14 @@
 """The address of every page and endpoint."""
 
+from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from verification.admin.apps import discover
 from verification.api.reference import views
+
+CONTRIB = "verification.contrib."  # the apps that an installation may leave out
 
 discover()
 
@@ -16,8 +19,7 @@ handler500 = "verification.api.middleware.server_error"
 urlpatterns = [
     path("", RedirectView.as_view(url="/docs/")),
     path("", include("verification.api.urls")),
-    path("", include("verification.hosted.urls")),
-    path("", include("verification.twilio.urls")),
+    *[path("", include(f"{each.name}.urls")) for each in apps.get_app_configs() if each.name.startswith(CONTRIB)],
     path("docs/", views.reference),
     path("docs/errors/", views.errors),
     path("docs/errors/<slug:code>/", views.error),

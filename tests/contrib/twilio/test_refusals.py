@@ -7,10 +7,10 @@ import pytest
 
 from tests import factories
 from tests.conftest import ROOT
+from verification.contrib.twilio.answers import CODES
 from verification.core import request_log
 from verification.core.errors import CATALOGUE
 from verification.models import Alert, Decision, Session
-from verification.twilio.answers import CODES
 
 pytestmark = pytest.mark.django_db
 

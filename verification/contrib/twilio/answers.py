@@ -11,13 +11,13 @@ from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, JsonResponse, UnreadablePostError
 
 from verification import sql
+from verification.contrib.twilio.form import CHANNELS
 from verification.core import metrics, request_log, sids, timestamps
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions.server_side import SessionRecord
 from verification.sql import read_only
-from verification.twilio.form import CHANNELS
 
 log = logging.getLogger(__name__)
 
