@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from verification.admin.auth import form_tokens
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of, sids_beside
+from verification.admin.keys import COPY_NOW, LIFETIMES, seconds_of
 from verification.core.errors import UserError
 from verification.models import ApiKey, KeyKind, Project
 from verification.services.projects import keys
@@ -61,5 +61,5 @@ def issue_key(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
         project,
         title=_("New API key") if kind is KeyKind.API else _("New secret key"),
         warning=COPY_NOW,
-        secrets=[as_secret(key, issued.text), *sids_beside(key)],
+        secrets=page.admin_site.get_model_admin(ApiKey).new_secrets(key, issued.text),
     )
