@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -88,7 +88,10 @@ class KeyAdmin(ScopedAdmin):
         (None, {"fields": ("key", "kind", "project", "state")}),
         (gettext_lazy("Life"), {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
     )
-    readonly_fields = ("key", "state", "created", "issuer", "expires", "last_used", "revoked")
+    readonly_fields: ClassVar[tuple[str, ...]] = (
+        *("key", "state", "created", "issuer"),
+        *("expires", "last_used", "revoked"),
+    )
     revoked = time_of("revoked_at", gettext_lazy("Revoked"))
     list_before_template = "admin/verification/apikey/intro.html"
 

@@ -59,7 +59,7 @@ class ProjectAdmin(ScopedAdmin):
     readonly_fields = ("shown_id", "created")
     shown_id = text_of("public_id", gettext_lazy("Public id"))
     actions = None
-    actions_detail = (
+    actions_detail: tuple[str, ...] = (
         "show_people",
         "issue_key",
         "show_code",
