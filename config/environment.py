@@ -68,6 +68,13 @@ class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no type
             raise ImproperlyConfigured(f"{name} is one of: {', '.join(choices)}.")
         return value
 
+    def some(self, name: str, choices: Iterable[str]) -> Any:
+        """Some of the choices, separated by commas; none by default."""
+        values = self.list(name, default=[])
+        if not set(values) <= set(choices):
+            raise ImproperlyConfigured(f"{name} holds some of these, separated by commas: {', '.join(choices)}.")
+        return values
+
     def address(self, name: str, schemes: Iterable[str], *, default: str, example: str) -> str:
         """A URL that is surely read as it was meant. One with a password in which a ``/`` or ``#`` was not escaped is
         not: what it names as its host is a part of the password, which then stands in error messages."""

@@ -87,6 +87,8 @@ ENCRYPTION_KEYS = _secrets.encryption_keys  # newest first; the older ones only 
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
+CONTRIB = ("hosted", "twilio")  # the apps in verification/contrib
+WITHOUT_APPS = env.some("WITHOUT_APPS", CONTRIB)
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",
     "verification.admin.apps.PanelConfig",
@@ -102,6 +104,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "verification",
+    *(f"verification.contrib.{name}" for name in CONTRIB if name not in WITHOUT_APPS),
 ]
 MIDDLEWARE = [
     "verification.api.middleware.RequestIdMiddleware",

@@ -1,5 +1,6 @@
 """The address of every page and endpoint."""
 
+from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
@@ -7,6 +8,8 @@ from django.views.generic import RedirectView
 from verification.admin.apps import discover
 from verification.api import urls as api_urls
 from verification.api.reference import views
+
+CONTRIB = "verification.contrib."  # the apps that an installation may leave out
 
 discover()
 
@@ -17,8 +20,7 @@ handler500 = "verification.api.middleware.server_error"
 urlpatterns = [
     *api_urls.urlpatterns,  # looked through in order: first what is asked most, without an include on the way
     path("", RedirectView.as_view(url="/docs/")),
-    path("", include("verification.hosted.urls")),
-    path("", include("verification.twilio.urls")),
+    *[path("", include(f"{each.name}.urls")) for each in apps.get_app_configs() if each.name.startswith(CONTRIB)],
     path("docs/", views.reference),
     path("docs/errors/", views.errors),
     path("docs/errors/<slug:code>/", views.error),

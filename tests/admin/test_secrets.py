@@ -13,9 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.rows import PROVIDER_SECRET, form_values, sent_once, values_on
-from verification.core import sids
 from verification.core.errors import ApiError
-from verification.models import ApiKey, AuditEntry, Project, Provider
+from verification.models import ApiKey, AuditEntry, Provider
 from verification.services.projects.keys import authenticate
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 from verification.services.providers.accounts import stored_secrets
@@ -41,24 +40,6 @@ def test_a_key_is_shown_in_the_answer_to_the_post_and_works(panel, kind, prefix)
     assert text in response.content.decode()
     assert "no-store" in response["Cache-Control"]
     assert authenticate(text).project.name == "Ours"
-
-
-def test_beside_a_new_secret_key_stand_the_sids_that_twilios_libraries_ask_for(panel):
-    Project.objects.filter(pk=panel.project.pk).update(twilio_endpoints=True)
-    client = panel.as_("owner")
-    response = sent_once(client, page_of("project_issue_key", panel.project), kind="secret")
-    (_, text, _), *shown = response.context["secrets"]
-    number = panel.project.public_id.hex
-    key = ApiKey.objects.get(pk=authenticate(text).key_id)
-    assert [sid for _, sid, _ in shown] == [f"AC{number}", sids.of_key(key.digest), f"VA{number}"]
-    page = client.get(page_of("apikey_change", key)).content.decode()
-    assert all(sid in page for _, sid, _ in shown)
-
-
-def test_without_the_setting_a_keys_page_shows_no_sid(panel):
-    client, _, text = issue(panel, kind="secret")
-    page = client.get(page_of("apikey_change", ApiKey.objects.get(pk=authenticate(text).key_id))).content.decode()
-    assert "Account SID" not in page
 
 
 def test_a_key_is_shown_once(panel):

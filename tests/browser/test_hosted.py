@@ -17,8 +17,8 @@ from tests import factories
 from tests.browser.test_access import AXE, JUDGE
 from tests.conftest import ROOT
 from tests.live import free_port, wait_until
+from verification.contrib.hosted import hosted_pages
 from verification.models import Session
-from verification.services.projects import hosted_pages
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

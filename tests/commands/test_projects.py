@@ -6,7 +6,6 @@ from django.core.management import CommandError
 from django.utils import timezone
 
 from tests.commands.running import run, run_json
-from verification.core import sids
 from verification.core.errors import ApiError
 from verification.models import ApiKey, Membership, Project, TestLogin
 from verification.services.projects.keys import authenticate
@@ -178,17 +177,6 @@ def test_issuekey_adds_a_key_and_revokekey_ends_it(project):
         authenticate(made["secret_key"])
     with pytest.raises(CommandError, match="or it was revoked before"):
         run("revokekey", str(made["key"]))
-
-
-def test_issuekey_tells_the_sids_where_twilios_libraries_can_log_in(project):
-    assert run_json("issuekey", str(project.id), "--kind", "secret").keys() == {"key", "secret_key"}
-    project.set(twilio_endpoints=True)
-    made = run_json("issuekey", str(project.id), "--kind", "secret")
-    assert made["account_sid"] == sids.of_project(sids.ACCOUNT, project.row.public_id)
-    assert made["service_sid"] == sids.of_project(sids.SERVICE, project.row.public_id)
-    assert made["key_sid"] == sids.of_key(ApiKey.objects.get(pk=made["key"]).digest)
-    assert made["service_sid"] in run("issuekey", str(project.id), "--kind", "secret")
-    assert "account_sid" not in run_json("issuekey", str(project.id), "--kind", "api")
 
 
 def test_a_project_that_is_not_there_is_one_sentence():

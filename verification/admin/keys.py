@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -20,9 +20,8 @@ from verification.admin.auth import form_tokens
 from verification.admin.base.display import how_long_ago, label, monospace, page_address, time_of, when
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter
-from verification.core import sids
 from verification.core.errors import UserError
-from verification.models import ApiKey, KeyKind, Right
+from verification.models import ApiKey, Right
 from verification.services.projects.keys import revoke_key, rotate_key
 
 COPY_NOW = gettext_lazy("Copy it now. It is not stored and cannot be shown again.")
@@ -89,38 +88,12 @@ class KeyAdmin(ScopedAdmin):
         (None, {"fields": ("key", "kind", "project", "state")}),
         (gettext_lazy("Life"), {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
     )
-    for_twilio = (
-        gettext_lazy("For Twilio's libraries"),
-        {
-            "fields": ("account_sid", "key_sid", "service_sid"),
-            "description": gettext_lazy(
-                "Log in with the Account SID and this key as its auth token, or with the API key SID and"
-                " this key as its secret."
-            ),
-        },
-    )
-    readonly_fields = (
-        *("key", "state", "created", "issuer", "expires", "last_used", "revoked"),
-        *("account_sid", "key_sid", "service_sid"),
+    readonly_fields: ClassVar[tuple[str, ...]] = (
+        *("key", "state", "created", "issuer"),
+        *("expires", "last_used", "revoked"),
     )
     revoked = time_of("revoked_at", gettext_lazy("Revoked"))
     list_before_template = "admin/verification/apikey/intro.html"
-
-    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
-        groups = super().get_fieldsets(request, obj)
-        return (*groups, self.for_twilio) if obj and serves_twilio(obj) else groups
-
-    @admin.display(description=gettext_lazy("Account SID"))
-    def account_sid(self, key: ApiKey) -> str:
-        return monospace(sids.of_project(sids.ACCOUNT, key.project.public_id))
-
-    @admin.display(description=gettext_lazy("API key SID"))
-    def key_sid(self, key: ApiKey) -> str:
-        return monospace(sids.of_key(key.digest))
-
-    @admin.display(description=gettext_lazy("Service SID"))
-    def service_sid(self, key: ApiKey) -> str:
-        return monospace(sids.of_project(sids.SERVICE, key.project.public_id))
 
     @admin.display(description=gettext_lazy("Key"), ordering="prefix")
     def key(self, key: ApiKey) -> str:
@@ -153,6 +126,15 @@ class KeyAdmin(ScopedAdmin):
     @admin.display(description=gettext_lazy("Last used"), ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
         return how_long_ago(key.last_used_at) if key.last_used_at else _("Never")
+
+    def new_secrets(self, key: ApiKey, text: str) -> list[tuple[str, str, str]]:
+        """Return the lines that show a new key: each with its name, its text and a note."""
+        note = (
+            _("Valid until {time}.").format(time=when(key.expires_at))
+            if key.expires_at
+            else _("Valid until it is revoked.")
+        )
+        return [(_("{kind} of {project}").format(kind=key.get_kind_display(), project=key.project.name), text, note)]
 
     @action(description=gettext_lazy("Rotate"), icon="autorenew", permissions=["view"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -192,7 +174,7 @@ class KeyAdmin(ScopedAdmin):
             new,
             title=_("The new key"),
             warning=warning,
-            secrets=[as_secret(new, issued.text), *sids_beside(new)],
+            secrets=self.new_secrets(new, issued.text),
         )
 
     @action(description=gettext_lazy("Revoke"), icon="block", permissions=["view"], variant=ActionVariant.DANGER)
@@ -244,41 +226,3 @@ def _revoking(keys: list[ApiKey]) -> dict[str, Any]:
 def seconds_of(lifetime: str) -> int | None:
     """Read a choice of :data:`LIFETIMES`; None is without end."""
     return int(lifetime) if lifetime else None
-
-
-def as_secret(key: ApiKey, text: str) -> tuple[str, str, str]:
-    """Return the line that shows the text of a new key."""
-    note = (
-        _("Valid until {time}.").format(time=when(key.expires_at))
-        if key.expires_at
-        else _("Valid until it is revoked.")
-    )
-    return _("{kind} of {project}").format(kind=key.get_kind_display(), project=key.project.name), text, note
-
-
-def serves_twilio(key: ApiKey) -> bool:
-    """Return whether Twilio's libraries can log in with the key."""
-    return key.kind == KeyKind.SECRET and key.project.twilio_endpoints
-
-
-def sids_beside(key: ApiKey) -> list[tuple[str, str, str]]:
-    """Return the lines that show what Twilio's libraries ask for beside a new key; none where they cannot log in."""
-    if not serves_twilio(key):
-        return []
-    return [
-        (
-            _("Account SID"),
-            sids.of_project(sids.ACCOUNT, key.project.public_id),
-            _("For Twilio's libraries: the key above is its auth token. This and the following are no secrets."),
-        ),
-        (
-            _("API key SID"),
-            sids.of_key(key.digest),
-            _("In place of the Account SID: the key above is then its secret."),
-        ),
-        (
-            _("Service SID"),
-            sids.of_project(sids.SERVICE, key.project.public_id),
-            _("The Verify service to name in calls."),
-        ),
-    ]

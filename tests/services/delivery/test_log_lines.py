@@ -9,9 +9,9 @@ from django.test import RequestFactory
 from config.logs import formatter
 from providers.base import Outcome, Result
 from verification.api import exceptions
+from verification.contrib.twilio import answers
 from verification.models import Provider
 from verification.services.delivery import dispatch
-from verification.twilio import answers
 
 pytestmark = pytest.mark.django_db
 

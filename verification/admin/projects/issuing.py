@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -11,7 +13,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from verification.admin.auth import form_tokens
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.keys import COPY_NOW, LIFETIMES, as_secret, seconds_of, sids_beside
+from verification.admin.keys import COPY_NOW, LIFETIMES, KeyAdmin, seconds_of
 from verification.core.errors import UserError
 from verification.models import ApiKey, KeyKind, Project
 from verification.services.projects import keys
@@ -55,11 +57,12 @@ def issue_key(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     except UserError as error:
         return page.refuse(request, project, error)
     key = ApiKey.objects.get(pk=issued.id)
+    pages = cast(KeyAdmin, page.admin_site.get_model_admin(ApiKey))
     page.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
     return page.show_secrets(
         request,
         project,
         title=_("New API key") if kind is KeyKind.API else _("New secret key"),
         warning=COPY_NOW,
-        secrets=[as_secret(key, issued.text), *sids_beside(key)],
+        secrets=pages.new_secrets(key, issued.text),
     )

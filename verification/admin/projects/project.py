@@ -16,7 +16,7 @@ from verification.admin.base.display import label, text_of, when
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
 from verification.admin.base.tabs import HEADING
-from verification.admin.projects import deleting, file, hosted_page
+from verification.admin.projects import deleting, file
 from verification.admin.projects.code import show_code
 from verification.admin.projects.fallback_order import FallbackInline
 from verification.admin.projects.first_use import checklist
@@ -34,8 +34,6 @@ from verification.services.projects.projects import equip
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
-
-INNER_STEPS = ("apply-file", "hosted-page-logo")  # a difference that was seen, a logo that was chosen
 
 
 def _group(name: str, description: StrOrPromise, *more: str, tab: str = "") -> Any:
@@ -61,17 +59,16 @@ class ProjectAdmin(ScopedAdmin):
     readonly_fields = ("shown_id", "created")
     shown_id = text_of("public_id", gettext_lazy("Public id"))
     actions = None
-    actions_detail = (
+    actions_detail: tuple[str, ...] = (
         "show_people",
         "issue_key",
         "show_code",
         "webhook_secret",
         "test_event",
-        "show_hosted_page",
-        "set_logo",
         "show_file",
         "apply_file",
     )
+    inner_steps: tuple[str, ...] = ("apply-file",)  # by their paths: those that another page leads to
     change_form_outer_before_template = "admin/verification/project/first_use.html"
     change_form_before_template = "admin/verification/project/short_code.html"
     delete_view = deleting.delete_view
@@ -82,8 +79,6 @@ class ProjectAdmin(ScopedAdmin):
     show_people = show_people
     show_file = file.show_file
     apply_file = file.apply_file
-    show_hosted_page = hosted_page.show_hosted_page
-    set_logo = hosted_page.set_logo
     add_fieldsets = (
         (
             None,
@@ -184,8 +179,8 @@ class ProjectAdmin(ScopedAdmin):
         return shown
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Leave out the steps that another page leads to."""
-        return [each for each in super().get_actions_detail(request, object_id) if each.path not in INNER_STEPS]
+        """Leave out the inner steps: a button for them would lead nowhere."""
+        return [each for each in super().get_actions_detail(request, object_id) if each.path not in self.inner_steps]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
         """A project that the operator has stopped is not for its members to start again."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
+from django.apps import apps
 from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
 from markdown import Markdown
@@ -19,6 +20,8 @@ from markdown.treeprocessors import Treeprocessor
 
 ADDRESS = "/docs/guides/"
 INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the repository it is the front door
+# The guides to apps that may be left out, which then are not served either.
+APPS = {"docs/from-twilio.md": "verification.contrib.twilio", "docs/hosted-page.md": "verification.contrib.hosted"}
 # Files that guides link to and that are shown as they are: folder, pattern.
 SOURCES = (("examples", "*/*.*"), ("deploy/prometheus", "rules.yml"))
 HIGHLIGHTED = {".jsx": "jsx", ".vue": "html", ".js": "js", ".php": "php", ".go": "go", ".yml": "yaml"}
@@ -69,7 +72,8 @@ def index() -> dict[str, tuple[Entry, ...]]:
             group = line.removeprefix("## ")
         elif entry := _ENTRY.match(line):
             path = posixpath.normpath(posixpath.join("docs", entry["path"]))
-            groups.setdefault(group, []).append(Entry(entry["title"], path, entry["about"] or ""))
+            if path not in APPS or apps.is_installed(APPS[path]):
+                groups.setdefault(group, []).append(Entry(entry["title"], path, entry["about"] or ""))
     return {name: tuple(entries) for name, entries in groups.items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.core.management.base import CommandParser
 
 from verification.core import sids
@@ -55,7 +56,8 @@ class Command(WatchwordCommand):
 
 def twilio_sids(project: Project, key: IssuedKey) -> dict[str, tuple[str, str]]:
     """Return what Twilio's libraries ask for beside the key, by name; nothing where they cannot log in with it."""
-    if key.kind is not KeyKind.SECRET or not project.twilio_endpoints:
+    is_served = apps.is_installed("verification.contrib.twilio") and project.twilio_endpoints
+    if key.kind is not KeyKind.SECRET or not is_served:
         return {}
     return {
         "account_sid": ("Account SID", sids.of_project(sids.ACCOUNT, project.public_id)),

@@ -17,7 +17,7 @@ ELSEWHERE = (
     "docs",
     "examples",
     "templates/docs",
-    "templates/hosted",
+    "verification/contrib/hosted/templates/hosted",
 )
 
 

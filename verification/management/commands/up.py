@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandParser
@@ -144,12 +145,14 @@ def describe(base_url: str, url: str) -> str:
     login = "make a user with: manage.py createsuperuser"
     if demo and demo.admin_user:
         login = f"user {demo.admin_user}   password {demo.admin_password or '(the one you set)'}"
-    addresses = [("Demo", f"{base_url}/demo/   the form, the inbox and your server, side by side")] if demo else []
-    addresses += [
+    has_demo_page = apps.is_installed("verification.contrib.hosted")
+    addresses = [
         ("API", base_url),
         ("Docs", f"{base_url}/docs/"),
         ("Panel", f"{base_url}/admin/   {login}"),
     ]
+    if demo and has_demo_page:
+        addresses.insert(0, ("Demo", f"{base_url}/demo/   the form, the inbox and your server, side by side"))
     if base_url != url:
         addresses.append(("Listens at", url))
     parts = ["\nWatchword is ready.\n", aligned(addresses)]
@@ -162,7 +165,8 @@ def describe(base_url: str, url: str) -> str:
         parts.append(
             f"\nSMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} a day; its channels' pages change that."
         )
-        parts.append(TRIAL.format(url=base_url, api_key=demo.api_key, secret_key=demo.secret_key))
+        shown_on = "the demo page and the panel show" if has_demo_page else "the panel shows"
+        parts.append(TRIAL.format(url=base_url, api_key=demo.api_key, secret_key=demo.secret_key, shown_on=shown_on))
     else:
         parts.append("\nMake a project with: manage.py createproject NAME")
     parts.append("\nCtrl-C stops it all.\n")
@@ -186,7 +190,7 @@ Check it, with the session_id of that answer and the code; then exchange the ver
     -H 'x-api-key: {secret_key}' \\
     -H 'content-type: application/json' -d '{{"verify_token": "VERIFY_TOKEN"}}'
 
-Each channel has a provider Inbox, whose messages the demo page and the panel show too, and a provider Console."""
+Each channel has a provider Inbox, whose messages {shown_on} too, and a provider Console."""
 
 
 def shorten(path: Path) -> str:

@@ -5,6 +5,7 @@ The project's page in the panel, ``setproject`` with its help, and the snapshot 
 
 from typing import Any
 
+from django.apps import apps
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.text import format_lazy
@@ -276,9 +277,15 @@ class ProjectSettings(
         abstract = True
 
 
+APPS = {"twilio_endpoints": "verification.contrib.twilio"}  # a setting that means nothing where its app is left out
 _GROUPS: tuple[Any, ...] = ProjectSettings.__bases__
 SETTABLE_GROUPS: dict[str, tuple[str, ...]] = {
-    group.title: tuple(field.name for field in group._meta.local_fields) for group in _GROUPS
+    group.title: tuple(
+        field.name
+        for field in group._meta.local_fields
+        if field.name not in APPS or apps.is_installed(APPS[field.name])
+    )
+    for group in _GROUPS
 }
 SETTABLE = tuple(name for names in SETTABLE_GROUPS.values() for name in names)
 SECRETS = tuple(

@@ -4,11 +4,12 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from tests import factories
+from verification.contrib.hosted import hosted_pages
 from verification.core import caching
 from verification.core.errors import ApiError, UserError
 from verification.models import HostedPage
 from verification.models.hosted import clean_return_address
-from verification.services.projects import hosted_pages, keys
+from verification.services.projects import keys
 
 pytestmark = pytest.mark.django_db
 BACK = "https://shop.example/verified"

@@ -1,4 +1,4 @@
-"""A project's hosted page: its switch, looks and return addresses, and its logo."""
+"""A project's hosted page in the panel: its switch, looks and return addresses, and its logo."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
+from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -26,10 +27,11 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.display import page_address
 from verification.admin.base.fields import LinesField
 from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.projects.project import ProjectAdmin
+from verification.contrib.hosted import hosted_pages
+from verification.contrib.hosted.logos import MAX_BYTES, MAX_SIDE
 from verification.core.errors import UserError
 from verification.models import HandOver, HostedPage, Project
-from verification.services.projects import hosted_pages
-from verification.services.projects.logos import MAX_BYTES, MAX_SIDE
 
 
 def _label(name: str) -> dict[str, Any]:
@@ -152,3 +154,16 @@ def _show(
 
 def _address(project: Project) -> str:
     return reverse("admin:verification_project_show_hosted_page", args=(project.pk,))
+
+
+class WithHostedPage(ProjectAdmin):
+    """A project's page, with a button that leads here."""
+
+    actions_detail = (*ProjectAdmin.actions_detail, "show_hosted_page", "set_logo")
+    inner_steps = (*ProjectAdmin.inner_steps, "hosted-page-logo")
+    show_hosted_page = show_hosted_page
+    set_logo = set_logo
+
+
+admin.site.unregister(Project)
+admin.site.register(Project, WithHostedPage)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from verification.twilio import views
+from verification.contrib.twilio import views
 
 urlpatterns = [
     path("v2/Services/<str:service_sid>/Verifications", views.start),

@@ -4,7 +4,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from tests.hosted.pictures import png
+from tests.contrib.hosted.pictures import png
 from verification.admin.auth.session import CONFIRMED
 from verification.models import AuditEntry, HostedPage
 from verification.services.projects import keys

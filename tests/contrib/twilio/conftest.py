@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def twilio(client, project):
-    from tests.twilio.calls import Twilio
+    from tests.contrib.twilio.calls import Twilio
 
     return Twilio(client, project.set(twilio_endpoints=True))
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from verification.hosted import demo, page
+from verification.contrib.hosted import demo, page
 
 urlpatterns = [
     path("verify/<uuid:public_id>", page.show),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from verification.hosted.colours import (
+from verification.contrib.hosted.colours import (
     DARK_CARD,
     LIGHT_CARD,
     READABLE,

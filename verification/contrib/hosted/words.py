@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from functools import lru_cache
-
-from django.conf import settings
+from pathlib import Path
 
 
 def words_of(language: str) -> dict[str, str]:
@@ -15,5 +14,4 @@ def words_of(language: str) -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _words() -> dict[str, dict[str, str]]:
-    file = settings.BASE_DIR / "templates" / "hosted" / "words.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))

@@ -12,11 +12,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from verification.hosted import colours
-from verification.hosted.policy import guard, source_of
-from verification.hosted.words import words_of
+from verification.contrib.hosted import colours, hosted_pages
+from verification.contrib.hosted.policy import guard, source_of
+from verification.contrib.hosted.words import words_of
 from verification.models import ChallengeMode, ChannelType, HandOver, HostedPage
-from verification.services.projects import hosted_pages
 from verification.services.texts.rendering import RIGHT_TO_LEFT, best_language
 
 MAX_STATE = 512  # Characters: room for any random text, and not for a document.

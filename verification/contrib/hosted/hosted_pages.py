@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.db import transaction
 
+from verification.contrib.hosted.logos import clean_logo
 from verification.models import ApiKey, HostedPage, KeyKind, Project, bounds
 from verification.services.projects.keys import issue_key, revoke_key
-from verification.services.projects.logos import clean_logo
 
 SETTABLE = ("is_enabled", "title", "accent", "return_addresses", "hand_over")
 

@@ -22,11 +22,11 @@ from django.views.decorators.http import require_POST, require_safe
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
+from verification.contrib.hosted.policy import guard
 from verification.core import request_ids
 from verification.core.client_address import client_address
 from verification.core.content_length import announced_length
 from verification.core.errors import ApiError
-from verification.hosted.policy import guard
 from verification.models import ChannelType
 from verification.services.maintenance.demo import Demo, read_demo, read_inbox
 from verification.services.maintenance.demo import path as demo_path

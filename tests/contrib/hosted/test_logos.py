@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.hosted.pictures import chunk, png
+from tests.contrib.hosted.pictures import chunk, png
+from verification.contrib.hosted.logos import MAX_BYTES, SIGNATURE, clean_logo
 from verification.core.errors import UserError
-from verification.services.projects.logos import MAX_BYTES, SIGNATURE, clean_logo
 
 
 def test_nothing_but_the_pixels_is_kept():

@@ -11,6 +11,7 @@ from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, JsonResponse, UnreadablePostError
 
 from verification import sql
+from verification.contrib.twilio.form import CHANNELS
 from verification.core import metrics, request_log, sids, timestamps
 from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
 from verification.core.errors import ApiError, FieldsInvalid
@@ -18,7 +19,6 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import note_refusal
 from verification.services.sessions.server_side import SessionRecord
 from verification.sql import read_only
-from verification.twilio.form import CHANNELS
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from django.test import Client
 
 from tests import factories
 from tests.conftest import ROOT
-from tests.hosted.pictures import png
+from tests.contrib.hosted.pictures import png
+from verification.contrib.hosted import hosted_pages
 from verification.models import Project
-from verification.services.projects import hosted_pages
 from verification.services.texts.rendering import languages
 
 pytestmark = pytest.mark.django_db
@@ -144,7 +144,7 @@ def test_its_language_is_that_of_the_link_else_of_the_browser(project, lang, hea
 
 
 def test_its_own_words_are_whole_in_every_language_of_the_form():
-    words = tomllib.loads((ROOT / "templates/hosted/words.toml").read_text(encoding="utf-8"))
+    words = tomllib.loads((ROOT / "verification/contrib/hosted/words.toml").read_text(encoding="utf-8"))
     assert tuple(words) == languages()
     for language, own in words.items():
         assert list(own) == list(words["en"]) and all(own.values()), language

@@ -10,6 +10,9 @@ from typing import Concatenate, ParamSpec, cast
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
+from verification.contrib.twilio import answers, form
+from verification.contrib.twilio.answers import UnsupportedParameter
+from verification.contrib.twilio.caller import identify, require_service
 from verification.core import metrics, request_ids, sids
 from verification.core.addresses import Address
 from verification.core.codes import MAX_GUESS_CHARACTERS
@@ -17,9 +20,6 @@ from verification.core.errors import ApiError
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.sessions import check, create, server_side
 from verification.services.sessions.create import OpenedSession
-from verification.twilio import answers, form
-from verification.twilio.answers import UnsupportedParameter
-from verification.twilio.caller import identify, require_service
 
 P = ParamSpec("P")
 View = Callable[Concatenate[ProjectConfig, HttpRequest, P], HttpResponse]

@@ -1,0 +1,88 @@
+"""What holds where an app is left out. ``test_left_out.py`` runs it in a process of its own, with ``WITHOUT_APPS``."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.core.management import CommandError, call_command
+from django.template import TemplateDoesNotExist
+from django.template.loader import get_template
+from django.test import Client
+from django.urls import NoReverseMatch, reverse
+
+from tests.commands.running import run, run_json
+from verification.models import HostedPage
+
+pytestmark = pytest.mark.django_db
+LEFT_OUT = settings.WITHOUT_APPS
+without_hosted = pytest.mark.skipif("hosted" not in LEFT_OUT, reason="the hosted page is there")
+without_twilio = pytest.mark.skipif("twilio" not in LEFT_OUT, reason="Twilio's paths are there")
+
+
+def test_no_app_is_loaded_that_was_left_out():
+    assert LEFT_OUT
+    for name in LEFT_OUT:
+        assert find_spec(f"verification.contrib.{name}") and not apps.is_installed(f"verification.contrib.{name}")
+
+
+def test_the_checks_find_nothing_and_no_migration_is_missing(capsys):
+    call_command("check", fail_level="WARNING")
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+@without_hosted
+def test_the_hosted_page_and_the_demo_are_gone(panel):
+    HostedPage.objects.create(project=panel.project, is_enabled=True, return_addresses=["https://shop.example/"])
+    shown = f"/verify/{panel.project.public_id}"
+    for path in (shown, f"{shown}/", f"{shown}/logo.png", "/demo/", "/demo/inbox"):
+        assert Client().get(path).status_code == 404, path
+    assert Client().post("/demo/redeem").status_code == 404
+    assert finders.find("hosted/hosted.js") is None
+    with pytest.raises(TemplateDoesNotExist):
+        get_template("hosted/page.html")
+
+
+@without_hosted
+def test_the_project_has_no_page_of_its_hosted_page(panel):
+    client = panel.as_("owner")
+    change = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    page = client.get(change)
+    assert page.status_code == 200 and "hosted" not in page.content.decode().lower()
+    led_to = client.get(change.replace("/change/", "/hosted-page"), follow=True).redirect_chain
+    assert led_to[-1][0] == reverse("admin:index")  # as from any row that is not there
+    with pytest.raises(NoReverseMatch):
+        reverse("admin:verification_project_show_hosted_page", args=(panel.project.pk,))
+
+
+@without_twilio
+def test_twilios_paths_are_gone(project):
+    project.set(twilio_endpoints=True)
+    for path in (f"/v2/Services/VA{uuid4().hex}/Verifications", f"/v2/Services/VA{uuid4().hex}/VerificationCheck"):
+        response = Client().post(path)
+        assert (response.status_code, response.headers.get("WWW-Authenticate")) == (404, None)
+
+
+@without_twilio
+def test_twilios_setting_is_gone_and_no_sid_is_shown(panel, project):
+    type(panel.project).objects.filter(pk=panel.project.pk).update(twilio_endpoints=True)
+    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    assert page.status_code == 200 and "Twilio Verify" not in page.content.decode()
+    assert "twilio_endpoints" not in Client().get("/docs/settings/").content.decode()
+    with pytest.raises(CommandError, match="There is no setting 'twilio_endpoints'"):
+        run("setproject", str(project.id), "twilio_endpoints=true")
+    project.set(twilio_endpoints=True)
+    assert run_json("issuekey", str(project.id), "--kind", "secret").keys() == {"key", "secret_key"}
+
+
+def test_the_guides_to_what_is_left_out_are_gone():
+    guides = {"hosted": "hosted-page", "twilio": "from-twilio"}
+    index = Client().get("/docs/guides/").content.decode()
+    for name, slug in guides.items():
+        is_gone = name in LEFT_OUT
+        assert (Client().get(f"/docs/guides/{slug}/").status_code == 404) is is_gone
+        assert (f"/docs/guides/{slug}/" not in index) is is_gone
+        assert Path(settings.BASE_DIR, "docs", f"{slug}.md").exists()

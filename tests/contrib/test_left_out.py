@@ -1,0 +1,56 @@
+"""An installation without the apps that it can do without: they are gone, and all else works.
+
+The settings are read once a process, so another one runs ``left_out.py`` and a selection of the other tests.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+SELECTION = (
+    "tests/contrib",
+    "tests/api/test_session_create.py",
+    "tests/api/test_session_check.py",
+    "tests/api/test_session_verify.py",
+    "tests/admin/test_secrets.py",
+    "tests/services/projects",
+)
+
+
+def run(*program, without):
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "WATCHWORD_", "DJANGO_"))
+    }
+    environment["WITHOUT_APPS"] = without
+    return subprocess.run([sys.executable, *program], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("without", ["hosted", "twilio"])
+def test_the_rest_works(without):
+    done = run(
+        *("-m", "pytest", "-q", "-n", "1", "tests/contrib/left_out.py", *SELECTION),
+        *("--ignore", "tests/contrib/test_left_out.py", "-p", "no:cacheprovider"),
+        without=without,
+    )
+    assert done.returncode == 0, done.stdout[-8_000:]
+    assert re.search(r"\b[1-9]\d\d passed", done.stdout), done.stdout[-2_000:]
+
+
+@pytest.mark.parametrize("without", ["hosted", "twilio", "hosted,twilio"])
+def test_what_is_left_out_is_gone(without):
+    done = run("-m", "pytest", "-q", "-n", "1", "-p", "no:cacheprovider", "tests/contrib/left_out.py", without=without)
+    assert done.returncode == 0, done.stdout[-8_000:]
+    assert "passed" in done.stdout
+
+
+def test_a_part_that_there_is_not_is_named():
+    done = run("manage.py", "check", without="hosted,hosting")
+    assert done.returncode != 0
+    assert "WITHOUT_APPS holds some of these, separated by commas: hosted, twilio." in done.stderr
