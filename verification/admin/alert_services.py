@@ -66,7 +66,10 @@ class AlertServiceAdmin(ScopedAdmin):
     list_display = ("shown_name", "shown_kind", "enabled", "state", "project")
     list_filter = (ProjectFilter,)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/alertservice/intro.html"
+    intro = gettext_lazy(
+        "Each alert of a project is written to its services here, beside mail and the signed call. Quiet hours and"
+        " the weekly digest are set on the project's page, under <em>Alerts &amp; retention</em>."
+    )
     empty_text = gettext_lazy("Alerts go by mail alone so far.")
     actions_detail = ("send_test",)
     enabled = flag_of("is_enabled", gettext_lazy("Enabled"))

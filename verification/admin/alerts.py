@@ -55,7 +55,10 @@ class AlertAdmin(TrafficAdmin):
     list_display_links = ("shown_title",)
     list_filter = (ProjectFilter, UnreadFilter, CreatedFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/alert/intro.html"
+    intro = gettext_lazy(
+        "Each event alerts once: by mail, by a signed call where the project names an address, and in its alert"
+        " services. The project's page sets addresses, quiet hours and the weekly digest."
+    )
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
     fieldsets = (

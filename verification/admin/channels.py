@@ -99,7 +99,10 @@ class ChannelAdmin(ScopedAdmin):
     form = ChannelForm
     actions_detail = ("send_test",)
     send_test = kill_switches.send_over_channel
-    list_before_template = "admin/verification/channel/intro.html"
+    intro = gettext_lazy(
+        "The channels over which users may get a code. A channel works once a provider serves it: the first of its"
+        " providers is asked first, the next when that one fails."
+    )
     change_form_after_template = "admin/verification/channel/hindsight.html"
     fieldsets = (
         (

@@ -85,7 +85,6 @@ class EventAdmin(NewestFirstAdmin):
     list_display = ("number", "what", "about", "state", "tries", "project", "created")
     list_filter = (ProjectFilter, "type", StateFilter, CreatedFilter)
     list_select_related = ("project",)
-    before_template = "admin/verification/webhookevent/intro.html"
     search_fields = ("message",)
     search_help_text = gettext_lazy("Whole id of an event, a message or a session")
     ordering = ("-created_at",)
@@ -100,6 +99,14 @@ class EventAdmin(NewestFirstAdmin):
     readonly_fields = ("what", "about_link", "address", "number", "state", "created_when", "delivered_when", "body")
     created_when = time_of("created_at", gettext_lazy("Created"))
     delivered_when = time_of("delivered_at", gettext_lazy("Delivered"))
+
+    def get_intro(self, request: HttpRequest) -> str:
+        intro = _(
+            "Your server is told how a manual send ended, if the send named a <code>callback_url</code>, and what becomes"
+            " of sessions, as far as the project chooses these events. A call that fails is tried again, more and more"
+            " slowly; after the last try you can send it again from its page."
+        )
+        return f'{intro} <a class="ww-link" href="/docs/guides/events/">{_("How it works")}</a>'
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         if is_session_id(term.upper()):

@@ -9,6 +9,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
@@ -104,7 +105,12 @@ class KeyAdmin(ScopedAdmin):
         *("account_sid", "key_sid", "service_sid"),
     )
     revoked = time_of("revoked_at", gettext_lazy("Revoked"))
-    list_before_template = "admin/verification/apikey/intro.html"
+
+    def get_intro(self, request: HttpRequest) -> str:
+        return _(
+            'Keys are issued on a <a class="ww-link" href="%(address)s">project\'s page</a>, where the full key is shown'
+            " once. Here you see what there is, and take keys back."
+        ) % {"address": reverse("admin:verification_project_changelist")}
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
         groups = super().get_fieldsets(request, obj)

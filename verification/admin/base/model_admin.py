@@ -48,6 +48,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
     """
 
     deleted_along: StrOrPromise = ""  # the words for what is deleted with a row, for the page that asks.
+    intro: StrOrPromise = ""  # the note above the list; it may hold HTML, and so no text of a user's
     empty_text: StrOrPromise = ""  # what an empty list tells: where its rows come from, or that none is good news.
     has_history = True  # False where people change no rows, so that the audit log has no lines about them
     paginator = CappedPaginator
@@ -56,6 +57,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
     show_full_result_count = False
     show_facets = ShowFacets.NEVER  # counting every choice of a filter reads the table once for each
     list_filter_sheet = False
+    list_before_template = "admin/verification/list_intro.html"
     warn_unsaved_form = True
 
     def get_list_display(self, request: HttpRequest) -> Any:
@@ -65,6 +67,10 @@ class ScopedAdmin(Scoped, ModelAdmin):
             return columns
         return tuple(column for column in columns if column not in ("project", "owner"))
 
+    def get_intro(self, request: HttpRequest) -> StrOrPromise:
+        """Return the note above the list, for a page whose note has links or depends on what there is."""
+        return self.intro
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CappedChangeList]:
         return CappedChangeList
 
@@ -73,7 +79,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
             if csv_export.PARAMETER in request.GET and request.method == "GET":
                 return self._file(request)
             title = menu_title(request.path, default=str(capfirst(self.opts.verbose_name_plural)))
-            response: HttpResponse = super().changelist_view(request, {"title": title, **(extra_context or {})})
+            context = {"title": title, "intro": self.get_intro(request), **(extra_context or {})}
+            response: HttpResponse = super().changelist_view(request, context)
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
             return self._no_such_filter(request)
         return response

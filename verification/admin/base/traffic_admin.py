@@ -109,12 +109,8 @@ class TrafficAdmin(ScopedAdmin):
 class NewestFirstAdmin(TrafficAdmin):
     """A page of a table that grows with the traffic: not sortable, with filters that look through the newest rows.
 
-    It needs an ordering, newest first, that an index serves; ``get_ordering`` may choose it by the request. An intro is
-    its ``before_template``: ``list_before_template`` holds the note of how far back the filters looked.
+    It needs an ordering, newest first, that an index serves; ``get_ordering`` may choose it by the request.
     """
-
-    list_before_template = "admin/verification/looks_back.html"
-    before_template = ""  # the intro above the list
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NewestList]:
         return NewestList

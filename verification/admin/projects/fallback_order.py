@@ -47,5 +47,10 @@ class FallbackInline(ScopedInline):
     fields = ("position", "channel", "wait_seconds")
     verbose_name: Any = _("channel")
     verbose_name_plural: Any = _("fall-back order")
-    template_before = "admin/verification/project/fallback.html"
+    intro: Any = _(
+        "When a code does not arrive, the same code goes out over the next channel of this list that has not been"
+        " tried; the lowest position comes first. Each line says how long the receipt of its channel is waited for."
+        " With no list, nothing falls back."
+    )
+    template_before = "admin/verification/inline_intro.html"
     tab = True

@@ -9,6 +9,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -41,7 +42,6 @@ class KillSwitchAdmin(ScopedAdmin):
     form = KillSwitchForm
     fields = ("subject", "reason")
     list_display = ("shown_subject", "reason", "shown_since")
-    list_before_template = "admin/verification/killswitch/intro.html"
     delete_confirmation_template = "admin/verification/form_page.html"
     actions: Any = ("resume_selected",)
     since_when = time_of("since", gettext_lazy("Stopped"))
@@ -52,9 +52,20 @@ class KillSwitchAdmin(ScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("subject", "reason", "since_when") if obj else ("subject", "reason")
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        others = [each for each in stopped() if ":" in each.name]
-        return super().changelist_view(request, {**(extra_context or {}), "stopped_besides": others})
+    def get_intro(self, request: HttpRequest) -> str:
+        parts = [_("Each row stops sending for every project until you resume it.")]
+        if not KillSwitch.objects.exists():
+            parts.append(_("None does now."))
+        parts.append(
+            _(
+                'Countries are stopped on the <a class="ww-link" href="%(address)s?kind__exact=block&amp;'
+                'subject__exact=country">block list</a>, projects and providers on their own pages.'
+            )
+            % {"address": reverse("admin:verification_listentry_changelist")}
+        )
+        if others := [escape(each.title) for each in stopped() if ":" in each.name]:
+            parts.append(f"{_('Stopped there:')} {', '.join(others)}.")
+        return " ".join(parts)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask in the words of what deleting does here: it resumes."""

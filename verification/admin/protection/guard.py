@@ -45,7 +45,10 @@ class GuardBlockAdmin(TrafficAdmin):
     list_display = ("shown_rule", "shown_subject", "state", "shown_refused", "project", "began")
     list_filter = (ProjectFilter, RunningFilter, "rule")
     list_select_related = ("project",)
-    list_before_template = "admin/verification/guardblock/intro.html"
+    intro = gettext_lazy(
+        "Findings of the traffic guard and of the rules on guessing. While a finding holds, its traffic is refused or"
+        " counts as suspicious. It ends by itself; lift it if the traffic is honest."
+    )
     change_form_outer_before_template = "admin/verification/guardblock/lift.html"
     search_fields = ("subject",)
     search_help_text = gettext_lazy("Prefix, country or client network")

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -76,9 +77,14 @@ class ListEntryAdmin(ScopedAdmin):
     list_display_links = ("shown_value",)
     list_filter = (ProjectFilter, "kind", "subject", LiveFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/listentry/intro.html"
     search_fields = ("value",)
     search_help_text = gettext_lazy("Whole number, domain, …")
+
+    def get_intro(self, request: HttpRequest) -> str:
+        return _(
+            "Changes hold in every process within a second. Callers hear the same answer whatever refused them; the"
+            ' <a class="ww-link" href="%(address)s?rule=block_list">decision log</a> shows what matched.'
+        ) % {"address": reverse("admin:verification_decision_changelist")}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("shown_project", "kind", "subject", "shown_value") if obj else ()

@@ -41,7 +41,10 @@ class SuppressionAdmin(TrafficAdmin):
     list_display = ("masked", "shown_channel", "shown_reason", "state", "project", "created")
     list_filter = (ProjectFilter, LiveFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
-    list_before_template = "admin/verification/suppression/intro.html"
+    intro = gettext_lazy(
+        "Providers reported a hard bounce, a complaint or an opt-out. Nothing more goes to these recipients over that"
+        " channel until you lift it."
+    )
     search_fields = ("recipient",)
     search_help_text = gettext_lazy("Whole phone number or e-mail address")
     ordering = ("-created_at", "-id")

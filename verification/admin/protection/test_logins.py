@@ -71,7 +71,10 @@ class TestLoginAdmin(ScopedAdmin):
     list_display = ("recipient", "project", "hidden_code", "expires", "state")
     list_filter = (ProjectFilter,)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/testlogin/intro.html"
+    intro = gettext_lazy(
+        "A recipient with a fixed code, to whom nothing is ever sent: for app reviewers and automated tests. Anybody"
+        " who knows the code can log in as that recipient. A project has at most 50."
+    )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "to") if obj else ()

@@ -53,7 +53,10 @@ class ProviderAdmin(ScopedAdmin):
     list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority", "how_it_does")
     list_filter = (ProjectFilter, "channel", "is_enabled")
     list_select_related = ("project", "breaker")
-    list_before_template = "admin/verification/provider/intro.html"
+    intro = gettext_lazy(
+        "The accounts over which codes go out. A channel asks its providers in the order of their priority, the"
+        " lowest first; when one fails, the next takes over within the same second."
+    )
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
     actions: Any = ("use_again_selected",)

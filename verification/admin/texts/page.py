@@ -119,7 +119,10 @@ class TextAdmin(ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     deleted_along = gettext_lazy("; our own text goes out in its place")
     form = TextForm
-    change_form_outer_before_template = "admin/verification/messagetemplate/intro.html"
+    form_intro = gettext_lazy(
+        "What users read over this channel in this language. Write it, and see beside it how it arrives."
+    )
+    change_form_outer_before_template = "admin/verification/form_intro.html"
     change_list_template = "admin/verification/messagetemplate/texts.html"
     list_display = ("shown_language", "shown_channel", "project")
     list_filter = (ProjectFilter, "channel")

@@ -68,7 +68,10 @@ class DecisionAdmin(TrafficAdmin):
     list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
     list_filter = (ProjectFilter, LastBetweenFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/decision/intro.html"
+    intro = _(
+        "Callers are never told which rule refused them; this is where you see it. One line for each rule, subject"
+        " and hour."
+    )
     search_fields = ("subject",)
     search_help_text = _("Subject, such as +4915… or MA")
     ordering = ("-last_at", "-id")

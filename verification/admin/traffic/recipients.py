@@ -55,7 +55,10 @@ class RecipientAdmin(NewestFirstAdmin):
     list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
     list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
     list_select_related = ("project",)
-    before_template = "admin/verification/recipient/intro.html"
+    intro = gettext_lazy(
+        "Everybody for whom a code was asked, masked. Search by the whole address. A recipient's page can show the"
+        " address, export what is stored, and forget it. Showing and exporting need a membership that allows it."
+    )
     search_fields = ("address",)
     search_help_text = gettext_lazy("Whole phone number or e-mail address")
     actions_detail = ("show_address", "export", "forget")
