@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -15,14 +16,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base import display
-from verification.admin.base.alert_links import links_of
-from verification.admin.base.display import cause_of, time_of, when
+from verification.admin.base.display import cause_of, page_address, time_of, when
 from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
-from verification.models import Alert, AlertService, Right
-from verification.services.analytics import impact
+from verification.core.whole_numbers import whole_number
+from verification.models import Alert, AlertService, Channel, Provider, Right
+from verification.models.oversight import OUTAGE
+from verification.services.analytics import cost_budgets, impact
+from verification.services.analytics.breaks import read_key
 from verification.services.analytics.impact import Loss
+from verification.services.analytics.summary import ABOUT_PROVIDERS
 from verification.services.notifications.alerts import mark_read
+
+ABOUT_CHANNELS = (OUTAGE, "channel_up", "daily_budget", cost_budgets.KIND)
 
 
 def _loss(alert: Alert) -> Loss | None:
@@ -31,7 +37,7 @@ def _loss(alert: Alert) -> Loss | None:
     )
 
 
-class UnreadFilter(admin.SimpleListFilter):
+class AlertStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -53,7 +59,7 @@ class AlertAdmin(TrafficAdmin):
     has_history = False
     list_display = ("state", "shown_title", "told", "project", "created")
     list_display_links = ("shown_title",)
-    list_filter = (ProjectFilter, UnreadFilter, CreatedFilter)
+    list_filter = (ProjectFilter, AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Each event alerts once: by mail, by a signed call where the project names an address, and in its alert"
@@ -147,3 +153,33 @@ class AlertAdmin(TrafficAdmin):
     def mark_selected_read(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:
         number = mark_read(queryset)
         self.message_user(request, _("{number} marked as read.").format(number=number), messages.SUCCESS)
+
+
+def links_of(alert: Alert) -> list[tuple[str, str]]:
+    """Return the title and the address of each page behind an alert, the nearest first."""
+    return [*_subject(alert), (_("The figures of that day"), _figures(alert))]
+
+
+def _subject(alert: Alert) -> list[tuple[str, str]]:
+    if alert.kind in ABOUT_PROVIDERS:
+        number = whole_number(alert.key.partition(" ")[0]) or 0  # no provider has the number 0
+        provider = Provider.objects.filter(project=alert.project_id, pk=number).first()
+        if provider:
+            broken = read_key(alert.key)
+            query = {"country": broken.country} if broken else None
+            scorecard = reverse("admin:verification_provider_scorecard", args=(provider.pk,), query=query)
+            return [
+                (_("Scorecard of {provider}").format(provider=provider), scorecard),
+                (_("Its settings"), page_address(provider)),
+            ]
+    if alert.kind in ABOUT_CHANNELS:
+        channel = Channel.objects.filter(project=alert.project_id, type=alert.key.partition(":")[0].partition(" ")[0])
+        return [(_("The channel {channel}").format(channel=row), page_address(row)) for row in channel]
+    if alert.kind == "guard":
+        return [(_("Traffic guard"), reverse("admin:verification_guardblock_changelist"))]
+    return []
+
+
+def _figures(alert: Alert) -> str:
+    day = f"{alert.created_at:%Y-%m-%d}"
+    return reverse("admin:verification_figures", query={"from": day, "to": day, "project": alert.project_id})

@@ -17,7 +17,7 @@ from verification.admin.base.display import channel_icon, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import CappedChangeList
 from verification.admin.base.permissions import ProjectFilter
-from verification.admin.traffic import kill_switches
+from verification.admin.traffic.send_test import send_over_channel
 from verification.core.errors import UserError
 from verification.core.numbers import grouped
 from verification.models import Channel, Provider, Right, RoutingMode
@@ -98,12 +98,12 @@ class ChannelAdmin(ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     form = ChannelForm
     actions_detail = ("send_test",)
-    send_test = kill_switches.send_over_channel
+    send_test = send_over_channel
     intro = gettext_lazy(
         "The channels over which users may get a code. A channel works once a provider serves it: the first of its"
         " providers is asked first, the next when that one fails."
     )
-    change_form_after_template = "admin/verification/channel/hindsight.html"
+    change_form_after_template = "admin/verification/channel/backtest.html"
     fieldsets = (
         (
             None,

@@ -27,7 +27,7 @@ from verification.services.notifications.events import described, send_again
 from verification.services.notifications.payloads import body_of
 
 
-class StateFilter(admin.SimpleListFilter):
+class EventStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -50,7 +50,7 @@ class StateFilter(admin.SimpleListFilter):
         return queryset if chosen is None else queryset.filter(chosen)
 
 
-class AttemptInline(ScopedInline):
+class WebhookAttemptInline(ScopedInline):
     model = WebhookAttempt
     viewers = Right.SEE_TRAFFIC
     project_path = "event__project"
@@ -83,14 +83,14 @@ class EventAdmin(NewestFirstAdmin):
         " sessions."
     )
     list_display = ("number", "what", "about", "state", "tries", "project", "created")
-    list_filter = (ProjectFilter, "type", StateFilter, CreatedFilter)
+    list_filter = (ProjectFilter, "type", EventStateFilter, CreatedFilter)
     list_select_related = ("project",)
     search_fields = ("message",)
     search_help_text = gettext_lazy("Whole id of an event, a message or a session")
     ordering = ("-created_at",)
     actions: Any = ("send_again_selected",)
     actions_detail = ("send_again",)
-    inlines = (AttemptInline,)
+    inlines = (WebhookAttemptInline,)
     fieldsets = (
         (None, {"fields": ("what", "about_link", "project", "address", "number", "state", "tries")}),
         (gettext_lazy("Times"), {"fields": ("created_when", "delivered_when")}),
@@ -102,9 +102,9 @@ class EventAdmin(NewestFirstAdmin):
 
     def get_intro(self, request: HttpRequest) -> str:
         intro = _(
-            "Your server is told how a manual send ended, if the send named a <code>callback_url</code>, and what becomes"
-            " of sessions, as far as the project chooses these events. A call that fails is tried again, more and more"
-            " slowly; after the last try you can send it again from its page."
+            "Your server is told how a manual send ended, if the send named a <code>callback_url</code>, and what"
+            " becomes of sessions, as far as the project chooses these events. A call that fails is tried again, more"
+            " and more slowly; after the last try you can send it again from its page."
         )
         return f'{intro} <a class="ww-link" href="/docs/guides/events/">{_("How it works")}</a>'
 

@@ -26,10 +26,10 @@ from verification.admin.base.statistics import (
     largest_loss,
     list_link,
     money_cell,
+    offer_row,
     over_time,
     percent,
     seconds,
-    shown_offer,
     tiles,
 )
 from verification.admin.traffic.decisions import title_of_rule
@@ -59,7 +59,7 @@ LIST_FILTERS = {  # the filters of the lists, by the dimension
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BreakdownRow:
     """One row of a breakdown: its figures, the page narrowed to it, and the lists behind its numbers."""
 
     line: Line
@@ -101,7 +101,7 @@ FILE_LANGUAGE = "en"  # whatever the reader's: programs read a file by its words
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FiguresQuery:
     """The choice that the address makes: the projects, the range, and the values that narrow the figures."""
 
     projects: list[Project]
@@ -142,10 +142,10 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return TemplateResponse(request, "admin/verification/figures.html", context, status=status)
 
 
-def _choice(request: HttpRequest) -> Choice:
+def _choice(request: HttpRequest) -> FiguresQuery:
     projects = list(own_projects(request.user).order_by("name"))
     chosen = _chosen(request.GET.get("project"), projects)
-    return Choice(projects, chosen, range_of(request, *map(word, BREAKDOWNS)), _where(request))
+    return FiguresQuery(projects, chosen, range_of(request, *map(word, BREAKDOWNS)), _where(request))
 
 
 def _chosen(wanted: str | None, projects: Sequence[Project]) -> Project | None:
@@ -173,7 +173,7 @@ def _where(request: HttpRequest) -> dict[str, Any]:
     return found
 
 
-def _choices(choice: Choice) -> dict[str, Any]:
+def _choices(choice: FiguresQuery) -> dict[str, Any]:
     """Return what the head of the page offers."""
     return {
         **choice.range.offered,
@@ -183,7 +183,7 @@ def _choices(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
+def _told(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
     span, steps = summary.span, funnel(summary)
     scored = set(Provider.objects.filter(project__in=choice.ids).values_list("pk", flat=True))
     breakdowns = [
@@ -209,7 +209,7 @@ def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
         **over_time(summary),
         "breakdowns": breakdowns,
         "money": summary.money,
-        "offers": [shown_offer(offer) for offer in summary.money.offers],
+        "offers": [offer_row(offer) for offer in summary.money.offers],
         "chips": [
             (BREAKDOWNS[name], _name_of(summary, name, value), choice.range.address(word(name)))
             for name, value in choice.where.items()
@@ -225,14 +225,14 @@ def _name_of(summary: Summary, dimension: str, value: Any) -> str:
     return lines[0].name if lines else str(value or _("None"))
 
 
-def _row(choice: Choice, dimension: str, line: Line, cost: Cost, scored: set[int]) -> Row:
+def _row(choice: FiguresQuery, dimension: str, line: Line, cost: Cost, scored: set[int]) -> BreakdownRow:
     """Return a row of a breakdown. ``scored`` are the providers whose scorecards the user may open."""
     value = str(line.key or EMPTY)
     narrowing = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in choice.where.items()}
     if choice.chosen:
         narrowing["project"] = str(choice.chosen.pk)
     narrowing[LIST_FILTERS[dimension]] = value
-    return Row(
+    return BreakdownRow(
         line,
         dimension == "country" and bool(line.key),
         report.as_dict(line.told),

@@ -58,7 +58,7 @@ class RotateKeyForm(forms.Form):
     )
 
 
-class StateFilter(admin.SimpleListFilter):
+class KeyStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -81,7 +81,7 @@ class KeyAdmin(ScopedAdmin):
     viewers = Right.USE_KEYS
     empty_text = gettext_lazy("An app needs one of the kind API, a server one of the kind secret.")
     list_display = ("key", "shown_kind", "project", "state", "created", "expires", "last_used")
-    list_filter = (ProjectFilter, StateFilter, "kind")
+    list_filter = (ProjectFilter, KeyStateFilter, "kind")
     list_select_related = ("project", "created_by")
     ordering = ("-created_at",)
     actions = ("revoke_selected",)
@@ -108,8 +108,8 @@ class KeyAdmin(ScopedAdmin):
 
     def get_intro(self, request: HttpRequest) -> str:
         return _(
-            'Keys are issued on a <a class="ww-link" href="%(address)s">project\'s page</a>, where the full key is shown'
-            " once. Here you see what there is, and take keys back."
+            'Keys are issued on a <a class="ww-link" href="%(address)s">project\'s page</a>, where the full key is'
+            " shown once. Here you see what there is, and take keys back."
         ) % {"address": reverse("admin:verification_project_changelist")}
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:

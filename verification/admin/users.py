@@ -40,7 +40,7 @@ HELP_TEXTS = {
 }
 
 
-class ProjectInline(MembershipInline):
+class UserProjectInline(MembershipInline):
     verbose_name_plural = gettext_lazy("projects")
 
 
@@ -64,7 +64,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     form = AccountForm
     add_form = NewAccountForm
     change_password_form = AdminPasswordChangeForm
-    inlines = (ProjectInline,)
+    inlines = (UserProjectInline,)
     list_display = ("username", "email", "role", "state", "seen")
     list_filter = ("is_active", "is_superuser")
     filter_horizontal = ()

@@ -142,7 +142,7 @@ def show_codes(request: HttpRequest, codes: list[str], next_page: str) -> HttpRe
 def page(request: HttpRequest, template: str, title: str, **more: Any) -> HttpResponse:
     request.current_app = admin.site.name
     context = {**admin.site.each_context(request), "title": title, **more}
-    response = TemplateResponse(request, f"admin/verification/door/{template}", context)
+    response = TemplateResponse(request, f"admin/verification/auth/{template}", context)
     response["Cache-Control"] = "no-store"
     return response
 

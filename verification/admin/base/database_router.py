@@ -40,7 +40,7 @@ _behind: TTLCache[str, float] = TTLCache()
 _away: CircuitBreaker[str] = CircuitBreaker(seconds=AWAY_SECONDS)
 
 
-class Router:
+class ReplicaRouter:
     """Lets Django read from the replica within :func:`reading`. It is never written to, and never migrated."""
 
     def db_for_read(self, model: Any, **hints: Any) -> str | None:

@@ -26,7 +26,7 @@ STATES = {Tone.PLAIN: "plain", Tone.GOOD: "good", Tone.FAIR: "fair", Tone.BAD: "
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TimelineRow:
     """One event. ``since`` is the time since the story began; ``clock`` is the time of day, with milliseconds."""
 
     icon: str
@@ -41,7 +41,7 @@ class Line:
     link: str
 
 
-def story_shown(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
+def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
     """Return what ``story.html`` shows. The row is one that the user may see."""
     told = story.story_of(row)
     rows, verdict = told.rows, told.verdict
@@ -50,7 +50,7 @@ def story_shown(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
         "state": STATES[verdict.tone],
         "icon": ICONS[verdict.tone],
         "advice": [(advice.text, *_where(request, advice)) for advice in verdict.advice],
-        "lines": list(_lines(request, told, row)),
+        "lines": list(_timeline_rows(request, told, row)),
         "to": mask(rows.recipient.address),
         "recipient": page_address(rows.recipient),
         "project": rows.project,
@@ -61,11 +61,11 @@ def story_shown(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
     }
 
 
-def _lines(request: HttpRequest, told: story.Story, shown: Model) -> Iterator[Line]:
+def _timeline_rows(request: HttpRequest, told: story.Story, shown: Model) -> Iterator[TimelineRow]:
     began = told.rows.began_at
     for place, event in enumerate(told.events):
         is_here = event.row is None or event.row == shown
-        yield Line(
+        yield TimelineRow(
             icon=ICONS[event.tone],
             tone=STATES[event.tone],
             since=_since(event.at, began, place),

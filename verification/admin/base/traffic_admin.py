@@ -44,7 +44,7 @@ class CreatedFilter(admin.SimpleListFilter):
         return queryset.filter(created_at__gte=timezone.now() - span) if span else queryset
 
 
-class TestFilter(admin.SimpleListFilter):
+class TestLoginFilter(admin.SimpleListFilter):
     __test__ = False  # pytest would take the name for a test class
     title = gettext_lazy("test logins")
     parameter_name = "test"

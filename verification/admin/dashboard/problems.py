@@ -33,7 +33,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ChannelBudget:
     """A channel's daily budget: the messages of today, and how many are allowed."""
 
     channel: Channel
@@ -49,7 +49,7 @@ class Budget:
         return self.spent >= self.limit
 
 
-def budgets_of(projects: Any) -> list[Budget]:
+def budgets_of(projects: Any) -> list[ChannelBudget]:
     """The fullest first. The operator's ceiling is a budget too, where an owner has set none or a larger one."""
     ceiling = platform().max_daily_budget
     spent = spent_today(projects)
@@ -58,11 +58,11 @@ def budgets_of(projects: Any) -> list[Budget]:
     for channel in channels.select_related("project"):
         limit = lower_budget(channel.effective_budget, ceiling)
         if limit is not None:
-            found.append(Budget(channel, spent.get((channel.project_id, channel.type), 0), limit))
+            found.append(ChannelBudget(channel, spent.get((channel.project_id, channel.type), 0), limit))
     return sorted(found, key=lambda budget: -budget.percent)
 
 
-def problems_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> list[Problem]:
+def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget]) -> list[Problem]:
     """Return the problems, first those that stop most."""
     return [
         *_stopped(request),

@@ -92,7 +92,7 @@ class FileForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownChange:
+class ChangeRow:
     """One difference as the page shows it. ``rows`` are the values of a row that is added."""
 
     word: StrOrPromise
@@ -171,7 +171,7 @@ def _look(
     else:
         found = {
             "plan": planned.projects[0],
-            "changes": [_shown(change) for change in planned.projects[0].changes],
+            "changes": [_change_row(change) for change in planned.projects[0].changes],
             "loses_credentials": any(
                 change.sign == "-" and change.path.startswith("providers.") for change in planned.projects[0].changes
             ),
@@ -201,15 +201,15 @@ def _page(
     return response
 
 
-def _shown(change: Change) -> ShownChange:
+def _change_row(change: Change) -> ChangeRow:
     word, tone = WORDS[change.sign]
     if change.sign == "-":
-        return ShownChange(word, tone, change.path)
+        return ChangeRow(word, tone, change.path)
     if isinstance(change.after, dict):
         rows = tuple((name, words(value)) for name, value in leaves(change.after) if is_told(value))
-        return ShownChange(word, tone, change.path, rows=rows)
+        return ChangeRow(word, tone, change.path, rows=rows)
     before = words(change.before) if change.sign == "~" else ""
-    return ShownChange(word, tone, change.path, before, words(change.after))
+    return ChangeRow(word, tone, change.path, before, words(change.after))
 
 
 def _download(project: Project) -> HttpResponse:

@@ -1,16 +1,22 @@
-"""A project's channels, own providers and keys, as its page lists them. Each line leads to the page of its row."""
+"""What a project's page lists: its channels, own providers and keys, each with a link, and its order of fall-back."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from django import forms
 from django.contrib import admin
+from django.forms.models import BaseInlineFormSet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from verification.admin.base.display import channel as show_channel
 from verification.admin.base.display import flag_of, monospace, page_link, time_of
 from verification.admin.base.permissions import ScopedInline
 from verification.core.numbers import grouped
-from verification.models import ApiKey, Channel, Provider, Right
+from verification.models import ApiKey, Channel, ChannelType, FallbackStep, Provider, Right
+from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.services.projects.ceilings import lower_budget, platform
 
 
@@ -65,3 +71,45 @@ class KeyInline(ScopedInline):
     @admin.display(description=gettext_lazy("Key"))
     def shown_prefix(self, key: ApiKey) -> str:
         return page_link(monospace(key), key)
+
+
+class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    channel = forms.ChoiceField(
+        choices=[("", "–"), *ChannelType.phone_choices()],  # an e-mail address has no other way
+        widget=UnfoldAdminSelectWidget,
+    )
+    wait_seconds = forms.IntegerField(
+        label=gettext_lazy("Wait, in seconds"),
+        help_text=gettext_lazy("How long a receipt is waited for before the code goes out over the next channel."),
+        min_value=MIN_FALLBACK_WAIT_SECONDS,
+        max_value=MAX_FALLBACK_WAIT_SECONDS,
+        initial=30,
+        widget=UnfoldAdminIntegerFieldWidget,
+    )
+
+
+class FallbackFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not generic at run time
+    def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
+        """Place a new channel last."""
+        kwargs: dict[str, Any] = super().get_form_kwargs(index)
+        if index is None or index >= self.initial_form_count():
+            last = max((step.position for step in self.get_queryset()), default=0)
+            kwargs["initial"] = {"position": last + 1}
+        return kwargs
+
+
+class FallbackInline(ScopedInline):
+    model = FallbackStep
+    adders = changers = deleters = Right.CHANGE
+    form = FallbackForm
+    formset = FallbackFormSet
+    fields = ("position", "channel", "wait_seconds")
+    verbose_name: Any = gettext_lazy("channel")
+    verbose_name_plural: Any = gettext_lazy("fall-back order")
+    intro: Any = gettext_lazy(
+        "When a code does not arrive, the same code goes out over the next channel of this list that has not been"
+        " tried; the lowest position comes first. Each line says how long the receipt of its channel is waited for."
+        " With no list, nothing falls back."
+    )
+    template_before = "admin/verification/inline_intro.html"
+    tab = True

@@ -15,14 +15,13 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from verification.admin.base.display import label, text_of, when
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
-from verification.admin.base.tabs import HEADING
+from verification.admin.base.template_tags import HEADING
 from verification.admin.projects import deleting, file, hosted_page
-from verification.admin.projects.code import show_code
-from verification.admin.projects.fallback_order import FallbackInline
-from verification.admin.projects.first_use import checklist
+from verification.admin.projects.example_code import show_code
 from verification.admin.projects.form import ProjectForm
-from verification.admin.projects.inlines import ChannelInline, KeyInline, ProviderInline
+from verification.admin.projects.inlines import ChannelInline, FallbackInline, KeyInline, ProviderInline
 from verification.admin.projects.issuing import issue_key
+from verification.admin.projects.onboarding import checklist
 from verification.admin.projects.people import MembershipInline, show_people
 from verification.admin.projects.test_event import send_test_event
 from verification.admin.projects.webhook_secret import webhook_secret
@@ -72,7 +71,7 @@ class ProjectAdmin(ScopedAdmin):
         "show_file",
         "apply_file",
     )
-    change_form_outer_before_template = "admin/verification/project/first_use.html"
+    change_form_outer_before_template = "admin/verification/project/onboarding.html"
     change_form_before_template = "admin/verification/project/short_code.html"
     delete_view = deleting.delete_view
     issue_key = issue_key

@@ -23,7 +23,7 @@ from verification.models.guard_rules import ABOUT_COUNTRIES, REFUSES_SENDS
 from verification.services.protection.guard import findings
 
 
-class RunningFilter(admin.SimpleListFilter):
+class FindingStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -43,7 +43,7 @@ class GuardBlockAdmin(TrafficAdmin):
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Nothing suspicious was found.")
     list_display = ("shown_rule", "shown_subject", "state", "shown_refused", "project", "began")
-    list_filter = (ProjectFilter, RunningFilter, "rule")
+    list_filter = (ProjectFilter, FindingStateFilter, "rule")
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Findings of the traffic guard and of the rules on guessing. While a finding holds, its traffic is refused or"

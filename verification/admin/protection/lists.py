@@ -52,7 +52,7 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
         return cleaned
 
 
-class LiveFilter(admin.SimpleListFilter):
+class ListEntryStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -75,7 +75,7 @@ class ListEntryAdmin(ScopedAdmin):
     fields = ("project", "kind", "subject", "value", "note", "expires_at")
     list_display = ("shown_kind", "matches", "shown_value", "note", "shown_project", "state", "added")
     list_display_links = ("shown_value",)
-    list_filter = (ProjectFilter, "kind", "subject", LiveFilter)
+    list_filter = (ProjectFilter, "kind", "subject", ListEntryStateFilter)
     list_select_related = ("project",)
     search_fields = ("value",)
     search_help_text = gettext_lazy("Whole number, domain, …")

@@ -20,7 +20,7 @@ from verification.models import ChannelType, Right, Suppression
 from verification.services.protection.suppressions import lift
 
 
-class LiveFilter(admin.SimpleListFilter):
+class SuppressionStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -39,7 +39,7 @@ class SuppressionAdmin(TrafficAdmin):
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Nobody has bounced, complained or opted out.")
     list_display = ("masked", "shown_channel", "shown_reason", "state", "project", "created")
-    list_filter = (ProjectFilter, LiveFilter, "channel", CreatedFilter)
+    list_filter = (ProjectFilter, SuppressionStateFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
     intro = gettext_lazy(
         "Providers reported a hard bounce, a complaint or an opt-out. Nothing more goes to these recipients over that"

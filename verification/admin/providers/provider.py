@@ -26,7 +26,7 @@ from verification.admin.providers.form import FORGET, PREFIX, ProviderForm, can_
 from verification.admin.providers.scorecard import scorecard
 from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
 from verification.admin.providers.senders import SenderRuleInline
-from verification.admin.traffic import kill_switches
+from verification.admin.traffic.send_test import send_over_provider
 from verification.core.crypto import DecryptionFailed
 from verification.core.whole_numbers import whole_number
 from verification.models import ChannelType, Project, Provider, Right
@@ -63,10 +63,10 @@ class ProviderAdmin(ScopedAdmin):
     actions_detail: Any = (
         "scorecard", "connect_bot", "check_credentials", "send_test", "show_prices", "replace_prices", "use_again",
     )  # fmt: skip
-    change_form_outer_before_template = "admin/verification/provider/set_aside.html"
+    change_form_outer_before_template = "admin/verification/provider/circuit_breaker.html"
     scorecard = scorecard
     connect_bot = connecting.connect_bot
-    send_test = kill_switches.send_over_provider
+    send_test = send_over_provider
     show_prices = prices.show_prices
     replace_prices = prices.replace_prices
     use_again = breaker.use_again

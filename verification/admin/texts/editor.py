@@ -29,7 +29,7 @@ MAX_TYPED = 4_000  # characters of a text that are previewed: several times what
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TextPreview:
     """One text as it arrives, and what is to be said about it."""
 
     project: Project
@@ -52,7 +52,7 @@ class Shown:
         if self.size is None:
             return format_html("{}", self.rendered.text)
         pieces = (
-            _marked(part, set(self.size.remedies), number) for number, part in enumerate(self.size.parts, start=1)
+            _mark_costly(part, set(self.size.remedies), number) for number, part in enumerate(self.size.parts, start=1)
         )
         return format_html_join("", "{}", ((piece,) for piece in pieces))
 
@@ -71,7 +71,7 @@ class Shown:
         return {**facts, "values": values, "tail": tail, "alphabet": alphabet()}
 
 
-def show(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> Shown:
+def preview_of(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> TextPreview:
     """Return a text as it arrives. An empty one stands for ours."""
     rendered = own.preview(project=project, channel=channel, language=language, text=text, subject=subject)
     faults, advice = [], []
@@ -81,7 +81,7 @@ def show(*, project: Project, channel: str, language: str, text: str, subject: s
     size = measure(rendered.text) if channel == ChannelType.SMS else None
     prices = per_thousand(project, channel, size.segments if size else 1)
     recording = "" if faults else recording_address(project, channel, language, text)
-    return Shown(project, channel, language, rendered, recording, size, faults, advice, prices)
+    return TextPreview(project, channel, language, rendered, recording, size, faults, advice, prices)
 
 
 class EditorWidget(UnfoldAdminTextareaWidget):
@@ -97,7 +97,7 @@ class EditorWidget(UnfoldAdminTextareaWidget):
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
-        shown = show(**self.about, text=str(value or "")[:MAX_TYPED]) if self.about else None
+        shown = preview_of(**self.about, text=str(value or "")[:MAX_TYPED]) if self.about else None
         facts = shown.facts if shown else {"address": preview_address()}
         links = links_of(self.about) if self.about and self.has_links else {}
         if links and self.own_text:
@@ -119,7 +119,7 @@ def preview_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if about:
         text = request.POST.get("text", "").replace("\r\n", "\n")[:MAX_TYPED]
         subject = request.POST.get("subject", "")[:MAX_TYPED] if about["channel"] == ChannelType.EMAIL else ""
-        shown = show(**{**about, "subject": subject}, text=text)
+        shown = preview_of(**{**about, "subject": subject}, text=text)
     context = {"shown": shown, "facts": shown.facts if shown else {"address": preview_address()}}
     if request.headers.get("X-Fragment"):
         return TemplateResponse(request, "admin/verification/messagetemplate/live.html", context)
@@ -188,7 +188,7 @@ def _query(about: dict[str, Any] | None) -> str:
     return reverse("admin:verification_text_preview", query=named)
 
 
-def _marked(part: str, costly: set[str], number: int) -> SafeString:
+def _mark_costly(part: str, costly: set[str], number: int) -> SafeString:
     begin = format_html('<span class="ww-next-sms">SMS {}</span>', number) if number > 1 else ""
     pieces, plain = [], ""
     for character in part:

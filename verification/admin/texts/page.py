@@ -20,8 +20,8 @@ from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter, chosen_project_ids, own_project_ids, own_projects
 from verification.admin.texts.editor import EditorWidget, about_of, preview_view, recording_view
 from verification.admin.texts.matrix import matrix_of
-from verification.admin.texts.sending import send_view
 from verification.admin.texts.variants import variant_view
+from verification.admin.traffic.send_test import send_text_view
 from verification.core.errors import UserError
 from verification.models import ChannelType, MessageTemplate, Right
 from verification.services.texts import own, variants
@@ -134,7 +134,7 @@ class TextAdmin(ScopedAdmin):
             ("preview/", "verification_text_preview", preview_view),
             ("recording/", "verification_text_recording", recording_view),
             ("variant/", "verification_text_variant", variant_view),
-            ("send/", "verification_text_send", send_view),
+            ("send/", "verification_text_send", send_text_view),
         )
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -27,7 +27,7 @@ MAX_SHOWN = 100  # messages on the page, so that it stays short
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class InboxRow:
     """One message as the page shows it."""
 
     message: InboxMessage
@@ -88,8 +88,8 @@ def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]
     return sorted(kept, key=lambda message: message.at, reverse=True)
 
 
-def _entry(message: InboxMessage) -> Entry:
-    return Entry(
+def _entry(message: InboxMessage) -> InboxRow:
+    return InboxRow(
         message,
         channel=str(ChannelType(message.channel).label) if message.channel in ChannelType.values else message.channel,
         icon=channel_icon(message.channel if message.channel in ChannelType.values else ChannelType.SMS),

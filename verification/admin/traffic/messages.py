@@ -23,11 +23,11 @@ from verification.admin.base.pagination import MAX_COUNT
 from verification.admin.base.permissions import ProjectFilter, ScopedInline, chosen_project_ids, sees_addresses
 from verification.admin.base.statistics import BETWEEN
 from verification.admin.base.statistics_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
-from verification.admin.base.timeline import story_shown
-from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.admin.base.timeline import timeline_context
+from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestLoginFilter
 from verification.admin.figures import figures_view
 from verification.admin.traffic.inbox import inbox_view
-from verification.admin.traffic.kill_switches import LIVE
+from verification.admin.traffic.send_test import LIVE
 from verification.core.ids import is_session_id
 from verification.core.whole_numbers import whole_number
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
@@ -93,7 +93,7 @@ def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> A
     return fields if sees else tuple(name for name in fields if name != "reference")
 
 
-class AttemptInline(ScopedInline):
+class DeliveryAttemptInline(ScopedInline):
     model = DeliveryAttempt
     viewers = Right.SEE_TRAFFIC
     project_path = "message__project"
@@ -138,7 +138,7 @@ class MessageAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("They appear once your app asks for a code, or your server sends one.")
     has_history = False
-    change_form_outer_before_template = "admin/verification/story.html"
+    change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = (
         "short_id",
         "masked",
@@ -159,13 +159,13 @@ class MessageAdmin(NewestFirstAdmin):
         CountryFilter,
         LanguageFilter,
         CreatedFilter,
-        TestFilter,
+        TestLoginFilter,
     )
     list_select_related = ("project", "recipient", "provider")
     search_fields = ("id",)
     search_help_text = gettext_lazy("Whole address, message or session id")
     ordering = ("-created_at",)
-    inlines = (AttemptInline,)
+    inlines = (DeliveryAttemptInline,)
     fieldsets = (
         (
             None,
@@ -233,7 +233,7 @@ class MessageAdmin(NewestFirstAdmin):
     ) -> HttpResponse:
         """Show what happened above what is stored: of a session's message, the story of the session."""
         message = self.get_object(request, unquote(object_id))
-        told: dict[str, Any] = {"story": story_shown(request, message)} if message else {}
+        told: dict[str, Any] = {"story": timeline_context(request, message)} if message else {}
         if follows := message is not None and LIVE in request.GET and is_under_way(message):
             told["reload_seconds"] = RELOAD_SECONDS
         shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})

@@ -32,7 +32,7 @@ SHOWN_READINGS = 5  # numbers that a term without its country was read as
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """One story in the list of several."""
 
     link: str
@@ -47,7 +47,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusalRow:
     """One line of the decision log that may be about what was looked for."""
 
     link: str
@@ -96,8 +96,8 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return response
 
 
-def _hit(rows: Rows, verdict: Verdict) -> Hit:
-    return Hit(
+def _hit(rows: Rows, verdict: Verdict) -> SearchHit:
+    return SearchHit(
         link=display.page_address(rows.session or rows.messages[0]),
         icon=ICONS[verdict.tone],
         tone=STATES[verdict.tone],
@@ -110,8 +110,8 @@ def _hit(rows: Rows, verdict: Verdict) -> Hit:
     )
 
 
-def _refused(decision: Decision) -> Refused:
-    return Refused(
+def _refused(decision: Decision) -> RefusalRow:
+    return RefusalRow(
         link=display.page_address(decision),
         title=title_of_rule(decision.rule),
         subject=decision.subject,

@@ -23,15 +23,15 @@ from verification.admin.base.statistics_filters import (
     SessionBetweenFilter,
     SessionProviderFilter,
 )
-from verification.admin.base.timeline import story_shown
-from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.admin.base.timeline import timeline_context
+from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestLoginFilter
 from verification.admin.traffic.search import find_view
 from verification.core.ids import is_session_id
 from verification.models import Message, Right, Session
 from verification.services.analytics.timeline.refusals import refusal_of, why_not_sent
 
 
-class StateFilter(admin.SimpleListFilter):
+class SessionStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -88,18 +88,18 @@ class SessionAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("They appear once your app asks for a code.")
     has_history = False
-    change_form_outer_before_template = "admin/verification/story.html"
+    change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
     list_filter = (
         ProjectFilter,
         SessionBetweenFilter,
-        StateFilter,
+        SessionStateFilter,
         "channel",
         SessionProviderFilter,
         CountryFilter,
         LanguageFilter,
         CreatedFilter,
-        TestFilter,
+        TestLoginFilter,
     )
     list_select_related = ("project", "recipient")
     search_fields = ("id",)
@@ -154,7 +154,7 @@ class SessionAdmin(NewestFirstAdmin):
     ) -> HttpResponse:
         """Show what happened above what is stored."""
         session = self.get_object(request, unquote(object_id))
-        told = {"story": story_shown(request, session)} if session else {}
+        told = {"story": timeline_context(request, session)} if session else {}
         shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
         return shown
 
