@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base import display
-from verification.admin.base.display import cause_of, page_address, time_of, when
+from verification.admin.base.columns import ErrorColumn
+from verification.admin.base.display import format_time, page_address
 from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.core.whole_numbers import whole_number
@@ -51,14 +52,14 @@ class AlertStateFilter(admin.SimpleListFilter):
 
 
 @admin.register(Alert)
-class AlertAdmin(TrafficAdmin):
+class AlertAdmin(ErrorColumn, TrafficAdmin):
     """Opening an alert marks it as read, for all members of its project."""
 
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("Nothing has needed your attention so far.")
     has_history = False
-    list_display = ("state", "shown_title", "told", "project", "created")
-    list_display_links = ("shown_title",)
+    list_display = ("state", "title_excerpt", "told", "project", "created")
+    list_display_links = ("title_excerpt",)
     list_filter = (ProjectFilter, AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
@@ -68,28 +69,39 @@ class AlertAdmin(TrafficAdmin):
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
     fieldsets = (
-        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when", "users_lost", "where_to_look")}),
+        (None, {"fields": ("title", "detail", "project", "created_time", "ended_time", "users_lost", "where_to_look")}),
         (
             gettext_lazy("How it was told"),
-            {"fields": ("told", "mailed_when", "posted_when", "services", "shown_error")},
+            {"fields": ("told", "mailed_time", "posted_time", "services", "error_text")},
         ),
     )
     readonly_fields = (
-        "created_when",
-        "ended_when",
+        "created_time",
+        "ended_time",
         "users_lost",
         "where_to_look",
-        "mailed_when",
-        "posted_when",
+        "mailed_time",
+        "posted_time",
         "services",
         "told",
-        "shown_error",
+        "error_text",
     )
-    shown_error = cause_of("error")
-    created_when = time_of("created_at", gettext_lazy("Raised"))
-    ended_when = time_of("ended_at", gettext_lazy("Over since"))
-    mailed_when = time_of("mailed_at", gettext_lazy("Mailed"))
-    posted_when = time_of("posted_at", gettext_lazy("Posted to the alert address"))
+
+    @admin.display(description=gettext_lazy("Raised"))
+    def created_time(self, alert: Alert) -> str:
+        return display.format_time(alert.created_at)
+
+    @admin.display(description=gettext_lazy("Over since"))
+    def ended_time(self, alert: Alert) -> str:
+        return display.format_time(alert.ended_at)
+
+    @admin.display(description=gettext_lazy("Mailed"))
+    def mailed_time(self, alert: Alert) -> str:
+        return display.format_time(alert.mailed_at)
+
+    @admin.display(description=gettext_lazy("Posted to the alert address"))
+    def posted_time(self, alert: Alert) -> str:
+        return display.format_time(alert.posted_at)
 
     @admin.display(description=gettext_lazy("Written to"))
     def services(self, alert: Alert) -> str:
@@ -108,7 +120,7 @@ class AlertAdmin(TrafficAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
         """Leave out the end of what has none, such as an outage that lasts, and the users of what cost nobody."""
         (_unused, first), *rest = self.fieldsets
-        left_out = set() if obj and obj.ended_at else {"ended_when"}
+        left_out = set() if obj and obj.ended_at else {"ended_time"}
         left_out |= set() if obj and _loss(obj) else {"users_lost"}
         first = {"fields": tuple(name for name in first["fields"] if name not in left_out)}
         return ((None, first), *rest)
@@ -127,8 +139,8 @@ class AlertAdmin(TrafficAdmin):
         return display.label(_("Read")) if alert.read_at else display.label(_("Unread"), "warning")
 
     @admin.display(description=gettext_lazy("Alert"), ordering="title")
-    def shown_title(self, alert: Alert) -> str:
-        return display.shortened(alert.title, 80)
+    def title_excerpt(self, alert: Alert) -> str:
+        return display.excerpt(alert.title, 80)
 
     @admin.display(description=gettext_lazy("Told"))
     def told(self, alert: Alert) -> str:
@@ -136,7 +148,7 @@ class AlertAdmin(TrafficAdmin):
             return display.label(
                 _("Under way")
                 if alert.due_at <= timezone.now()
-                else _("Next try {time}").format(time=when(alert.due_at)),
+                else _("Next try {time}").format(time=format_time(alert.due_at)),
                 "info",
             )
         if alert.error:

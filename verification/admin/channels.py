@@ -134,7 +134,7 @@ class ChannelAdmin(ScopedAdmin):
             },
         ),
     )
-    list_display = ("shown", "project", "state", "position", "budget", "served_by")
+    list_display = ("channel_name", "project", "state", "position", "budget", "served_by")
     list_filter = (ProjectFilter, "type", "is_active")
     list_select_related = ("project",)
     ordering = ("project__name", "position", "id")
@@ -152,7 +152,7 @@ class ChannelAdmin(ScopedAdmin):
         return ChannelList
 
     @admin.display(description=gettext_lazy("Channel"), ordering="type")
-    def shown(self, channel: Channel) -> str:
+    def channel_name(self, channel: Channel) -> str:
         return format_html(
             '<span class="ww-channel"><img src="{}" alt="" width="28" height="28">{}</span>',
             channel_icon(channel.type),

@@ -17,7 +17,8 @@ from unfold.decorators import action
 
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base import display
-from verification.admin.base.display import time_of, when
+from verification.admin.base.columns import LatencyColumn
+from verification.admin.base.display import format_time
 from verification.admin.base.permissions import ProjectFilter, ScopedInline
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.ids import is_session_id
@@ -50,17 +51,16 @@ class EventStateFilter(admin.SimpleListFilter):
         return queryset if chosen is None else queryset.filter(chosen)
 
 
-class WebhookAttemptInline(ScopedInline):
+class WebhookAttemptInline(LatencyColumn, ScopedInline):
     model = WebhookAttempt
     viewers = Right.SEE_TRAFFIC
     project_path = "event__project"
-    fields = readonly_fields = ("at", "answer", "shown_error", "latency")
+    fields = readonly_fields = ("at", "answer", "error_text", "latency")
     verbose_name_plural: Any = gettext_lazy("tries")
-    latency = display.latency
 
     @admin.display(description=gettext_lazy("At"))
     def at(self, attempt: WebhookAttempt) -> str:
-        return display.exactly(attempt.created_at)
+        return display.format_exact_time(attempt.created_at)
 
     @admin.display(description=gettext_lazy("Answer"))
     def answer(self, attempt: WebhookAttempt) -> str:
@@ -69,9 +69,9 @@ class WebhookAttemptInline(ScopedInline):
         return display.label(f"HTTP {attempt.status}", "success" if 200 <= attempt.status < 300 else "danger")
 
     @admin.display(description=gettext_lazy("Error"))
-    def shown_error(self, attempt: WebhookAttempt) -> str:
+    def error_text(self, attempt: WebhookAttempt) -> str:
         """Show the error where it says more than the answer does."""
-        return "–" if attempt.error == f"HTTP {attempt.status}" else display.cause(attempt.error)
+        return "–" if attempt.error == f"HTTP {attempt.status}" else display.format_error(attempt.error)
 
 
 @admin.register(WebhookEvent)
@@ -93,12 +93,18 @@ class EventAdmin(NewestFirstAdmin):
     inlines = (WebhookAttemptInline,)
     fieldsets = (
         (None, {"fields": ("what", "about_link", "project", "address", "number", "state", "tries")}),
-        (gettext_lazy("Times"), {"fields": ("created_when", "delivered_when")}),
+        (gettext_lazy("Times"), {"fields": ("created_time", "delivered_time")}),
         (gettext_lazy("What it tells"), {"fields": ("body",)}),
     )
-    readonly_fields = ("what", "about_link", "address", "number", "state", "created_when", "delivered_when", "body")
-    created_when = time_of("created_at", gettext_lazy("Created"))
-    delivered_when = time_of("delivered_at", gettext_lazy("Delivered"))
+    readonly_fields = ("what", "about_link", "address", "number", "state", "created_time", "delivered_time", "body")
+
+    @admin.display(description=gettext_lazy("Created"))
+    def created_time(self, event: WebhookEvent) -> str:
+        return display.format_time(event.created_at)
+
+    @admin.display(description=gettext_lazy("Delivered"))
+    def delivered_time(self, event: WebhookEvent) -> str:
+        return display.format_time(event.delivered_at)
 
     def get_intro(self, request: HttpRequest) -> str:
         intro = _(
@@ -146,7 +152,7 @@ class EventAdmin(NewestFirstAdmin):
             return display.label(_("Given up"), "danger") if event.tries else display.label(_("Not sent"))
         if event.due_at <= timezone.now():
             return display.label(_("Due now"), "info")
-        return display.label(_("Next try {time}").format(time=when(event.due_at)), "warning")
+        return display.label(_("Next try {time}").format(time=format_time(event.due_at)), "warning")
 
     @admin.display(description=gettext_lazy("Body"))
     def body(self, event: WebhookEvent) -> str:

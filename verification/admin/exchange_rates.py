@@ -30,7 +30,7 @@ class ExchangeRateAdmin(ScopedAdmin):
     viewers = adders = changers = deleters = Who.SUPERUSERS
     form = ExchangeRateForm
     fields = ("currency", "account", "rate", "valid_from")
-    list_display = ("currency", "shown_rate", "account", "good_from")
+    list_display = ("currency", "rate_text", "account", "good_from")
     ordering = ("currency", "-valid_from")
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class ExchangeRateAdmin(ScopedAdmin):
         return f"{intro} {none_yet}"
 
     @admin.display(description=gettext_lazy("Rate"), ordering="rate")
-    def shown_rate(self, row: ExchangeRate) -> str:
+    def rate_text(self, row: ExchangeRate) -> str:
         return f"{row.rate.normalize():f}"
 
     @admin.display(description=gettext_lazy("Good from"), ordering="valid_from")

@@ -18,7 +18,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from verification.admin.auth import form_tokens
-from verification.admin.base.display import how_long_ago, label, monospace, page_address, time_of, when
+from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter
 from verification.core import sids
@@ -80,7 +80,7 @@ class KeyStateFilter(admin.SimpleListFilter):
 class KeyAdmin(ScopedAdmin):
     viewers = Right.USE_KEYS
     empty_text = gettext_lazy("An app needs one of the kind API, a server one of the kind secret.")
-    list_display = ("key", "shown_kind", "project", "state", "created", "expires", "last_used")
+    list_display = ("key", "kind_label", "project", "state", "created", "expires", "last_used")
     list_filter = (ProjectFilter, KeyStateFilter, "kind")
     list_select_related = ("project", "created_by")
     ordering = ("-created_at",)
@@ -104,7 +104,10 @@ class KeyAdmin(ScopedAdmin):
         *("key", "state", "created", "issuer", "expires", "last_used", "revoked"),
         *("account_sid", "key_sid", "service_sid"),
     )
-    revoked = time_of("revoked_at", gettext_lazy("Revoked"))
+
+    @admin.display(description=gettext_lazy("Revoked"))
+    def revoked(self, key: ApiKey) -> str:
+        return format_time(key.revoked_at)
 
     def get_intro(self, request: HttpRequest) -> str:
         return _(
@@ -133,7 +136,7 @@ class KeyAdmin(ScopedAdmin):
         return monospace(key)
 
     @admin.display(description=gettext_lazy("Kind"), ordering="kind")
-    def shown_kind(self, key: ApiKey) -> str:
+    def kind_label(self, key: ApiKey) -> str:
         return key.get_kind_display()
 
     @admin.display(description=gettext_lazy("State"))
@@ -146,19 +149,19 @@ class KeyAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Issued by"))
     def issuer(self, key: ApiKey) -> str:
-        return str(key.created_by or "–")
+        return key.created_by or "–"
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, key: ApiKey) -> str:
-        return when(key.created_at)
+        return format_time(key.created_at)
 
     @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
     def expires(self, key: ApiKey) -> str:
-        return when(key.expires_at) if key.expires_at else _("Never")
+        return format_time(key.expires_at) if key.expires_at else _("Never")
 
     @admin.display(description=gettext_lazy("Last used"), ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
-        return how_long_ago(key.last_used_at) if key.last_used_at else _("Never")
+        return time_ago_label(key.last_used_at) if key.last_used_at else _("Never")
 
     @action(description=gettext_lazy("Rotate"), icon="autorenew", permissions=["view"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -191,7 +194,7 @@ class KeyAdmin(ScopedAdmin):
         new = ApiKey.objects.get(pk=issued.id)
         self.log_change(request, key, f"Rotated: {new} takes its place")
         warning = _("{copy_now} The old key {key} ends {time}.").format(
-            copy_now=COPY_NOW, key=key, time=when(key.expires_at)
+            copy_now=COPY_NOW, key=key, time=format_time(key.expires_at)
         )
         return self.show_secrets(
             request,
@@ -255,7 +258,7 @@ def seconds_of(lifetime: str) -> int | None:
 def as_secret(key: ApiKey, text: str) -> tuple[str, str, str]:
     """Return the line that shows the text of a new key."""
     note = (
-        _("Valid until {time}.").format(time=when(key.expires_at))
+        _("Valid until {time}.").format(time=format_time(key.expires_at))
         if key.expires_at
         else _("Valid until it is revoked.")
     )

@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.admin.auth import webauthn
 from verification.admin.auth.session import FACTOR
-from verification.admin.base.display import exactly, how_long_ago
+from verification.admin.base.display import format_exact_time, time_ago_label
 from verification.core.errors import UserError
 from verification.services.users import second_factor, security_keys
 
@@ -174,6 +174,6 @@ def _line(key: Any) -> dict[str, Any]:
         "id": key.pk,
         "name": key.name,
         "host": key.host,
-        "added": _("Added {time}").format(time=exactly(key.added_at)),
-        "used": how_long_ago(key.used_at) if key.used_at else "",
+        "added": _("Added {time}").format(time=format_exact_time(key.added_at)),
+        "used": time_ago_label(key.used_at) if key.used_at else "",
     }

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from verification.admin.base.charts import Chart, ChartMark, Number, Series, draw
-from verification.admin.base.display import ago, exactly
+from verification.admin.base.display import format_exact_time, time_ago
 from verification.core.dates import DAY, DAY_OF_YEAR_AND_TIME, written_date
 from verification.core.numbers import grouped
 from verification.models import ChannelType
@@ -362,9 +362,9 @@ def _times(told: Sequence[Told], name: str) -> list[Series]:
 
 
 def _event_row(event: Event) -> EventRow:
-    lasted = _("until {time}").format(time=exactly(event.until)) if event.until else ""
+    lasted = _("until {time}").format(time=format_exact_time(event.until)) if event.until else ""
     loss = impact.of_alert(project=event.project, kind=event.kind, key=event.key, since=event.at, until=event.until)
-    return EventRow(event, exactly(event.at), ago(event.at), lasted, loss.sentence if loss else "")
+    return EventRow(event, format_exact_time(event.at), time_ago(event.at), lasted, loss.sentence if loss else "")
 
 
 def _table(summary: Summary) -> list[dict[str, Any]]:

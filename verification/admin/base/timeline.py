@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.admin.base.display import exactly, page_address
+from verification.admin.base.display import format_exact_time, page_address
 from verification.admin.base.navigation import menu_title
 from verification.core.addresses import mask
 from verification.models import Message, Session
@@ -54,7 +54,7 @@ def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, 
         "to": mask(rows.recipient.address),
         "recipient": page_address(rows.recipient),
         "project": rows.project,
-        "began": exactly(rows.began_at),
+        "began": format_exact_time(rows.began_at),
         "is_manual": rows.session is None,
         # A message's page shows the story of its session, which has a page of its own.
         "session": rows.session and page_address(rows.session) if isinstance(row, Message) else "",
@@ -70,7 +70,7 @@ def _timeline_rows(request: HttpRequest, told: story.Story, shown: Model) -> Ite
             tone=STATES[event.tone],
             since=_since(event.at, began, place),
             clock=_clock(event.at),
-            exact=exactly(event.at),
+            exact=format_exact_time(event.at),
             iso=event.at.isoformat(),
             text=event.text,
             detail=event.detail,

@@ -95,7 +95,7 @@ class TrafficAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, row: Any) -> str:
-        return display.how_long_ago(row.created_at)
+        return display.time_ago_label(row.created_at)
 
     @admin.display(description=gettext_lazy("Recipient"))
     def masked(self, row: Any) -> str:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from verification.admin.base.display import ago
+from verification.admin.base.display import time_ago
 from verification.admin.dashboard.problems import Problem
 from verification.core.numbers import grouped
 from verification.models import ChannelType
@@ -113,7 +113,7 @@ def _all_well(state: DeliveryState) -> Problem:
             "{share} % of {asked} message was accepted in the last {span}, the last {ago}.",
             "{share} % of {asked} messages were accepted in the last {span}, the last {ago}.",
             asked,
-        ).format(share=share, asked=grouped(asked), span=span, ago=ago(state.last_accepted))
+        ).format(share=share, asked=grouped(asked), span=span, ago=time_ago(state.last_accepted))
     else:
         detail = ngettext(
             # xgettext:no-python-format
@@ -126,7 +126,7 @@ def _all_well(state: DeliveryState) -> Problem:
 
 def _quiet(state: DeliveryState) -> Problem:
     last = (
-        _("The last code left {ago}.").format(ago=ago(state.last_accepted))
+        _("The last code left {ago}.").format(ago=time_ago(state.last_accepted))
         if state.last_accepted
         else _("None left in 24 hours.")
     )

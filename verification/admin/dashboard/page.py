@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification.admin.base.database_router import database_for, reading
-from verification.admin.base.display import ago, channel_icon, country
+from verification.admin.base.display import channel_icon, format_country, time_ago
 from verification.admin.base.permissions import has_right, own_project_ids, own_projects
 from verification.admin.base.statistics import Tile, funnel, largest_loss, over_time, tiles
 from verification.admin.dashboard.headline import headline
@@ -89,7 +89,7 @@ class FailureGroup:
 
     @property
     def ago(self) -> str:
-        return ago(self.message.created_at)
+        return time_ago(self.message.created_at)
 
 
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
         "countries": [
             {
                 "line": line,
-                "name": country(line.subject) if line.subject else _("No country"),
+                "name": format_country(line.subject) if line.subject else _("No country"),
                 "link": reverse("admin:verification_figures", query={"country": line.subject}) if line.subject else "",
             }
             for line in conversion.by_country(projects, hours=statistics.HOURS)[:COUNTRIES_SHOWN]

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from verification.admin.base.display import ago
+from verification.admin.base.display import time_ago
 from verification.core.client_address import unread_from
 from verification.core.dates import DAY_AND_TIME, written_date
 from verification.core.numbers import grouped
@@ -127,7 +127,7 @@ def _stopped(request: HttpRequest) -> list[Problem]:
             _("The operator has stopped all sending.")
             if switch.subject not in ChannelType.values
             else _("The operator has stopped {switch}.").format(switch=switch),
-            f"{switch.reason or 'No reason was given'} · {ago(switch.since)}",
+            f"{switch.reason or 'No reason was given'} · {time_ago(switch.since)}",
             link,
         )
         for switch in KillSwitch.objects.order_by("pk")

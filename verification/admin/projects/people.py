@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
-from verification.admin.base.display import exactly, how_long_ago, page_address
+from verification.admin.base.display import format_exact_time, page_address, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ScopedInline, Who, own_project_ids
 from verification.core.errors import UserError
@@ -82,7 +82,7 @@ def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
         own=own,
         successors=_successors(members, own),
         open_invitations=[
-            (each, Role(each.role).label, each.invited_by.get_username(), exactly(each.expires_at))
+            (each, Role(each.role).label, each.invited_by.get_username(), format_exact_time(each.expires_at))
             for each in invitations.open_of(project).select_related("invited_by")
         ],
     )
@@ -98,7 +98,7 @@ def _lines(members: list[Membership], user: User) -> list[dict[str, Any]]:
             "is_own": member.user_id == user.pk,
             "has_factor": member.user_id in with_factor,
             "can_log_in": member.user.is_active and member.user.is_staff,
-            "seen": how_long_ago(member.user.last_login) if member.user.last_login else _("Never"),
+            "seen": time_ago_label(member.user.last_login) if member.user.last_login else _("Never"),
         }
         for member in members
     ]

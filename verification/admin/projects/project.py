@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from verification.admin.base.display import label, text_of, when
+from verification.admin.base.display import format_time, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
 from verification.admin.base.template_tags import HEADING
@@ -57,8 +57,7 @@ class ProjectAdmin(ScopedAdmin):
     inlines = (ChannelInline, FallbackInline, ProviderInline, KeyInline, MembershipInline)
     list_display = ("name", "state", "code", "channel_names", "created")
     search_fields = ("name",)
-    readonly_fields = ("shown_id", "created")
-    shown_id = text_of("public_id", gettext_lazy("Public id"))
+    readonly_fields = ("public_id_text", "created")
     actions = None
     actions_detail = (
         "show_people",
@@ -96,7 +95,7 @@ class ProjectAdmin(ScopedAdmin):
         _group(
             gettext_noop("Basics"),
             gettext_lazy("What the project is called, and whether anything of it works."),
-            *("shown_id", "created"),
+            *("public_id_text", "created"),
         ),
         _group(
             gettext_noop("Codes & texts"),
@@ -165,6 +164,10 @@ class ProjectAdmin(ScopedAdmin):
             tab=gettext_noop("Alerts & retention"),
         ),
     )
+
+    @admin.display(description=gettext_lazy("Public id"))
+    def public_id_text(self, project: Project) -> str:
+        return str(project.public_id)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Offer one way to save: whichever it were, the answer shows the first keys."""
@@ -267,7 +270,7 @@ class ProjectAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, project: Project) -> str:
-        return when(project.created_at)
+        return format_time(project.created_at)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(deleted_at=None).prefetch_related("channels")

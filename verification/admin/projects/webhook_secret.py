@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from verification.admin.auth import form_tokens
-from verification.admin.base.display import page_address, when
+from verification.admin.base.display import format_time, page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
 from verification.models import Project
@@ -53,7 +53,9 @@ def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
             (
                 _("Current secret") if expires_at is None else _("Previous secret"),
                 text,
-                _("Signs until {time}.").format(time=when(expires_at)) if expires_at else _("Signs every callback."),
+                _("Signs until {time}.").format(time=format_time(expires_at))
+                if expires_at
+                else _("Signs every callback."),
             )
             for text, expires_at in live
         ],

@@ -13,7 +13,7 @@ from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.admin.base.display import how_long_ago, label, time_of
+from verification.admin.base.display import format_time, label, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who
 from verification.models import KillSwitch
@@ -41,16 +41,19 @@ class KillSwitchAdmin(ScopedAdmin):
     viewers = adders = changers = deleters = Who.SUPERUSERS
     form = KillSwitchForm
     fields = ("subject", "reason")
-    list_display = ("shown_subject", "reason", "shown_since")
+    list_display = ("subject_label", "reason", "since_ago")
     delete_confirmation_template = "admin/verification/form_page.html"
     actions: Any = ("resume_selected",)
-    since_when = time_of("since", gettext_lazy("Stopped"))
+
+    @admin.display(description=gettext_lazy("Stopped"))
+    def since_time(self, switch: KillSwitch) -> str:
+        return format_time(switch.since)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("subject", "since_when") if obj else ()
+        return ("subject", "since_time") if obj else ()
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("subject", "reason", "since_when") if obj else ("subject", "reason")
+        return ("subject", "reason", "since_time") if obj else ("subject", "reason")
 
     def get_intro(self, request: HttpRequest) -> str:
         parts = [_("Each row stops sending for every project until you resume it.")]
@@ -113,9 +116,9 @@ class KillSwitchAdmin(ScopedAdmin):
             self.message_user(request, _("{obj} is stopped. Its page resumes it.").format(obj=obj), messages.WARNING)
 
     @admin.display(description=gettext_lazy("Stopped"), ordering="subject")
-    def shown_subject(self, switch: KillSwitch) -> str:
+    def subject_label(self, switch: KillSwitch) -> str:
         return label(switch, "danger")
 
     @admin.display(description=gettext_lazy("Since"), ordering="since")
-    def shown_since(self, switch: KillSwitch) -> str:
-        return how_long_ago(switch.since)
+    def since_ago(self, switch: KillSwitch) -> str:
+        return time_ago_label(switch.since)

@@ -17,7 +17,7 @@ from unfold.decorators import action
 
 from providers import registry
 from verification.admin.auth.reauthentication import without_asking
-from verification.admin.base.display import channel as show_channel
+from verification.admin.base.columns import ChannelColumn
 from verification.admin.base.display import channel_icon, label, page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter, own_projects
@@ -44,13 +44,13 @@ COST = (
 
 
 @admin.register(Provider)
-class ProviderAdmin(ScopedAdmin):
+class ProviderAdmin(ChannelColumn, ScopedAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
     deleted_along = gettext_lazy(", with its settings and what it knows of started bots; its messages stay")
     adders = changers = deleters = actors = Right.CHANGE
     form = ProviderForm
-    list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority", "how_it_does")
+    list_display = ("name", "type_label", "channel_label", "owner", "state", "priority", "how_it_does")
     list_filter = (ProjectFilter, "channel", "is_enabled")
     list_select_related = ("project", "breaker")
     intro = gettext_lazy(
@@ -146,11 +146,11 @@ class ProviderAdmin(ScopedAdmin):
         own = ["name", "is_enabled"]
         order = (_("Order"), {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
         if not is_known(provider_type):
-            return (None, {"fields": ["owner", "shown_channel", "shown_type", *own]}), order
+            return (None, {"fields": ["owner", "channel_label", "type_label", *own]}), order
         if obj and not self.has_change_permission(request, obj):  # the settings and the hook's address stay hidden
-            return (_("General"), {"fields": ["owner", "shown_channel", "shown_type", *own]}), order, COST
+            return (_("General"), {"fields": ["owner", "channel_label", "type_label", *own]}), order, COST
         adapter = registry.adapter_class(provider_type)
-        general = ["owner", "shown_channel", "shown_type", *own] if obj else own
+        general = ["owner", "channel_label", "type_label", *own] if obj else own
         if obj and reports_back(adapter):
             general.append("hook_url")
         kept = kept_secrets(obj) if obj else set()
@@ -165,7 +165,7 @@ class ProviderAdmin(ScopedAdmin):
         return [*sets, order, COST]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("owner", "shown_channel", "shown_type", "hook_url") if obj else ()
+        return ("owner", "channel_label", "type_label", "hook_url") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -184,12 +184,8 @@ class ProviderAdmin(ScopedAdmin):
     def owner(self, provider: Provider) -> Any:
         return label(_("System: serves every project"), "info") if provider.is_system else provider.project
 
-    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
-    def shown_channel(self, provider: Provider) -> str:
-        return show_channel(provider.channel)
-
     @admin.display(description=gettext_lazy("Type"), ordering="type")
-    def shown_type(self, provider: Provider) -> str:
+    def type_label(self, provider: Provider) -> str:
         try:
             return str(registry.adapter_class(provider.type).label)
         except registry.AdapterShowsCodes:

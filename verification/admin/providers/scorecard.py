@@ -13,7 +13,7 @@ from unfold.decorators import action
 
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.date_ranges import RangeChoice, range_of
-from verification.admin.base.display import OUTCOMES, cause, exactly, page_address
+from verification.admin.base.display import OUTCOMES, format_error, format_exact_time, page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.statistics import list_link, money_cell, over_time, percent, seconds
@@ -141,11 +141,11 @@ def _openings(projects: list[int], found: list[Opening]) -> list[dict[str, Any]]
     lost = {opening.at: impact.loss(projects, opening.at, opening.until) for opening in long}
     return [
         {
-            "at": exactly(opening.at),
+            "at": format_exact_time(opening.at),
             "lasted": _lasted(opening.minutes)
             if opening.until
             else _("{lasted} so far").format(lasted=_lasted(opening.minutes)),
-            "reason": cause(opening.reason),
+            "reason": format_error(opening.reason),
             "loss": loss.sentence if (loss := lost.get(opening.at)) else "–",
         }
         for opening in found

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from verification.admin.base.display import channel as show_channel
+from verification.admin.base.columns import ChannelColumn
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter, chosen_project_ids, own_project_ids, own_projects
 from verification.admin.texts.editor import EditorWidget, about_of, preview_view, recording_view
@@ -115,7 +115,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 
 
 @admin.register(MessageTemplate)
-class TextAdmin(ScopedAdmin):
+class TextAdmin(ChannelColumn, ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     deleted_along = gettext_lazy("; our own text goes out in its place")
     form = TextForm
@@ -124,7 +124,7 @@ class TextAdmin(ScopedAdmin):
     )
     change_form_outer_before_template = "admin/verification/form_intro.html"
     change_list_template = "admin/verification/messagetemplate/texts.html"
-    list_display = ("shown_language", "shown_channel", "project")
+    list_display = ("language_code", "channel_label", "project")
     list_filter = (ProjectFilter, "channel")
     list_select_related = ("project",)
     ordering = ("project__name", "channel", "language")
@@ -170,10 +170,10 @@ class TextAdmin(ScopedAdmin):
             subject = ("subject",) if not about or about["channel"] == ChannelType.EMAIL else ()
             return ((None, {"fields": ("project", "channel", "language", *subject, "text")}),)
         subject = ("subject",) if obj.channel == ChannelType.EMAIL else ()
-        return ((None, {"fields": ("project", "shown_channel", "shown_language", *subject, "text")}),)
+        return ((None, {"fields": ("project", "channel_label", "language_code", *subject, "text")}),)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("project", "shown_channel", "shown_language") if obj else ()
+        return ("project", "channel_label", "language_code") if obj else ()
 
     def response_add(
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
@@ -183,9 +183,5 @@ class TextAdmin(ScopedAdmin):
         return HttpResponseRedirect(reverse("admin:verification_messagetemplate_change", args=(obj.pk,)))
 
     @admin.display(description=gettext_lazy("Language"), ordering="language")
-    def shown_language(self, row: MessageTemplate) -> str:
+    def language_code(self, row: MessageTemplate) -> str:
         return row.language
-
-    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
-    def shown_channel(self, row: MessageTemplate) -> str:
-        return show_channel(row.channel)

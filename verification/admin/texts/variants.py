@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
-from verification.admin.base.display import when
+from verification.admin.base.display import format_time
 from verification.admin.texts.editor import EditorWidget, about_of, links_of, preview_of
 from verification.admin.texts.matrix import language_name
 from verification.core.errors import UserError
@@ -111,7 +111,7 @@ def _show(
         request,
         _("Trial of a text: {name}").format(name=_name(about)),
         running=running,
-        since=when(running.since),
+        since=format_time(running.since),
         back=links_of(about)["all"],
         sides=[
             (

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from providers.adapters.inbox import InboxMessage, read
 from verification.admin.auth.session import BY_ITSELF
-from verification.admin.base.display import ago, channel_icon
+from verification.admin.base.display import channel_icon, time_ago
 from verification.admin.base.permissions import has_right, own_projects
 from verification.models import ChannelType, Message, Provider, Right
 from verification.services.providers.accounts import is_known
@@ -93,5 +93,5 @@ def _entry(message: InboxMessage) -> InboxRow:
         message,
         channel=str(ChannelType(message.channel).label) if message.channel in ChannelType.values else message.channel,
         icon=channel_icon(message.channel if message.channel in ChannelType.values else ChannelType.SMS),
-        ago=ago(datetime.fromisoformat(message.at)),
+        ago=time_ago(datetime.fromisoformat(message.at)),
     )

@@ -102,8 +102,8 @@ def _hit(rows: Rows, verdict: Verdict) -> SearchHit:
         icon=ICONS[verdict.tone],
         tone=STATES[verdict.tone],
         sentence=verdict.sentence,
-        began=display.exactly(rows.began_at),
-        ago=display.ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
+        began=display.format_exact_time(rows.began_at),
+        ago=display.time_ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
         kind=_("Verification") if rows.session else _("Manual send"),
         to=mask(rows.recipient.address),
         project=rows.project.name,
@@ -116,7 +116,7 @@ def _refused(decision: Decision) -> RefusalRow:
         title=title_of_rule(decision.rule),
         subject=decision.subject,
         times=decision.count,
-        last=display.exactly(decision.last_at),
+        last=display.format_exact_time(decision.last_at),
         project=decision.project.name,
     )
 

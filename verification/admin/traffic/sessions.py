@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base import display
-from verification.admin.base.display import cause_of, channel_of, flag_of, text_of, time_of
+from verification.admin.base.columns import ChannelColumn, CreatedColumn, ErrorColumn
 from verification.admin.base.permissions import ProjectFilter, ScopedInline, own_project_ids
 from verification.admin.base.statistics_filters import (
     CountryFilter,
@@ -57,14 +57,11 @@ class SessionStateFilter(admin.SimpleListFilter):
         return queryset if chosen is None else queryset.filter(chosen)
 
 
-class SessionMessageInline(ScopedInline):
+class SessionMessageInline(ChannelColumn, ErrorColumn, CreatedColumn, ScopedInline):
     model = Message
     viewers = Right.SEE_TRAFFIC
-    fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "shown_error", "created_when")
+    fields = readonly_fields = ("link", "channel_label", "status_label", "provider_name", "error_text", "created_time")
     verbose_name_plural = gettext_lazy("messages")
-    shown_channel = channel_of("channel", gettext_lazy("Channel"))
-    shown_error = cause_of("error")
-    created_when = time_of("created_at", gettext_lazy("Created"))
     ordering = ("created_at",)
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -75,8 +72,8 @@ class SessionMessageInline(ScopedInline):
         return display.page_link(display.monospace(message.pk), message)
 
     @admin.display(description=gettext_lazy("Status"))
-    def shown_status(self, message: Message) -> str:
-        return display.status(message.status)
+    def status_label(self, message: Message) -> str:
+        return display.format_status(message.status)
 
     @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, message: Message) -> str:
@@ -89,7 +86,7 @@ class SessionAdmin(NewestFirstAdmin):
     empty_text = gettext_lazy("They appear once your app asks for a code.")
     has_history = False
     change_form_outer_before_template = "admin/verification/timeline.html"
-    list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
+    list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
     list_filter = (
         ProjectFilter,
         SessionBetweenFilter,
@@ -114,7 +111,7 @@ class SessionAdmin(NewestFirstAdmin):
                     "project",
                     "recipient_link",
                     "state",
-                    "shown_channel",
+                    "channel_label",
                     "reason",
                     "tries",
                     "language",
@@ -122,29 +119,50 @@ class SessionAdmin(NewestFirstAdmin):
             },
         ),
         (gettext_lazy("Code"), {"fields": ("alphabet", "challenged", "test")}),
-        (gettext_lazy("Times"), {"fields": ("created_when", "expires_when", "verified_when")}),
+        (gettext_lazy("Times"), {"fields": ("created_time", "expires_time", "verified_time")}),
     )
-    number = text_of("pk", gettext_lazy("Session"))
-    challenged = flag_of("is_challenged", gettext_lazy("Challenge passed"))
-    test = flag_of("is_test", gettext_lazy("Test login"))
     readonly_fields = (
         "number",
         "recipient_link",
         "state",
-        "shown_channel",
+        "channel_label",
         "reason",
         "tries",
         "alphabet",
         "challenged",
         "test",
-        "created_when",
-        "expires_when",
-        "verified_when",
+        "created_time",
+        "expires_time",
+        "verified_time",
     )
-    created_when = time_of("created_at", gettext_lazy("Created"))
-    expires_when = time_of("expires_at", gettext_lazy("Expires"))
-    verified_when = time_of("verified_at", gettext_lazy("Verified"))
-    shown_channel = channel_of("channel", gettext_lazy("Last sent over"))
+
+    @admin.display(description=gettext_lazy("Session"))
+    def number(self, session: Session) -> str:
+        return str(session.pk)
+
+    @admin.display(description=gettext_lazy("Challenge passed"))
+    def challenged(self, session: Session) -> str:
+        return display.yes_or_no(session.is_challenged)
+
+    @admin.display(description=gettext_lazy("Test login"))
+    def test(self, session: Session) -> str:
+        return display.yes_or_no(session.is_test)
+
+    @admin.display(description=gettext_lazy("Created"))
+    def created_time(self, session: Session) -> str:
+        return display.format_time(session.created_at)
+
+    @admin.display(description=gettext_lazy("Expires"))
+    def expires_time(self, session: Session) -> str:
+        return display.format_time(session.expires_at)
+
+    @admin.display(description=gettext_lazy("Verified"))
+    def verified_time(self, session: Session) -> str:
+        return display.format_time(session.verified_at)
+
+    @admin.display(description=gettext_lazy("Last sent over"))
+    def channel_label(self, session: Session) -> str:
+        return display.format_channel(session.channel)
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (("find/", "verification_find", find_view),)
