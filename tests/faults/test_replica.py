@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 from django.db import connections, reset_queries
 from django.test import Client
 from verification.models import Project
-from verification.admin.base import replica
+from verification.admin.base import database_router
 
 person, _ = User.objects.get_or_create(username="root", is_staff=True, is_superuser=True)
 client = Client(headers={"host": "127.0.0.1"})
@@ -123,7 +123,7 @@ def test_a_page_shows_what_its_reader_has_just_saved(service, standby):
 def test_a_replica_that_is_away_or_far_behind_is_not_read(service, standby):
     touch(service)
     program = "print(json.dumps(look('/admin/verification/message/')))"
-    behind = visit(service, "replica.MAX_BEHIND_SECONDS = 0.0\n" + program)
+    behind = visit(service, "database_router.MAX_LAG_SECONDS = 0.0\n" + program)
     assert (behind["status"], behind["read"]) == (200, [])
     standby.stop()
     try:

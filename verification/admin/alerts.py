@@ -1,4 +1,4 @@
-"""Alerts: the events that the owners were told of."""
+"""Alerts: the events that the owners were notified of, and how."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("Nothing has needed your attention so far.")
     has_history = False
-    list_display = ("state", "title_excerpt", "told", "project", "created")
+    list_display = ("state", "title_excerpt", "delivery_state", "project", "created")
     list_display_links = ("title_excerpt",)
     list_filter = (ProjectFilter, AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
@@ -72,7 +72,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         (None, {"fields": ("title", "detail", "project", "created_time", "ended_time", "users_lost", "where_to_look")}),
         (
             gettext_lazy("How it was told"),
-            {"fields": ("told", "mailed_time", "posted_time", "services", "error_text")},
+            {"fields": ("delivery_state", "mailed_time", "posted_time", "services", "error_text")},
         ),
     )
     readonly_fields = (
@@ -83,7 +83,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         "mailed_time",
         "posted_time",
         "services",
-        "told",
+        "delivery_state",
         "error_text",
     )
 
@@ -105,8 +105,8 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Written to"))
     def services(self, alert: Alert) -> str:
-        told = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
-        return ", ".join(each.name for each in told) or "–"
+        services = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
+        return ", ".join(each.name for each in services) or "–"
 
     @admin.display(description=gettext_lazy("What it cost"))
     def users_lost(self, alert: Alert) -> str:
@@ -143,7 +143,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         return display.excerpt(alert.title, 80)
 
     @admin.display(description=gettext_lazy("Told"))
-    def told(self, alert: Alert) -> str:
+    def delivery_state(self, alert: Alert) -> str:
         if alert.due_at:
             return display.label(
                 _("Under way")

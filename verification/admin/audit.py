@@ -153,7 +153,7 @@ class AuditAdmin(ScopedAdmin):
     def before_and_after(self, entry: AuditEntry) -> SafeString:
         hidden = MASKED.get(entry.object_type, ())
         rows = (
-            (field_name(entry.object_type, name), *(shown(value, is_address=name in hidden) for value in values))
+            (field_name(entry.object_type, name), *(format_value(value, is_address=name in hidden) for value in values))
             for name, values in sorted(entry.changes.items())
         )
         return format_html(
@@ -172,7 +172,7 @@ def field_name(object_type: str, column: str) -> str:
     return next((str(field.verbose_name) for field in named), column.removesuffix("_id").replace("_", " "))
 
 
-def shown(value: Any, *, is_address: bool) -> str:
+def format_value(value: Any, *, is_address: bool) -> str:
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):

@@ -68,23 +68,23 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
 
 class ChannelList(CappedChangeList):
-    """Reads what the rows of a page need besides in one statement for each table, not in one for each row."""
+    """Reads what the rows of a page need from other tables in one statement for each table, not one for each row."""
 
     result_list: Any
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self.result_list = list(self.result_list)
-        self.complete(self.result_list)
+        self.prefetch(self.result_list)
 
-    def complete(self, shown: list[Any]) -> None:
-        projects = {row.project_id for row in shown}
+    def prefetch(self, rows: list[Any]) -> None:
+        projects = {row.project_id for row in rows}
         ordered = list(Provider.objects.serving(projects).in_order())
         ceiling = platform().max_daily_budget
         spent, costs = spent_today(projects), cost_budgets.spent_today(projects)
-        for row in shown:
+        for row in rows:
             row.budget_that_holds = lower_budget(row.effective_budget, ceiling)
-            row.provider_names = [  # of the system's no more is shown than the API tells
+            row.provider_names = [  # members see no more of a system provider than the API returns
                 _("{each} (system)").format(each=each.name) if each.is_system else each.name
                 for each in ordered
                 if each.channel == row.type and each.project_id in (None, row.project_id)

@@ -112,7 +112,8 @@ class EventAdmin(NewestFirstAdmin):
             " becomes of sessions, as far as the project chooses these events. A call that fails is tried again, more"
             " and more slowly; after the last try you can send it again from its page."
         )
-        return f'{intro} <a class="ww-link" href="/docs/guides/events/">{_("How it works")}</a>'
+        guide = _("How it works")
+        return f'{intro} <a class="ww-link" href="/docs/guides/events/">{guide}</a>'
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         if is_session_id(term.upper()):
@@ -157,8 +158,8 @@ class EventAdmin(NewestFirstAdmin):
     @admin.display(description=gettext_lazy("Body"))
     def body(self, event: WebhookEvent) -> str:
         """Show the body, the recipient masked whatever the customer's server is told."""
-        told = body_of(described(event)._replace(shows_recipient=False))
-        return format_html('<pre class="ww-body">{}</pre>', json.dumps(told, indent=2, ensure_ascii=False))
+        payload = body_of(described(event)._replace(shows_recipient=False))
+        return format_html('<pre class="ww-body">{}</pre>', json.dumps(payload, indent=2, ensure_ascii=False))
 
     @without_asking
     @action(description=gettext_lazy("Send again"), icon="replay", permissions=["act"], url_path="send-again")

@@ -25,7 +25,7 @@ class ExchangeRateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generi
 
 @admin.register(ExchangeRate)
 class ExchangeRateAdmin(ScopedAdmin):
-    """The operator's rates. Figures are told by them at once, also those of days that are past."""
+    """The operator's rates. Figures use them at once, also those of past days."""
 
     viewers = adders = changers = deleters = Who.SUPERUSERS
     form = ExchangeRateForm

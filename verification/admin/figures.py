@@ -119,7 +119,7 @@ class FiguresQuery:
 
 
 def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
-    choice = _choice(request)
+    choice = _read_query(request)
     is_file = "csv" in request.GET or "json" in request.GET
     if choice.range.wrong and is_file:
         return HttpResponseBadRequest(choice.range.wrong, content_type="text/plain")
@@ -136,13 +136,13 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if "json" in request.GET:
         return JsonResponse(as_dict(summary))
     context = model_admin.page_context(
-        request, _("Figures"), opts=None, choice=choice, **_choices(choice), **_told(choice, summary)
+        request, _("Figures"), opts=None, choice=choice, **_choices(choice), **_context(choice, summary)
     )
     status = 400 if choice.range.wrong else 200
     return TemplateResponse(request, "admin/verification/figures.html", context, status=status)
 
 
-def _choice(request: HttpRequest) -> FiguresQuery:
+def _read_query(request: HttpRequest) -> FiguresQuery:
     projects = list(own_projects(request.user).order_by("name"))
     chosen = _chosen(request.GET.get("project"), projects)
     return FiguresQuery(projects, chosen, range_of(request, *map(word, BREAKDOWNS)), _where(request))
@@ -152,25 +152,25 @@ def _chosen(wanted: str | None, projects: Sequence[Project]) -> Project | None:
     """Return the project that the address names, of the user's own alone; None for all of them."""
     if not wanted:
         return None
-    found = next((project for project in projects if str(project.pk) == wanted), None)
-    if found is None:
+    match = next((project for project in projects if str(project.pk) == wanted), None)
+    if match is None:
         raise Http404
-    return found
+    return match
 
 
 def _where(request: HttpRequest) -> dict[str, Any]:
     """Return the values that narrow the figures. They can be anything: only rows of the user's projects are read."""
-    found: dict[str, Any] = {}
+    where: dict[str, Any] = {}
     for name in BREAKDOWNS:
         value = request.GET.get(word(name))
         if not value or name == "project":
             continue
-        found[name] = "" if value == EMPTY else value[:20]
+        where[name] = "" if value == EMPTY else value[:20]
         if name == "provider_id":
-            found[name] = 0 if value == EMPTY else whole_number(value)
-            if found[name] is None:
+            where[name] = 0 if value == EMPTY else whole_number(value)
+            if where[name] is None:
                 raise Http404
-    return found
+    return where
 
 
 def _choices(choice: FiguresQuery) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _choices(choice: FiguresQuery) -> dict[str, Any]:
     }
 
 
-def _told(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
+def _context(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
     span, steps = summary.span, funnel(summary)
     scored = set(Provider.objects.filter(project__in=choice.ids).values_list("pk", flat=True))
     breakdowns = [
@@ -248,8 +248,8 @@ def _row(choice: FiguresQuery, dimension: str, line: Line, cost: Cost, scored: s
 
 
 def scorecard_address(provider: int, query: dict[str, str]) -> str:
-    kept = {name: value for name, value in query.items() if name in ("range", "from", "to", "country")}
-    return f"{reverse('admin:verification_provider_scorecard', args=(provider,))}?{urlencode(kept)}"
+    shared = {name: value for name, value in query.items() if name in ("range", "from", "to", "country")}
+    return f"{reverse('admin:verification_provider_scorecard', args=(provider,))}?{urlencode(shared)}"
 
 
 def _csv(summary: Summary, kind: str) -> HttpResponse:

@@ -149,7 +149,7 @@ class KeyAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Issued by"))
     def issuer(self, key: ApiKey) -> str:
-        return key.created_by or "–"
+        return str(key.created_by or "–")
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, key: ApiKey) -> str:

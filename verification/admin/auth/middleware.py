@@ -41,7 +41,7 @@ class PanelMiddleware:
         if not request.path.startswith(_root()):
             return self.get_response(request)
         session.renew(request)
-        database_router.note_form(request)
+        database_router.record_form(request)
         language = translation.get_language_from_request(request)
         with translation.override(language):
             with audit.acting(request.user.get_username() or "nobody", client_ip(request)):

@@ -138,8 +138,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query={"about": about}))
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        found: tuple[Any, bool] = super().get_search_results(request, queryset, search_term[:TERM_MAX_LENGTH])
-        return found
+        result: tuple[Any, bool] = super().get_search_results(request, queryset, search_term[:TERM_MAX_LENGTH])
+        return result
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         allowed: set[str] = set()
@@ -180,10 +180,10 @@ class ScopedAdmin(Scoped, ModelAdmin):
 
     def find(self, request: HttpRequest, object_id: str) -> Any:
         """Return one of the user's rows, for a page of its own. Raises ``Http404``."""
-        found = self.get_object(request, unquote(object_id))
-        if found is None:
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
             raise Http404
-        return found
+        return row
 
     def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
         """Return the context that the panel's frame needs around a page that is none of Django's."""
@@ -207,7 +207,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
         """Show one question with its ``form``, or with none a confirmation. The answer is a POST to the same address.
 
         "Cancel" leads ``back``, by default to the page of the ``row``. The view of a question that ``acts_once`` calls
-        :func:`once.spend`.
+        :func:`form_tokens.spend`.
         """
         context = self.page_context(
             request,
@@ -219,7 +219,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
             back=back or (page_address(row) if row else ""),
             hidden=hidden,
             variant="danger" if is_dangerous else "primary",
-            once=form_tokens.hand_out(request) if acts_once else "",
+            once=form_tokens.issue(request) if acts_once else "",
         )
         return TemplateResponse(request, "admin/verification/form_page.html", context)
 

@@ -64,8 +64,8 @@ class CappedChangeList(ChangeList):
     def none_in_words(self) -> str:
         return none_of(self.opts)
 
-    def complete(self, shown: list[Any]) -> None:
-        """Give these rows what the columns need besides, in one statement for all."""
+    def prefetch(self, rows: list[Any]) -> None:
+        """Read what the columns of these rows need from other tables, in one statement for all."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         self.root_queryset = self.model_admin.get_queryset(request).using(database_router.database_for(request))

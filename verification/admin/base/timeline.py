@@ -1,4 +1,4 @@
-"""The story of a verification as the pages of sessions and messages show it."""
+"""The timeline of a verification, on the pages of sessions and messages."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from verification.services.analytics.timeline import story
 from verification.services.analytics.timeline.words import Advice, Tone, lasted
 
 ICONS = {Tone.PLAIN: "radio_button_unchecked", Tone.GOOD: "check_circle", Tone.FAIR: "warning", Tone.BAD: "error"}
-STATES = {Tone.PLAIN: "plain", Tone.GOOD: "good", Tone.FAIR: "fair", Tone.BAD: "bad"}  # of the line above the story
+STATES = {Tone.PLAIN: "plain", Tone.GOOD: "good", Tone.FAIR: "fair", Tone.BAD: "bad"}  # of the line above the timeline
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """One event. ``since`` is the time since the story began; ``clock`` is the time of day, with milliseconds."""
+    """One event. ``since`` counts from the start; ``clock`` is the time of day, with milliseconds."""
 
     icon: str
     tone: str
@@ -42,15 +42,15 @@ class TimelineRow:
 
 
 def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
-    """Return what ``story.html`` shows. The row is one that the user may see."""
-    told = story.story_of(row)
-    rows, verdict = told.rows, told.verdict
+    """Return the context of ``timeline.html``. The row is one that the user may see."""
+    timeline = story.story_of(row)
+    rows, diagnosis = timeline.rows, timeline.verdict
     return {
-        "sentence": verdict.sentence,
-        "state": STATES[verdict.tone],
-        "icon": ICONS[verdict.tone],
-        "advice": [(advice.text, *_where(request, advice)) for advice in verdict.advice],
-        "lines": list(_timeline_rows(request, told, row)),
+        "sentence": diagnosis.sentence,
+        "state": STATES[diagnosis.tone],
+        "icon": ICONS[diagnosis.tone],
+        "advice": [(advice.text, *_where(request, advice)) for advice in diagnosis.advice],
+        "lines": list(_timeline_rows(request, timeline, row)),
         "to": mask(rows.recipient.address),
         "recipient": page_address(rows.recipient),
         "project": rows.project,
@@ -61,10 +61,10 @@ def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, 
     }
 
 
-def _timeline_rows(request: HttpRequest, told: story.Story, shown: Model) -> Iterator[TimelineRow]:
-    began = told.rows.began_at
-    for place, event in enumerate(told.events):
-        is_here = event.row is None or event.row == shown
+def _timeline_rows(request: HttpRequest, timeline: story.Story, current: Model) -> Iterator[TimelineRow]:
+    began = timeline.rows.began_at
+    for place, event in enumerate(timeline.events):
+        is_here = event.row is None or event.row == current
         yield TimelineRow(
             icon=ICONS[event.tone],
             tone=STATES[event.tone],

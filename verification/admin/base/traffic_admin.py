@@ -88,10 +88,10 @@ class TrafficAdmin(ScopedAdmin):
         except AddressInvalid:
             return []
         count_look_up(request, [address])
-        found = Recipient.objects.filter(address=address)
+        recipients = Recipient.objects.filter(address=address)
         if not request.user.is_superuser:
-            found = found.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))
-        return list(found.values_list("pk", flat=True))
+            recipients = recipients.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))
+        return list(recipients.values_list("pk", flat=True))
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, row: Any) -> str:

@@ -225,23 +225,23 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
         "bad" if lost else "",
         link,
     )
-    found = tiles(summary)
-    return [*found[:4], failed, *found[4:]]
+    day_tiles = tiles(summary)
+    return [*day_tiles[:4], failed, *day_tiles[4:]]
 
 
 def _first_chart(summary: Summary) -> dict[str, Any]:
     """Return the chart of the day's sessions and the table behind it."""
-    shown = over_time(summary)
-    return {"charts": shown["charts"][:1], "table": shown["table"]}
+    context = over_time(summary)
+    return {"charts": context["charts"][:1], "table": context["table"]}
 
 
 def _failures(lost: QuerySet[Message]) -> list[FailureGroup]:
     """Return the latest failures, those of one reason together."""
-    found: dict[tuple[Any, ...], FailureGroup] = {}
+    groups: dict[tuple[Any, ...], FailureGroup] = {}
     for message in lost[:FAILURES_READ]:
         alike = (message.project_id, message.channel, message.provider_id, message.status, message.error)
-        found.setdefault(alike, FailureGroup(message)).number += 1
-    return list(found.values())[:FAILURES_SHOWN]
+        groups.setdefault(alike, FailureGroup(message)).number += 1
+    return list(groups.values())[:FAILURES_SHOWN]
 
 
 def _row(line: Line) -> ChannelRow:

@@ -37,7 +37,7 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
         except UserError as error:
             form.add_error("name", str(error))
         else:
-            return _tell(page, request, project)
+            return _confirm(page, request, project)
     return page.ask(
         request,
         _("Delete the project"),
@@ -52,7 +52,7 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
     )
 
 
-def _tell(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
+def _confirm(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
     page.log_change(request, project, gettext_noop("Asked for its deletion"))
     text = _(
         "{project} is stopped and out of sight. Workers remove its rows within the next minutes; its name"

@@ -25,7 +25,7 @@ class ChecklistStep:
 
 
 def checklist(project: Project) -> dict[str, Any]:
-    """Return what the template of the checklist is given."""
+    """Return the context of the checklist's template."""
     steps = steps_of(project)
     return {"first_steps": steps, "first_done": sum(step.is_done for step in steps)}
 

@@ -52,7 +52,7 @@ class InvitationForm(forms.Form):
 
 @action(description=gettext_lazy("People"), icon="group", permissions=["view"], url_path="people")
 def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """List the people. A POST says in ``step`` what to do; the services judge who may."""
+    """List the people. A POST says in ``step`` what to do; the services check who may."""
     project: Project = page.find(request, object_id)
     step = request.POST.get("step") if request.method == "POST" else None
     form = InvitationForm(request.POST if step == "invite" else None)
@@ -133,10 +133,10 @@ def _invite(page: ScopedAdmin, request: HttpRequest, project: Project, form: Inv
 
 
 def _member(request: HttpRequest, project: Project, name: str = "member") -> Membership:
-    found = project.memberships.filter(pk=whole_number(request.POST.get(name, "")) or 0).first()
-    if found is None:
+    member = project.memberships.filter(pk=whole_number(request.POST.get(name, "")) or 0).first()
+    if member is None:
         raise UserError(_("This person has left the project meanwhile."))
-    return found
+    return member
 
 
 def _change(request: HttpRequest, project: Project) -> str:
@@ -156,10 +156,10 @@ def _remove(request: HttpRequest, project: Project) -> str:
 
 def _withdraw(request: HttpRequest, project: Project) -> str:
     number = whole_number(request.POST.get("invitation", "")) or 0
-    found = Invitation.objects.filter(project=project, pk=number).first()
-    if found is None or not invitations.withdraw(found, by=request.user):  # type: ignore[arg-type]
+    invitation = Invitation.objects.filter(project=project, pk=number).first()
+    if invitation is None or not invitations.withdraw(invitation, by=request.user):  # type: ignore[arg-type]
         raise UserError(_("The invitation was over."))
-    return _("The link that went to {email} opens nothing any more.").format(email=found.email)
+    return _("The link that went to {email} opens nothing any more.").format(email=invitation.email)
 
 
 def _leave(request: HttpRequest, project: Project) -> str:

@@ -172,8 +172,8 @@ class ProjectAdmin(ScopedAdmin):
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Offer one way to save: whichever it were, the answer shows the first keys."""
         one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
-        shown: HttpResponse = super().add_view(request, form_url, {**one_way, **(extra_context or {})})
-        return shown
+        response: HttpResponse = super().add_view(request, form_url, {**one_way, **(extra_context or {})})
+        return response
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -182,8 +182,8 @@ class ProjectAdmin(ScopedAdmin):
         project = self.get_object(request, unquote(object_id)) if request.method == "GET" else None
         may_do = project is not None and self.has_change_permission(request, project)
         more = {**(checklist(project) if project and may_do else {}), **(extra_context or {})}
-        shown: HttpResponse = super().change_view(request, object_id, form_url, more)
-        return shown
+        response: HttpResponse = super().change_view(request, object_id, form_url, more)
+        return response
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out the steps that another page leads to."""
@@ -225,7 +225,7 @@ class ProjectAdmin(ScopedAdmin):
             )
 
     def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
-        """Its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
+        """Show its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
         new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
         self.log_change(request, obj, gettext_noop("Issued the first API key, secret key and webhook secret"))
         text = format_html(

@@ -18,7 +18,7 @@ from verification.services.projects.webhook_secrets import live_webhook_secrets,
 
 @action(description=gettext_lazy("Webhook secret"), icon="webhook", permissions=["act"], url_path="webhook-secret")
 def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """A POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
+    """Ask; a POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
     project: Project = page.find(request, object_id)
     step = request.POST.get("step") if request.method == "POST" else None
     if step == "rotate":
@@ -40,7 +40,7 @@ def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
                 _("Webhook secret"),
                 object=project,
                 back=page_address(project),
-                once=form_tokens.hand_out(request),
+                once=form_tokens.issue(request),
             ),
         )
     live = live_webhook_secrets(project)

@@ -119,7 +119,7 @@ class GuardBlockAdmin(TrafficAdmin):
     @admin.display(description=gettext_lazy("Lifted by"))
     def lifter(self, finding: GuardBlock) -> str:
         """Name who lifted it, without a link: the pages of accounts are the operator's."""
-        return finding.lifted_by or "–"
+        return str(finding.lifted_by or "–")
 
     @admin.display(description=gettext_lazy("Refused"), ordering="refused")
     def refused_count(self, finding: GuardBlock) -> str:

@@ -22,7 +22,14 @@ from verification.admin.base.display import channel_icon, label, page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter, own_projects
 from verification.admin.providers import breaker, connecting, prices
-from verification.admin.providers.form import FORGET, PREFIX, ProviderForm, can_be_forgotten, form_for, kept_secrets
+from verification.admin.providers.form import (
+    FORGET,
+    PREFIX,
+    ProviderForm,
+    can_be_forgotten,
+    form_for,
+    stored_secret_names,
+)
 from verification.admin.providers.scorecard import scorecard
 from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
 from verification.admin.providers.senders import SenderRuleInline
@@ -99,7 +106,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
         return response
 
     def _choice(self, request: HttpRequest) -> dict[str, Any] | None:
-        """Project, channel and type from the address, each judged as if it were typed; None where one is wrong."""
+        """Return project, channel and type from the address, checked like typed values; None where one is wrong."""
         channel, _unused, provider_type = request.GET.get("as", "").partition("/")
         if channel not in ChannelType.values or not is_known(provider_type):
             return None
@@ -153,11 +160,11 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
         general = ["owner", "channel_label", "type_label", *own] if obj else own
         if obj and reports_back(adapter):
             general.append("hook_url")
-        kept = kept_secrets(obj) if obj else set()
+        stored = stored_secret_names(obj) if obj else set()
         names = []
         for setting in adapter.declared:
             names.append(PREFIX + setting.name)
-            if can_be_forgotten(setting, kept):
+            if can_be_forgotten(setting, stored):
                 names.append(FORGET + setting.name)
         sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:

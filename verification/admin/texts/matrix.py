@@ -85,8 +85,8 @@ def matrix_of(project: Project) -> Matrix:
         )
         for channel in channels
     ]
-    shown = [line for line in lines if line.is_offered or line.language in written]
-    return Matrix(project, columns, shown, [line for line in lines if line not in shown])
+    visible = [line for line in lines if line.is_offered or line.language in written]
+    return Matrix(project, columns, visible, [line for line in lines if line not in visible])
 
 
 def language_name(language: str) -> str:
@@ -119,6 +119,6 @@ def _cell(
         state, variant = _("Missing: {language} goes out").format(language=language_name(FALLBACK_LANGUAGE)), "warning"
     text = nearest.text if nearest else ""
     trial = reverse("admin:verification_text_variant", query=named) if (channel, language) in trials else ""
-    shown = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None
-    segments = measure(shown.text).segments if shown else None
+    preview = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None
+    segments = measure(preview.text).segments if preview else None
     return MatrixCell(state, variant, address, text or own.ours(channel, language).text, segments, trial)

@@ -1,4 +1,4 @@
-"""A project's own message texts, judged before they are saved and shown as they arrive."""
+"""A project's own message texts: checked before they are saved, with a preview of how they arrive."""
 
 from __future__ import annotations
 
@@ -149,13 +149,13 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
         matrix = matrix_of(chosen) if chosen else None
         projects = own_projects(request.user).order_by("name")
         may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))
-        shown = {"matrix": matrix, "projects": projects, "may_change": may_change}
-        return super().changelist_view(request, {**shown, **(extra_context or {})})
+        context = {"matrix": matrix, "projects": projects, "may_change": may_change}
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        made = super().get_form(request, obj, change=change, **kwargs)
-        made.asked_by = request
-        return made
+        form_class = super().get_form(request, obj, change=change, **kwargs)
+        form_class.asked_by = request
+        return form_class
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Begin with our text, where the address says which: few owners want to write one from nothing."""

@@ -264,15 +264,15 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show what happened above what is stored: of a session's message, the story of the session."""
+        """Show the timeline above the form: for a message of a session, the timeline of the session."""
         message = self.get_object(request, unquote(object_id))
-        told: dict[str, Any] = {"story": timeline_context(request, message)} if message else {}
+        context: dict[str, Any] = {"story": timeline_context(request, message)} if message else {}
         if follows := message is not None and LIVE in request.GET and is_under_way(message):
-            told["reload_seconds"] = RELOAD_SECONDS
-        shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+            context["reload_seconds"] = RELOAD_SECONDS
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **context})
         if follows:
-            shown["Refresh"] = f"{RELOAD_SECONDS}; url=?{LIVE}&{BY_ITSELF}"
-        return shown
+            response["Refresh"] = f"{RELOAD_SECONDS}; url=?{LIVE}&{BY_ITSELF}"
+        return response
 
     @admin.display(description=gettext_lazy("Taken by workers"))
     def taken(self, message: Message) -> str:

@@ -67,12 +67,12 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     too_many = ""
     with database_router.reading(database_router.database_for(request)):
         try:
-            found = search.search(term, projects, before_addresses=partial(count_look_up, request))
+            results = search.search(term, projects, before_addresses=partial(count_look_up, request))
         except TooManyLookUps as error:
-            found, too_many = search.Found(), str(error)
-        if found.only is not None:
-            return HttpResponseRedirect(display.page_address(found.only))
-        hits = [_hit(rows, verdict) for rows, verdict in in_brief(found.sessions, found.messages)[: search.MOST]]
+            results, too_many = search.Found(), str(error)
+        if results.only is not None:
+            return HttpResponseRedirect(display.page_address(results.only))
+        hits = [_hit(rows, verdict) for rows, verdict in in_brief(results.sessions, results.messages)[: search.MOST]]
     context = model_admin.page_context(
         request,
         _("Find"),
@@ -80,9 +80,9 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         term=term,
         too_many=too_many,
         hits=hits,
-        is_cut=found.is_cut,
-        refusals=[_refused(decision) for decision in found.refusals],
-        read_as=found.addresses[:SHOWN_READINGS],
+        is_cut=results.is_cut,
+        refusals=[_refused(decision) for decision in results.refusals],
+        read_as=results.addresses[:SHOWN_READINGS],
         is_masked=search.is_masked(term),
         is_request_id=search.is_request_id(term),
         is_one_project=len(projects) == 1,

@@ -170,11 +170,11 @@ class SessionAdmin(NewestFirstAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show what happened above what is stored."""
+        """Show the timeline above the form."""
         session = self.get_object(request, unquote(object_id))
-        told = {"story": timeline_context(request, session)} if session else {}
-        shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
-        return shown
+        context = {"story": timeline_context(request, session)} if session else {}
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **context})
+        return response
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Sort by the key, or for one project by the time. The order is the same, as ULIDs tell the time.
